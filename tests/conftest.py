@@ -1,0 +1,44 @@
+"""Strict mode for every test, and several simulated devices."""
+
+import os
+from pathlib import Path
+
+# Before jax is imported: eight simulated devices, and a compilation cache inside the work tree.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import settings
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+settings.register_profile("deterministic", derandomize=True, database=None, deadline=None, print_blob=True)
+settings.load_profile("deterministic")
+
+
+@pytest.fixture
+def x64():
+    """float64 inside this test only."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(params=[False, True], ids=["x32", "x64"])
+def both_precisions(request):
+    """The test runs twice: with float64 disabled and enabled."""
+    with jax.enable_x64(request.param):
+        yield np.float64 if request.param else np.float32
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data sets; the test is skipped where JAXONLINE_DATA does not name one."""
+    folder = os.environ.get("JAXONLINE_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs real data: set JAXONLINE_DATA to the folder that holds mnist/, airfoil/ and concrete/")
+    return Path(folder)
