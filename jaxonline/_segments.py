@@ -1,0 +1,138 @@
+"""The compiled part of the simulator: one block of runs through one segment of rounds.
+
+`lax.scan` over rounds, `vmap` over the runs of a block, one block per device. Learners, environments and numbers of
+all kinds are arguments, never constants of the program.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh
+from jaxtyping import Array, PyTree
+
+from jaxonline import blocks
+from jaxonline._struct import static, struct
+from jaxonline._sums import Compensated, Statistic
+from jaxonline.game import Player, StreamKeys, play_round, start, stream_keys
+
+
+@struct
+class Sweep:
+    """Learners that differ in numbers only, stacked: one program, and the noise is drawn once for all of them.
+
+    Made by `jaxonline.sweep`.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> sweep = jo.sweep({eta: jo.GradientLearner(jo.estimators.TwoCopies(), step_size=eta) for eta in (0.1, 0.2)})
+        >>> sweep.labels
+        ('0.1', '0.2')
+    """
+
+    learners: Any
+    labels: tuple[str, ...] = static()
+
+
+class Contest(NamedTuple):
+    """What is played together: a game, the player (None: only the environment moves), the comparator (or None)."""
+
+    game: Any
+    player: Player | None
+    comparator: Any
+
+
+class Tally(NamedTuple):
+    """What the referee adds up during a run: read out as it is, and put together in float64 on the host."""
+
+    loss: Compensated
+    statistic: PyTree
+    queries: Array
+    first_nonfinite: Array
+
+
+class Carry(NamedTuple):
+    """Everything that a run takes from one round to the next."""
+
+    states: PyTree
+    tally: Tally
+
+
+def _begin_run(contest: Contest, keys: StreamKeys) -> Carry:
+    spec = contest.game.environment.instance_spec
+    loss = Compensated.zeros(jax.ShapeDtypeStruct((), spec.dtype))
+    statistic = () if contest.comparator is None else Statistic.empty(contest.comparator, spec)
+    return Carry(start(contest.game, contest.player, keys), Tally(loss, statistic, jnp.int32(0), jnp.int32(0)))
+
+
+def _advance_run(contest: Contest, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
+    states, record = play_round(contest.game, contest.player, keys, t, carry.states)
+    tally = carry.tally
+    loss = record.loss.astype(tally.loss.total.dtype)
+    statistic = tally.statistic
+    if contest.comparator is not None:
+        statistic = statistic.add(contest.comparator, t, record.x_comparator, record.y)
+    first = jnp.where((tally.first_nonfinite == 0) & ~jnp.isfinite(loss), t, tally.first_nonfinite)
+    return Carry(states, Tally(tally.loss.add(loss), statistic, tally.queries + record.queries, first))
+
+
+def _read_run(contest: Contest, _: StreamKeys, carry: Carry, t: Array) -> Tally:
+    tally = carry.tally
+    if contest.comparator is None:
+        return tally
+    return tally._replace(statistic=tally.statistic.read(contest.comparator, t))
+
+
+def _over_sweep(function: Any, contest: Contest) -> Any:
+    """Add the learners of a sweep as an inner batch: keys are shared, so random draws are made once."""
+    player = contest.player
+    if player is None or not isinstance(player.learner, Sweep):
+        return function
+    axes = Contest(None, Player(0, None), None)  # type: ignore[arg-type]
+
+    def one(contest, keys, *carry_and_round):
+        return function(contest, keys, *carry_and_round)
+
+    n_more = 0 if function is _begin_run else 2
+    in_axes = (axes, None) + ((0, None) if n_more else ())
+    unwrapped = contest._replace(player=Player(player.learner.learners, player.channel))
+    return lambda _, *rest: jax.vmap(one, in_axes=in_axes)(unwrapped, *rest)
+
+
+@jax.jit(static_argnames=("width", "mesh"))
+def begin(contest: Contest, key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> Carry:
+    """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
+
+    def block(contest, key, index):
+        def one(run_key):
+            return _over_sweep(_begin_run, contest)(contest, stream_keys(run_key))
+
+        return jax.vmap(one)(blocks.item_keys(key, index, width))
+
+    return blocks.over_blocks(block, mesh, n_shared=2, n_blockwise=1)(contest, key, block_indices)
+
+
+@jax.jit(static_argnames=("width", "mesh", "length", "may_overrun"), donate_argnames=("carry",))
+def advance(
+    contest: Contest, key: Array, t: Array, horizon: Array, block_indices: Array, carry: Carry,
+    *, width: int, mesh: Mesh, length: int, may_overrun: bool,
+) -> tuple[Carry, Tally]:  # fmt: skip
+    """Play rounds t + 1, ..., t + length (not beyond the horizon); returns the carries and a copy of the tallies."""
+
+    def block(contest, key, t, horizon, index, carry):
+        keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
+        play, read = _over_sweep(_advance_run, contest), _over_sweep(_read_run, contest)
+
+        def one_round(carry, t):
+            def go(carry):
+                return jax.vmap(lambda keys, carry: play(contest, keys, carry, t))(keys, carry)
+
+            # the round is common to all runs, so that this is a branch and not a selection
+            return (jax.lax.cond(t <= horizon, go, lambda carry: carry, carry) if may_overrun else go(carry)), None
+
+        carry, _ = jax.lax.scan(one_round, carry, t + jnp.arange(1, length + 1, dtype=jnp.int32))
+        last = jnp.minimum(t + length, horizon)
+        return carry, jax.vmap(lambda keys, carry: read(contest, keys, carry, last))(keys, carry)
+
+    on_devices = blocks.over_blocks(block, mesh, n_shared=4, n_blockwise=2)
+    return on_devices(contest, key, t, horizon, block_indices, carry)

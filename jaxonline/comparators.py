@@ -1,0 +1,160 @@
+"""Comparators: the best fixed predictor in hindsight, solved exactly from sufficient statistics.
+
+A comparator has two halves. `statistic(x, y)` is what a round adds to a sum (inside the simulation, any device);
+`best_loss(sums)` turns sums into the loss of the best fixed predictor (on the host, float64, batched over runs).
+"""
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, PyTree
+
+from jaxonline import _check
+from jaxonline._struct import struct
+
+
+@runtime_checkable
+class Comparator(Protocol):
+    """The best fixed predictor of a class, from sums over rounds.
+
+    Example:
+        >>> from jaxonline.comparators import Comparator, L2Ball
+        >>> isinstance(L2Ball(1.0), Comparator)
+        True
+    """
+
+    def statistic(self, x: Array, y: Array) -> PyTree:
+        """What one round adds to the sums."""
+        ...
+
+    def best_loss(self, sums: PyTree) -> np.ndarray:
+        """The smallest cumulative loss of the class; `sums` are float64 arrays with leading batch dimensions."""
+        ...
+
+
+class QuadraticSums(NamedTuple):
+    """Sufficient statistics of the squared loss of linear predictors.
+
+    Attributes:
+        xx: sum of x x' [..., d, d].
+        xy: sum of y x [..., d].
+        yy: sum of y^2 [...].
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import QuadraticSums
+        >>> sums = QuadraticSums(np.eye(2), np.ones(2), np.float64(2.0))
+    """
+
+    xx: Float[Array, "... d d"]
+    xy: Float[Array, "... d"]
+    yy: Float[Array, "..."]
+
+
+@struct
+class L2Ball:
+    """The best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly.
+
+    Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_ball`).
+
+    Args:
+        radius: of the ball, above 0; infinite for the unconstrained least squares predictor.
+
+    Raises:
+        ValueError: if the radius is not above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import L2Ball, QuadraticSums
+        >>> sums = QuadraticSums(np.eye(2), np.array([3.0, 4.0]), np.float64(25.0))
+        >>> float(L2Ball(np.inf).best_loss(sums)), round(float(L2Ball(1.0).best_loss(sums)), 12)
+        (0.0, 16.0)
+    """
+
+    radius: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        radius = _check.concrete(self.radius)
+        if radius is None or not (radius == np.inf).all():
+            _check.positive("radius", self.radius)
+
+    def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
+        """x x', y x and y^2 of one round."""
+        return QuadraticSums(jnp.outer(x, x), y * x, y * y)
+
+    def best_loss(self, sums: QuadraticSums) -> np.ndarray:
+        """The smallest cumulative squared loss [...] in the ball."""
+        return best_in_ball(sums, float(self.radius))[0]
+
+    def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
+        """The predictor [..., d] that attains it (of least norm, where several do)."""
+        return best_in_ball(sums, float(self.radius))[1]
+
+
+def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
+
+    With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,
+    else the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius climbs to it monotonically
+    from the left.
+
+    Args:
+        sums: float64 statistics with any leading batch dimensions.
+        radius: above 0, or infinite.
+
+    Returns:
+        The loss [...] and the predictor [..., d].
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import QuadraticSums, best_in_ball
+        >>> loss, w = best_in_ball(QuadraticSums(2 * np.eye(2), np.array([0.0, 4.0]), np.float64(9.0)), 1.0)
+        >>> float(loss), w.round(12).tolist()
+        (3.0, [0.0, 1.0])
+    """
+    xx, xy, yy = (np.asarray(part, np.float64) for part in sums)
+    bad = ~(np.isfinite(xx).all((-2, -1)) & np.isfinite(xy).all(-1) & np.isfinite(yy))
+    xx = np.where(bad[..., None, None], 0.0, xx)
+    eigenvalues, vectors = np.linalg.eigh(xx)
+    largest = np.maximum(eigenvalues[..., -1:], 0.0)
+    flat = eigenvalues <= largest * xx.shape[-1] * np.finfo(np.float32).eps * 1e-3
+    eigenvalues = np.where(flat, 0.0, eigenvalues)
+    b = np.where(flat, 0.0, np.einsum("...ij,...i->...j", vectors, np.where(bad[..., None], 0.0, xy)))
+
+    def coordinates(mu):
+        return np.divide(b, eigenvalues + mu, out=np.zeros_like(b), where=~flat)
+
+    mu = np.zeros((*b.shape[:-1], 1))
+    if np.isfinite(radius):
+        outside = np.linalg.norm(coordinates(mu), axis=-1, keepdims=True) > radius
+        start = np.maximum(np.linalg.norm(b, axis=-1, keepdims=True) / radius - largest, 0.0)
+        mu = np.where(outside, start, 0.0)
+        for _ in range(100):
+            w = coordinates(mu)
+            norm = np.linalg.norm(w, axis=-1, keepdims=True)
+            slope = np.sum(np.divide(w * w, eigenvalues + mu, out=np.zeros_like(w), where=~flat), -1, keepdims=True)
+            step = norm**2 / np.where(slope > 0, slope, 1.0) * (norm / radius - 1.0)
+            move = np.where(outside & (slope > 0), np.maximum(step, 0.0), 0.0)
+            mu = mu + move
+            if np.all(move <= 1e-14 * (mu + largest)):
+                break
+    w = coordinates(mu)
+    loss = yy - 2 * np.sum(b * w, -1) + np.sum(eigenvalues * w * w, -1)
+    predictor = np.einsum("...ij,...j->...i", vectors, w)
+    return np.where(bad, np.nan, loss), np.where(bad[..., None], np.nan, predictor)
+
+
+def sums_of(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
+    """The sums of a comparator over a whole data set, in float64 where that is enabled.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import L2Ball, sums_of
+        >>> ball = L2Ball(np.inf)
+        >>> float(ball.best_loss(sums_of(ball, np.eye(2), np.array([1.0, 2.0]))))
+        0.0
+    """
+    parts = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))
+    return jax.tree.map(lambda part: np.asarray(part, np.float64).sum(0), parts)

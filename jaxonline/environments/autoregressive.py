@@ -1,0 +1,79 @@
+"""Autoregressive series: predict the next value from the last ones."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline import _check
+from jaxonline._struct import set_field, struct
+
+
+@struct
+class Autoregressive:
+    """y_t = sum_j coefficients[j] y_(t-1-j) + noise_std e_t, e_t standard normal; x_t holds the last values.
+
+    The series starts from zeros, and each run draws its own.
+
+    Args:
+        coefficients: the weights of the lags [p], the most recent first. The series must be stationary.
+        noise_std: standard deviation of the innovations, at least 0.
+
+    Raises:
+        ValueError: for a negative `noise_std`, or a series that is not stationary (a root of the characteristic
+            polynomial on or outside the unit circle).
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.environments import Autoregressive
+        >>> series = Autoregressive([0.5, -0.3], noise_std=0.0)
+        >>> x, state = series.instance(jax.random.key(0), jnp.array([1.0, 2.0]), jnp.int32(1))
+        >>> y, state = series.answer(jax.random.key(0), state, jnp.int32(1), x, jnp.float32(0.0))
+        >>> round(float(y), 6), [round(v, 6) for v in state.tolist()]  # newest first
+        (-0.1, [-0.1, 1.0])
+    """
+
+    coefficients: Float[ArrayLike, "p"]
+    noise_std: Float[ArrayLike, ""] = 1.0
+
+    def __post_init__(self):
+        values = _check.finite_array("coefficients", self.coefficients, ndim=1)
+        _check.not_negative("noise_std", self.noise_std)
+        largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
+        if largest >= 1:
+            raise ValueError(f"coefficients must make a stationary series, got a characteristic root of size {largest:g}")
+        dtype = jnp.result_type(float) if not isinstance(self.coefficients, jax.Array) else self.coefficients.dtype
+        set_field(self, "coefficients", jnp.asarray(self.coefficients, dtype))
+
+    @property
+    def oblivious(self) -> bool:
+        """True: the series does not depend on predictions."""
+        return True
+
+    @property
+    def identical(self) -> bool:
+        """False: every run draws its own series."""
+        return False
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape [p] and dtype of an instance."""
+        return jax.ShapeDtypeStruct(self.coefficients.shape, self.coefficients.dtype)
+
+    def init(self, key: Key[Array, ""]) -> Float[Array, "p"]:
+        """The last p values, newest first: zeros."""
+        del key
+        return jnp.zeros(self.coefficients.shape, self.coefficients.dtype)
+
+    def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Array]:
+        """The last p values, newest first."""
+        del key, t
+        return state, state
+
+    def answer(
+        self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Array
+    ) -> tuple[Float[Array, ""], Float[Array, "p"]]:
+        """The next value of the series."""
+        del t, y_hat
+        y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * jax.random.normal(key, (), x.dtype)
+        return y, jnp.concatenate([y[None], state[:-1]])

@@ -1,0 +1,112 @@
+"""A data set as a stream of rounds."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline import _check
+from jaxonline._struct import set_field, static, struct
+
+ORDERS = ("file", "shuffled", "iid")
+
+
+class DataStreamState(NamedTuple):
+    """State of `DataStream`.
+
+    Attributes:
+        permutation: the order of the current pass [n] for order="shuffled", else None.
+        index: the row of the current round.
+
+    Example:
+        >>> from jaxonline.environments.data import DataStreamState
+        >>> DataStreamState(None, 0).index
+        0
+    """
+
+    permutation: Int[Array, "n"] | None
+    index: Int[Array, ""]
+
+
+@struct
+class DataStream:
+    """The rows of a data set, one a round, pass after pass.
+
+    Args:
+        X: instances [n, d]; a NumPy array keeps float64 only where jax has it enabled.
+        y: targets [n].
+        order: "file" (as given, every pass), "shuffled" (a fresh uniform permutation for each pass and run) or
+            "iid" (a row drawn uniformly with replacement each round).
+
+    Raises:
+        ValueError: if shapes do not match, an entry is not finite, there is no row, or `order` is none of these.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, numpy as np
+        >>> from jaxonline.environments import DataStream
+        >>> stream = DataStream(np.arange(6.0).reshape(3, 2), np.arange(3.0))
+        >>> x, state = stream.instance(jax.random.key(0), stream.init(jax.random.key(1)), jnp.int32(2))
+        >>> x.tolist()
+        [2.0, 3.0]
+    """
+
+    X: Float[ArrayLike, "n d"]
+    y: Float[ArrayLike, "n"]
+    order: str = static("file")
+
+    def __post_init__(self):
+        X, y = _check.finite_array("X", self.X, ndim=2), _check.finite_array("y", self.y, ndim=1)
+        if len(X) != len(y) or X.size == 0:
+            raise ValueError(f"X and y must have the same number of rows, at least one, got {X.shape} and {y.shape}")
+        _check.choice("order", self.order, ORDERS)
+        dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
+        set_field(self, "X", jnp.asarray(self.X, dtype))
+        set_field(self, "y", jnp.asarray(self.y, dtype))
+
+    @property
+    def oblivious(self) -> bool:
+        """True: the data do not depend on predictions."""
+        return True
+
+    @property
+    def identical(self) -> bool:
+        """True for file order, where every run sees the same rows."""
+        return self.order == "file"
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape [d] and dtype of an instance."""
+        return jax.ShapeDtypeStruct(self.X.shape[1:], self.X.dtype)
+
+    def init(self, key: Key[Array, ""]) -> DataStreamState:
+        """The state before round 1."""
+        del key
+        n = self.X.shape[0]
+        permutation = jnp.arange(n, dtype=jnp.int32) if self.order == "shuffled" else None
+        return DataStreamState(permutation, jnp.int32(0))
+
+    def instance(
+        self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""]
+    ) -> tuple[Float[Array, "d"], DataStreamState]:
+        """The row of round t = 1, 2, ..."""
+        n = self.X.shape[0]
+        permutation, position = state.permutation, (t - 1) % n
+        if self.order == "iid":
+            index = jax.random.randint(key, (), 0, n)
+        elif self.order == "shuffled":
+            # the round is the same in all runs, so this stays a branch under vmap: it costs nothing between passes
+            permutation = jax.lax.cond(
+                position == 0, lambda: jax.random.permutation(key, n).astype(jnp.int32), lambda: permutation
+            )
+            index = permutation[position]
+        else:
+            index = position.astype(jnp.int32)
+        return self.X[index], DataStreamState(permutation, index)
+
+    def answer(
+        self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
+    ) -> tuple[Float[Array, ""], DataStreamState]:
+        """The target of the current row."""
+        del key, t, x, y_hat
+        return self.y[state.index], state

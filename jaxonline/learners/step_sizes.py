@@ -1,0 +1,115 @@
+"""Step sizes: a number that multiplies the optimiser's update of round t = 1, 2, ..."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from jaxonline import _check
+from jaxonline._struct import static, struct
+
+
+@struct
+class Constant:
+    """The same step in every round. `Constant.over_horizon(eta, n_rounds)` is eta / sqrt(T).
+
+    Raises:
+        ValueError: if `value` is not above 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.learners import Constant
+        >>> Constant.over_horizon(2.0, n_rounds=100).value
+        0.2
+    """
+
+    value: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        _check.positive("step_size", self.value)
+
+    @classmethod
+    def over_horizon(cls, eta: float, n_rounds: int) -> "Constant":
+        """The step eta / sqrt(T) of the theorems, for a horizon known in advance."""
+        _check.positive("eta", eta)
+        return cls(float(eta / np.sqrt(_check.count("n_rounds", n_rounds))))
+
+    def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        """The step of round t."""
+        del t
+        return jnp.asarray(self.value, dtype)
+
+
+@struct
+class InverseSqrt:
+    """The step eta / sqrt(t), for any horizon.
+
+    Raises:
+        ValueError: if `eta` is not above 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.learners import InverseSqrt
+        >>> InverseSqrt(2.0)(jnp.int32(100), jnp.float32).item()
+        0.20000000298023224
+    """
+
+    eta: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        _check.positive("eta", self.eta)
+
+    def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        """The step of round t."""
+        return jnp.asarray(self.eta, dtype) / jnp.sqrt(t.astype(dtype))
+
+
+@struct
+class Schedule:
+    """An optax schedule times a scale: step t = 1, 2, ... is scale * schedule(t - 1), as optax counts.
+
+    Args:
+        schedule: any optax schedule, a function of the number of updates made before.
+        scale: a number above 0 that can be swept.
+
+    Raises:
+        ValueError: if `scale` is not above 0.
+
+    Example:
+        >>> import jax.numpy as jnp, optax
+        >>> from jaxonline.learners import Schedule
+        >>> Schedule(optax.exponential_decay(0.1, 100, 0.5))(jnp.int32(101), jnp.float32).item()
+        0.05000000074505806
+    """
+
+    schedule: Callable = static()
+    scale: Float[ArrayLike, ""] = 1.0
+
+    def __post_init__(self):
+        if not callable(self.schedule):
+            raise TypeError(f"schedule must be a function of the step count, got {self.schedule!r}")
+        _check.positive("scale", self.scale)
+
+    def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        """The step of round t."""
+        return jnp.asarray(self.scale, dtype) * jnp.asarray(self.schedule(t - 1), dtype)
+
+
+def as_step_size(step_size: Any) -> Any:
+    """A number becomes `Constant`, a function (an optax schedule) becomes `Schedule`, a step size stays itself.
+
+    Raises:
+        ValueError: for a number that is not above 0.
+
+    Example:
+        >>> from jaxonline.learners.step_sizes import as_step_size
+        >>> as_step_size(0.1).value
+        0.1
+    """
+    if isinstance(step_size, Constant | InverseSqrt | Schedule):
+        return step_size
+    if callable(step_size):
+        return Schedule(step_size)
+    return Constant(step_size)

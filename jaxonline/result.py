@@ -1,0 +1,201 @@
+"""What a study measured: losses, regret and queries of every learner and run at the read-outs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from jaxonline import _check
+
+if TYPE_CHECKING:
+    import xarray
+
+QUANTITIES = ("regret", "cumulative_loss", "comparator_loss", "queries")
+
+
+class Estimate(NamedTuple):
+    """A mean over runs with its standard error and confidence interval; fields share one shape.
+
+    Example:
+        >>> from jaxonline.result import Estimate
+        >>> Estimate._fields
+        ('mean', 'standard_error', 'low', 'high', 'n_runs')
+    """
+
+    mean: np.ndarray
+    standard_error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_runs: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The numbers of a study. Sizes: L learners, R runs, G read-outs. All numbers are float64.
+
+    A run in which a loss of a learner was NaN or infinite has failed for that learner: it is left out of the means,
+    counted in `failed`, and shown in the table. Leaving runs out biases a mean, so look at that column first.
+
+    Attributes:
+        learners: names [L].
+        runs: indices of the runs [R].
+        rounds: rounds t at which was read out [G], increasing; the last is the horizon.
+        cumulative_loss: of the learner after t rounds [L, R, G].
+        comparator_loss: of the best fixed predictor in hindsight after t rounds [L, R, G] (a broadcast view where
+            learners or runs share it), or None where no comparator was asked for.
+        queries: charged by the oracle in t rounds [L, R, G].
+        first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
+        meta: how the study was made (key, block size, devices, versions, regret notion).
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0))
+        >>> result.regret.shape, float(result.mean().mean[0, -1])
+        ((1, 2, 6), 3.0)
+    """
+
+    learners: tuple[str, ...]
+    runs: np.ndarray
+    rounds: np.ndarray
+    cumulative_loss: np.ndarray
+    comparator_loss: np.ndarray | None
+    queries: np.ndarray
+    first_nonfinite: np.ndarray
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def regret(self) -> np.ndarray:
+        """Cumulative loss minus that of the best fixed predictor in hindsight [L, R, G].
+
+        Raises:
+            ValueError: if the study had no comparator.
+        """
+        if self.comparator_loss is None:
+            raise ValueError("regret needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+        return self.cumulative_loss - self.comparator_loss
+
+    @property
+    def failed(self) -> np.ndarray:
+        """The number of runs [L] in which the learner's loss was NaN or infinite."""
+        return (self.first_nonfinite > 0).sum(axis=1)
+
+    def values(self, quantity: str = "regret") -> np.ndarray:
+        """One of "regret", "cumulative_loss", "comparator_loss", "queries" as [L, R, G], NaN in failed runs."""
+        _check.choice("quantity", quantity, QUANTITIES)
+        array = getattr(self, quantity)
+        if array is None:
+            raise ValueError("the study had no comparator")
+        return np.where((self.first_nonfinite > 0)[..., None], np.nan, array)
+
+    def mean(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
+        """Means over runs with two-sided Student intervals of the given level; fields have the shape [L, G].
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxonline.result import Result
+            >>> loss = np.array([[[1.0], [3.0]]])
+            >>> none = np.zeros((1, 2), int)
+            >>> r = Result(("a",), np.arange(2), np.array([1]), loss, None, 0 * loss, none)
+            >>> r.mean("cumulative_loss").mean.tolist()
+            [[2.0]]
+        """
+        return _estimate(self.values(quantity), level)
+
+    def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
+        """Mean of first minus second over common runs, with its interval; fields have the shape [G].
+
+        Learners of a study face the same instances and noise in the same run, so this interval is narrower than
+        the two of `mean` suggest.
+        """
+        values = self.values(quantity)
+        return Estimate(*(part[0] for part in _estimate((values[self._at(first)] - values[self._at(second)])[None], level)))
+
+    def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
+        """Quantiles over runs [Q, L, G]."""
+        values = np.asarray(probabilities, float)
+        _check.number("probabilities", values, least=0.0, most=1.0)
+        return np.nanquantile(self.values(quantity), values, axis=1)
+
+    def select(self, *learners: str) -> "Result":
+        """The result of some of the learners, in the given order."""
+        index = [self._at(name) for name in learners]
+        comparator = None if self.comparator_loss is None else self.comparator_loss[index]
+        return Result(
+            tuple(learners), self.runs, self.rounds, self.cumulative_loss[index], comparator, self.queries[index],
+            self.first_nonfinite[index], self.meta,
+        )  # fmt: skip
+
+    def _at(self, name: str) -> int:
+        if name not in self.learners:
+            raise ValueError(f"there is no learner {name!r}; the study has {', '.join(map(repr, self.learners))}")
+        return self.learners.index(name)
+
+    @property
+    def dataset(self) -> "xarray.Dataset":
+        """The numbers as a labelled xarray Dataset with dimensions learner, run, round."""
+        from jaxonline._storage import to_dataset
+
+        return to_dataset(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a zarr store (a folder that xarray and any zarr reader can open), replacing one that is there."""
+        from jaxonline._storage import save
+
+        return save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Result":
+        """Read what `save` wrote.
+
+        Raises:
+            FileNotFoundError: if there is no such store.
+        """
+        from jaxonline._storage import load
+
+        return load(Path(path))
+
+    def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
+        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, failed.
+
+        Args:
+            bounds: what a theorem promises, by learner.
+            level: of the interval.
+        """
+        regret, queries = self.mean("regret", level), self.mean("queries")
+        horizon = int(self.rounds[-1])
+        return [
+            {
+                "learner": name,
+                "queries_per_round": float(queries.mean[i, -1]) / horizon,
+                "regret": float(regret.mean[i, -1]),
+                "low": float(regret.low[i, -1]),
+                "high": float(regret.high[i, -1]),
+                "regret_per_round": float(regret.mean[i, -1]) / horizon,
+                "bound": (bounds or {}).get(name),
+                "failed": int(self.failed[i]),
+            }
+            for i, name in enumerate(self.learners)
+        ]
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Mean against rounds with interval bands, and bounds; see `jaxonline.plotting.plot_result`."""
+        from jaxonline.plotting import plot_result
+
+        return plot_result(self, path, **options)
+
+
+def _estimate(values: np.ndarray, level: float) -> Estimate:
+    _check.number("level", level, above=0.0, below=1.0)
+    n_runs = (~np.isnan(values)).sum(axis=1)
+    some = np.maximum(n_runs, 1)
+    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
+    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
+    half = stats.t.ppf(0.5 + level / 2, np.maximum(n_runs - 1, 1)) * error
+    return Estimate(mean, error, mean - half, mean + half, n_runs)
