@@ -1,8 +1,9 @@
 """Theorems as numbers: what a theorem promises, and the step size with which it promises it."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import ArrayLike, Float
 
 from jaxonline import _check
 
@@ -129,3 +130,67 @@ def known_covariance(
         G += 4 * B_w**2 * B**2 * B_S + B_S**2 * B_w**2
         return RegretBound((G + 1) / 2 * B_w * np.sqrt(n_rounds), B_w / np.sqrt(n_rounds), G, B_w)
     return _gradient_descent(radius, G + 8 * B_w * B_S * B * (B_w * B + B_y), n_rounds)
+
+
+class MomentBounds(NamedTuple):
+    """The constants of paper B's theorems for a data set and its noise: each a bound over all rows.
+
+    Attributes:
+        x_second: B with E|x~|^2 <= B^2.
+        x_fourth: B with E|x~|^4 <= B^4 (it is never below `x_second`).
+        y_second: B_y with E y~^2 <= B_y^2.
+        covariance_norm: spectral norm of the noise's covariance.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import moment_bounds
+        >>> from jaxonline.noise import gaussian
+        >>> moment_bounds(np.eye(2), np.ones(2), gaussian(4.0)).x_second
+        3.0
+    """
+
+    x_second: float
+    x_fourth: float
+    y_second: float
+    covariance_norm: float
+
+
+def moment_bounds(
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Any = None, label_noise: Any = None
+) -> MomentBounds:
+    """The constants that the theorems ask for, exactly, for `Noise` F z with independent symmetric coordinates.
+
+    E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 + (kurtosis - 3) sum M_kk^2,
+    with S = F F' and M = F' F.
+
+    Args:
+        X: instances [n, d].
+        y: targets [n].
+        noise: law of the instances' noise, or None for clean instances.
+        label_noise: law of the labels' noise, or None for clean labels.
+
+    Raises:
+        ValueError: if the fourth moment of the noise is infinite.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import moment_bounds
+        >>> moment_bounds(np.eye(2), 2 * np.ones(2)).y_second
+        2.0
+    """
+    X, y = _check.finite_array("X", X, ndim=2).astype(float), _check.finite_array("y", y, ndim=1).astype(float)
+    norms = (X**2).sum(axis=1)
+    factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
+    if noise is not None and not np.isfinite(noise.kurtosis):
+        raise ValueError(f"noise must have a finite fourth moment, got the kurtosis {noise.kurtosis}")
+    S, M = factor @ factor.T, factor.T @ factor
+    excess = 0.0 if noise is None else noise.kurtosis - 3
+    of_noise = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
+    fourth = norms**2 + 4 * np.einsum("ni,ij,nj->n", X, S, X) + 2 * norms * np.trace(S) + of_noise
+    label_variance = 0.0 if label_noise is None else float(label_noise.factor_matrix(1)[0, 0]) ** 2
+    return MomentBounds(
+        float(np.sqrt(norms.max() + np.trace(S))),
+        float(fourth.max() ** 0.25),
+        float(np.sqrt((y**2).max() + label_variance)),
+        float(np.linalg.norm(S, 2)),
+    )

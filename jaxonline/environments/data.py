@@ -95,10 +95,15 @@ class DataStream:
         if self.order == "iid":
             index = jax.random.randint(key, (), 0, n)
         elif self.order == "shuffled":
-            # the round is the same in all runs, so this stays a branch under vmap: it costs nothing between passes
-            permutation = jax.lax.cond(
-                position == 0, lambda: jax.random.permutation(key, n).astype(jnp.int32), lambda: permutation
-            )
+            # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
+            # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. The
+            # key depends on the turn, lest the compiler move the draw out of the loop, into every round.
+            new_pass = (position == 0).astype(jnp.int32)
+
+            def shuffle(turn, old):
+                return jax.random.permutation(jax.random.fold_in(key, turn), n).astype(old.dtype)
+
+            permutation = jax.lax.fori_loop(0, new_pass, shuffle, permutation)
             index = permutation[position]
         else:
             index = position.astype(jnp.int32)

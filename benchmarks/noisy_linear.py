@@ -1,0 +1,143 @@
+"""The workload "noisy linear": d = 20, T = 2000, 1,000 runs, two Gaussian copies, gradient descent in a ball.
+
+What a round must cost: 40 normal numbers (two copies of 20), and then some 8 d = 160 floating-point operations and
+2 d floats of state read and written, 160 bytes. The normal numbers are most of it: a counter-based generator spends
+about 20 threefry rounds and an inverse error function on each, near 100 operations, 4,000 a round.
+
+    python -m benchmarks.noisy_linear [--json results/benchmarks.json]
+"""
+
+import argparse
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxonline as jo
+from benchmarks._timing import report, side_by_side, write
+
+D, T, RUNS, STD, STEP, RADIUS = 20, 2000, 1000, 0.1, 0.01, 1.0
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((T, D)) / np.sqrt(D)).astype(np.float32)
+    weights = rng.standard_normal(D).astype(np.float32)
+    return X, X @ (weights / np.linalg.norm(weights))
+
+
+def numpy_loop(X: np.ndarray, y: np.ndarray, runs: int) -> float:
+    """What a paper's supplement does: a Python loop over runs and rounds."""
+    rng = np.random.default_rng(1)
+    for _ in range(runs):
+        w, loss = np.zeros(D, np.float32), 0.0
+        for t in range(T):
+            first, second = X[t] + STD * rng.standard_normal((2, D), dtype=np.float32)
+            loss += (w @ X[t] - y[t]) ** 2
+            w = w - STEP * 2 * (w @ first - y[t]) * second
+            w = w * min(1.0, RADIUS / max(np.sqrt(w @ w), 1e-12))
+    return runs * T
+
+
+def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int) -> float:
+    """A Python loop over rounds, all runs at once."""
+    rng = np.random.default_rng(1)
+    w, loss = np.zeros((runs, D), np.float32), np.zeros(runs)
+    for t in range(T):
+        noise = rng.standard_normal((2, runs, D), dtype=np.float32)
+        first, second = X[t] + np.float32(STD) * noise
+        loss += (w @ X[t] - y[t]) ** 2
+        residual = np.einsum("rd,rd->r", w, first) - y[t]
+        w = w - (2 * STEP * residual)[:, None].astype(np.float32) * second
+        norm = np.sqrt(np.einsum("rd,rd->r", w, w))
+        w = w * np.minimum(1.0, RADIUS / np.maximum(norm, 1e-12))[:, None]
+    return runs * T
+
+
+def numba_parallel():
+    """Compiled loops, runs in parallel."""
+    import numba
+
+    @numba.njit(parallel=True, fastmath=True)
+    def play(X, y, runs):
+        total = np.zeros(runs)
+        for run in numba.prange(runs):
+            np.random.seed(run)
+            w, first, second = np.zeros(D), np.zeros(D), np.zeros(D)
+            for t in range(T):
+                clean, noisy = 0.0, 0.0
+                for j in range(D):
+                    first[j] = X[t, j] + STD * np.random.standard_normal()
+                    second[j] = X[t, j] + STD * np.random.standard_normal()
+                    clean += w[j] * X[t, j]
+                    noisy += w[j] * first[j]
+                total[run] += (clean - y[t]) ** 2
+                norm = 0.0
+                for j in range(D):
+                    w[j] -= STEP * 2 * (noisy - y[t]) * second[j]
+                    norm += w[j] * w[j]
+                scale = min(1.0, RADIUS / max(np.sqrt(norm), 1e-12))
+                for j in range(D):
+                    w[j] *= scale
+        return total
+
+    return play
+
+
+@jax.jit
+def plain_jax(keys, X, y):
+    """What a jax user writes by hand: vmap of a scan, for this learner only."""
+
+    def run(key):
+        def round_(carry, row):
+            w, key, loss = carry
+            x, target = row
+            key, draw = jax.random.split(key)
+            first, second = x + STD * jax.random.normal(draw, (2, D))
+            loss = loss + (w @ x - target) ** 2
+            w = w - STEP * 2 * (w @ first - target) * second
+            w = w * jnp.minimum(1.0, RADIUS / jnp.maximum(jnp.linalg.norm(w), 1e-12))
+            return (w, key, loss), None
+
+        return jax.lax.scan(round_, (jnp.zeros(D), key, 0.0), (X, y))[0][2]
+
+    return jax.vmap(run)(keys)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="add the rates to this file")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=RUNS, help="runs of each contender (the NumPy loop plays fewer)")
+    options = parser.parse_args()
+    runs = options.runs
+
+    X, y = data()
+    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
+    keys = jax.random.split(jax.random.key(0), runs)
+    device_X, device_y = jnp.asarray(X), jnp.asarray(y)
+
+    def ours() -> float:
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=runs)
+        return runs * T
+
+    def plain() -> float:
+        plain_jax(keys, device_X, device_y).block_until_ready()
+        return runs * T
+
+    contenders = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
+    try:
+        play = numba_parallel()
+        contenders["numba, parallel"] = lambda: play(X, y, runs).size * T
+    except ImportError:
+        print("  numba is not installed: left out")
+    contenders |= {"plain jax vmap(scan)": plain, "jaxonline": ours}
+    rates = side_by_side(contenders, options.repeats)
+    report(f"noisy linear, d={D}, T={T}, {runs:,} runs", "rounds/s", rates, ours="jaxonline")
+    if options.json:
+        write(options.json, "noisy linear", rates)
+
+
+if __name__ == "__main__":
+    main()

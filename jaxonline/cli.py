@@ -1,0 +1,82 @@
+"""The command line: `jaxonline quickstart`, ..."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="The laboratory for online learning under limited information.",
+)
+console = Console()
+
+
+@app.callback()
+def _top() -> None:
+    """The laboratory for online learning under limited information."""
+
+
+@app.command()
+def quickstart(
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each learner.")] = 1000,
+    passes: Annotated[int, typer.Option(min=1, help="Passes over the data set.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the table, the figure and the numbers.")] = Path(
+        "results/quickstart"
+    ),
+) -> None:
+    """Regret of five learners on noisy medical measurements, with intervals and bounds."""
+    from jaxonline.study.quickstart import quickstart as play
+    from jaxonline.study.quickstart import write
+
+    began = time.perf_counter()
+    study = play(n_runs=runs, passes=passes, seed=seed, progress=True)
+    written = write(study, out)
+    rows = study.result.table({name: bound[-1] for name, bound in study.bounds.items()})
+    horizon = int(study.result.rounds[-1])
+    console.print(regret_table(rows, f"{runs:,} runs of {horizon:,} rounds, regret on the clean data"))
+    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.1f} s in all")
+
+
+def regret_table(rows: list[dict[str, Any]], title: str) -> Table:
+    """The rows of `Result.table` for a terminal.
+
+    Example:
+        >>> from jaxonline.cli import regret_table
+        >>> row = dict(learner="a", queries_per_round=1.0, regret=2.0, low=1.5, high=2.5, regret_per_round=0.1,
+        ...            bound=None, failed=0)
+        >>> regret_table([row], "a table").row_count
+        1
+    """
+    table = Table(title=title, title_justify="left")
+    for column in ("learner", "queries\n/round", "regret\n(95 %)", "regret\n/round", "theorem's\nbound"):
+        table.add_column(column, justify="left" if column == "learner" else "right", no_wrap=True)
+    failed = any(row["failed"] for row in rows)
+    if failed:
+        table.add_column("failed\nruns", justify="right", style="red")
+    for row in rows:
+        bound = "-" if row["bound"] is None else f"{row['bound']:,.0f}"
+        half_width = (row["high"] - row["low"]) / 2
+        cells = [
+            row["learner"], f"{row['queries_per_round']:.2f}", f"{row['regret']:.2f} ± {half_width:.2f}",
+            f"{row['regret_per_round']:.5f}", bound,
+        ]  # fmt: skip
+        table.add_row(*cells, *([str(row["failed"])] if failed else []))
+    return table
+
+
+def main() -> None:
+    """The console script.
+
+    Example:
+        >>> from jaxonline.cli import main
+        >>> callable(main)
+        True
+    """
+    app()

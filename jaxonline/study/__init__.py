@@ -1,0 +1,1 @@
+"""Ready studies, each one command: what is measured, the table and the figure."""
