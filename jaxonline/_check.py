@@ -8,11 +8,12 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 
 def concrete(value: Any) -> np.ndarray | None:
     """The value as a NumPy array, or None when it is not known yet (a tracer, a placeholder)."""
-    if isinstance(value, jax.core.Tracer) or not isinstance(value, int | float | np.ndarray | np.generic | jax.Array):
+    if isinstance(value, Tracer) or not isinstance(value, int | float | np.ndarray | np.generic | jax.Array):
         return None
     return np.asarray(value)
 

@@ -43,7 +43,7 @@ class Checkpoint:
         if not path.exists():
             return None
         with np.load(path) as parts:
-            return tuple(parts[f"part{i}"] if f"part{i}" in parts else None for i in range(int(parts["n_parts"])))
+            return tuple(parts.get(f"part{i}") for i in range(int(parts["n_parts"])))
 
     def write(self, name: str, block: int, parts: tuple) -> None:
         """Keep a finished block."""

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import _check
+from jaxonline._numbers import floating, known
 from jaxonline._struct import set_field, struct
 
 
@@ -242,19 +243,6 @@ class Scaled(Kernel):
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         return known("factor", self.factor) * self.kernel._coefficients(n)
-
-
-def floating(a: ArrayLike) -> Array:
-    """`a` as a floating-point array: its own dtype where it is floating, the default one otherwise."""
-    a = jnp.asarray(a)
-    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
-
-
-def known(name: str, value: ArrayLike) -> float:
-    """A parameter as a float, for series and quadratures, which are computed on the host."""
-    if _check.concrete(value) is None:
-        raise TypeError(f"{name} must be a known number here (computed outside jit), got {value!r}")
-    return float(_check.number(name, value))
 
 
 def log_lookup(table: Float[Array, "m"], n: Int[Array, "..."]) -> Float[Array, "..."]:

@@ -26,9 +26,8 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
     if result.comparator_loss is not None:
         variables["comparator_loss"] = (cube, np.ascontiguousarray(result.comparator_loss))
         variables["regret"] = (cube, result.regret)
-    names = np.array(result.learners, dtype=np.dtypes.StringDType())
-    coordinates = {"learner": names.astype(f"U{max(map(len, result.learners))}"), "run": result.runs}
-    coordinates["round"] = result.rounds
+    names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
+    coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
     return xarray.Dataset(variables, coordinates, {"jaxonline": json.dumps(result.meta)})
 
 
@@ -37,9 +36,7 @@ def save(result: "Result", path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    dataset = to_dataset(result).assign_coords(learner=np.arange(len(result.learners)))
-    dataset.attrs["learners"] = json.dumps(result.learners)
-    dataset.to_zarr(unfinished, mode="w", consolidated=False)
+    to_dataset(result).to_zarr(unfinished, mode="w", consolidated=False)
     shutil.rmtree(path, ignore_errors=True)
     unfinished.rename(path)
     return path
@@ -55,8 +52,8 @@ def load(path: Path) -> "Result":
         raise FileNotFoundError(f"there is no result at {path}")
     with xarray.open_zarr(path, consolidated=False) as dataset:
         arrays = {name: np.asarray(variable) for name, variable in dataset.variables.items()}
-        learners, meta = json.loads(dataset.attrs["learners"]), json.loads(dataset.attrs["jaxonline"])
+        learners, meta = tuple(map(str, arrays["learner"])), json.loads(dataset.attrs["jaxonline"])
     return Result(
-        tuple(learners), arrays["run"], arrays["round"], arrays["cumulative_loss"], arrays.get("comparator_loss"),
+        learners, arrays["run"], arrays["round"], arrays["cumulative_loss"], arrays.get("comparator_loss"),
         arrays["queries"], arrays["first_nonfinite"], meta,
     )  # fmt: skip

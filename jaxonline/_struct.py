@@ -27,8 +27,9 @@ def struct(cls: type[T]) -> type[T]:
     rebuilds it, so checks may look at values.
     """
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
-    leaves = [f.name for f in dataclasses.fields(cls) if not f.metadata.get("static")]
-    statics = [f.name for f in dataclasses.fields(cls) if f.metadata.get("static")]
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    leaves = [field.name for field in fields if not field.metadata.get("static")]
+    statics = [field.name for field in fields if field.metadata.get("static")]
 
     def flatten_with_keys(obj):
         children = [(jax.tree_util.GetAttrKey(name), getattr(obj, name)) for name in leaves]
@@ -86,5 +87,3 @@ def stack(trees: Sequence[T]) -> T:
 def replace(obj: T, **changes: Any) -> T:
     """A copy of a struct with some fields changed; the arguments are checked again."""
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]
-
-

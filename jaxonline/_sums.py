@@ -46,9 +46,7 @@ class Statistic(NamedTuple):
         """Before round 1."""
         scalar = jax.ShapeDtypeStruct((), instance.dtype)
         sums = Compensated.zeros(jax.eval_shape(comparator.statistic, instance, scalar))
-        return cls(
-            sums, jnp.zeros((CHUNK, *instance.shape), instance.dtype), jnp.zeros((CHUNK,), instance.dtype)
-        )
+        return cls(sums, jnp.zeros((CHUNK, *instance.shape), instance.dtype), jnp.zeros((CHUNK,), instance.dtype))
 
     def add(self, comparator: Any, t: Int[Array, ""], x: Array, y: Array) -> "Statistic":
         """With round t = 1, 2, ... added."""

@@ -17,7 +17,7 @@ from jax.sharding import Mesh, PartitionSpec
 AXIS = "blocks"
 
 
-def default_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
+def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:
     """A one-dimensional mesh over `devices` (all local devices when None).
 
     Example:

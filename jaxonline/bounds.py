@@ -69,9 +69,7 @@ def full_information(radius: float, x_bound: float, y_bound: float, n_rounds: in
     return two_copies(radius, x_bound, y_bound, n_rounds)
 
 
-def two_copies(
-    radius: float, x_bound: float, y_bound: float, n_rounds: int, form: str = "corrected"
-) -> RegretBound:
+def two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int, form: str = "corrected") -> RegretBound:
     """Paper B, Theorem 1: two noisy copies a round; regret <= radius sqrt(G T) with step radius / sqrt(G T).
 
     Args:

@@ -86,11 +86,11 @@ class L2Ball:
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
         """The smallest cumulative squared loss [...] in the ball."""
-        return best_in_ball(sums, float(self.radius))[0]
+        return best_in_ball(sums, float(np.asarray(self.radius)))[0]
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
         """The predictor [..., d] that attains it (of least norm, where several do)."""
-        return best_in_ball(sums, float(self.radius))[1]
+        return best_in_ball(sums, float(np.asarray(self.radius)))[1]
 
 
 def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.ndarray]:

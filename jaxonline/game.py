@@ -153,7 +153,7 @@ class Game:
     environment: Any
     channel: Any
     loss: Any = Squared()
-    regret: str = static("clean")
+    regret: str = static(default="clean")
 
     def __post_init__(self):
         if not isinstance(self.environment, Environment):

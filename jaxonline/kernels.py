@@ -19,7 +19,8 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
 from jaxonline import _check
-from jaxonline._kernel import Kernel, Scaled, Sum, floating, known, log_lookup
+from jaxonline._kernel import Kernel, Scaled, Sum, log_lookup
+from jaxonline._numbers import floating, known
 from jaxonline._struct import set_field, static, struct
 
 __all__ = [

@@ -10,174 +10,26 @@ Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data wit
 to 4, with errata E1 to E4.
 """
 
-import abc
-import decimal
 import itertools
 import math
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
+from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline import _check
+from jaxonline._loss import Loss
+from jaxonline._numbers import floating, known
 from jaxonline._struct import struct
 
-_CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+__all__ = ["Exponential", "Logistic", "Loss", "SmoothedAbsolute", "SmoothedHinge", "Squared"]
+
 _SQRT_PI = Decimal("1.77245385090551602729816748334114518279754945612238712821381")
-
-
-class Loss(abc.ABC):
-    """A loss l(a) of a residual or a margin, with the series of its derivative.
-
-    A subclass gives `value`, `derivative`, the coefficients of l' one after the other, a bound on their tail and the
-    radius of convergence. Everything else follows.
-
-    Example:
-        >>> from jaxonline.losses import Loss, Squared
-        >>> isinstance(Squared(), Loss)
-        True
-    """
-
-    kind: ClassVar[str]
-    """`"regression"` (a = y_hat - y) or `"classification"` (a = y * y_hat, y = +1 or -1)."""
-    degree: ClassVar[int | None] = None
-    """The degree of l' where it is a polynomial, None where its series is infinite."""
-    _most_terms: ClassVar[int] = 1 << 19
-
-    @abc.abstractmethod
-    def value(self, a: ArrayLike) -> jax.Array:
-        """The loss l(a), entry by entry.
-
-        Example:
-            >>> from jaxonline.losses import Squared
-            >>> float(Squared().value(3.0))
-            9.0
-        """
-
-    @abc.abstractmethod
-    def derivative(self, a: ArrayLike) -> jax.Array:
-        """The derivative l'(a), entry by entry.
-
-        Example:
-            >>> from jaxonline.losses import Squared
-            >>> float(Squared().derivative(3.0))
-            6.0
-        """
-
-    @abc.abstractmethod
-    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        """A proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc.
-
-        Example:
-            >>> from jaxonline.losses import Exponential
-            >>> Exponential().tail_bound(30, 1.0) < 1e-32
-            True
-        """
-
-    @abc.abstractmethod
-    def _series(self, centre: float) -> Iterator[Decimal]:
-        """gamma_0, gamma_1, ... of l' about `centre`, without end."""
-
-    def radius(self, centre: float = 0.0) -> float:
-        """The radius of convergence of the series of l' about `centre`; inf unless a loss says otherwise.
-
-        Example:
-            >>> from jaxonline.losses import Logistic, Squared
-            >>> Squared().radius(), round(Logistic().radius(), 4)
-            (inf, 3.1416)
-        """
-        return math.inf
-
-    def margin(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The number that the loss looks at: `y_hat - y` in regression, `y * y_hat` in classification.
-
-        Example:
-            >>> from jaxonline.losses import Exponential, Squared
-            >>> float(Squared().margin(3.0, -1.0)), float(Exponential().margin(3.0, -1.0))
-            (4.0, -3.0)
-        """
-        y_hat, y = _floating(y_hat), _floating(y)
-        return y_hat - y if self.kind == "regression" else y * y_hat
-
-    def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The loss of the prediction `y_hat` where `y` is right; arguments of one shape."""
-        return self.value(self.margin(y_hat, y))
-
-    def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The derivative of the loss of a prediction in `y_hat`; arguments of one shape.
-
-        Example:
-            >>> from jaxonline.losses import Squared
-            >>> float(Squared().gradient(3.0, 1.0))
-            4.0
-        """
-        slope = self.derivative(self.margin(y_hat, y))
-        return slope if self.kind == "regression" else _floating(y) * slope
-
-    def coefficients(self, n_terms: int, centre: float = 0.0) -> np.ndarray:
-        """gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
-
-        Args:
-            n_terms: how many, at least 1.
-            centre: the point of expansion, a finite number.
-
-        Returns:
-            A vector of `n_terms` float64 numbers, each right to about 1e-15 relative (0 or inf where float64 ends).
-
-        Raises:
-            ValueError: `n_terms` below 1 or `centre` not finite.
-            TypeError: a parameter of the loss is a tracer (the series is computed on the host).
-
-        Example:
-            >>> from jaxonline.losses import Exponential
-            >>> Exponential().coefficients(3).tolist()
-            [-1.0, 1.0, -0.5]
-        """
-        n_terms = _check.count("n_terms", n_terms)
-        with decimal.localcontext(_CONTEXT):
-            series = self._series(_known("centre", centre))
-            return np.array([float(gamma) for gamma in itertools.islice(series, n_terms)])
-
-    def majorant(self, a: float, centre: float = 0.0) -> float:
-        """The majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
-
-        In closed form where there is one; else the sum and the bound on its tail, which is 1e-13 of it or less
-        (more only so close to the edge of the disc, or so far out, that many thousand terms do not do).
-
-        Args:
-            a: where, at least 0.
-            centre: the point of expansion.
-
-        Returns:
-            A float; inf where `a` is not below the radius of convergence or where float64 ends.
-
-        Raises:
-            ValueError: `a` below 0 or not finite.
-
-        Example:
-            >>> from jaxonline.losses import SmoothedHinge
-            >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound says 0.615 (E4)
-            0.972
-        """
-        a, centre = _known("a", _check.not_negative("a", a)), _known("centre", centre)
-        if a >= self.radius(centre):
-            return math.inf
-        with decimal.localcontext(_CONTEXT):
-            total, power, step, check = Decimal(0), Decimal(1), Decimal(a), 16
-            for n, gamma in enumerate(self._series(centre), start=1):
-                total += abs(gamma) * power
-                power *= step
-                if n == check:
-                    rest = self.tail_bound(n, a, centre)
-                    if float(total) == math.inf or rest <= 1e-13 * float(total) or n >= self._most_terms:
-                        break
-                    check *= 2
-            return float(total) + rest
 
 
 @struct
@@ -194,11 +46,11 @@ class Squared(Loss):
     degree: ClassVar[int | None] = 1
 
     def value(self, a: ArrayLike) -> jax.Array:
-        a = _floating(a)
+        a = floating(a)
         return a * a
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return 2.0 * _floating(a)
+        return 2.0 * floating(a)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
         return sum(([2.0 * abs(centre), 2.0 * a])[n_terms:], 0.0)
@@ -222,13 +74,13 @@ class Exponential(Loss):
     kind: ClassVar[str] = "classification"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        return jnp.exp(-_floating(a))
+        return jnp.exp(-floating(a))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return -jnp.exp(-_floating(a))
+        return -jnp.exp(-floating(a))
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
-        return _exp(_known("a", _check.not_negative("a", a)) - _known("centre", centre))
+        return _exp(known("a", _check.not_negative("a", a)) - known("centre", centre))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
         share = float(special.gammainc(n_terms, a)) if n_terms else 1.0
@@ -266,25 +118,25 @@ class SmoothedAbsolute(Loss):
         _check.positive("scale", self.scale)
 
     def value(self, a: ArrayLike) -> jax.Array:
-        a = _floating(a)
+        a = floating(a)
         s = jnp.asarray(self.scale, a.dtype)
         return _gauss_over(s, a) + a * jax.scipy.special.erf(s * a)
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = _floating(a)
+        a = floating(a)
         return jax.scipy.special.erf(jnp.asarray(self.scale, a.dtype) * a)
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
         if centre == 0.0:
-            return float(special.erfi(_known("scale", self.scale) * _check.not_negative("a", a)))
+            return float(special.erfi(known("scale", self.scale) * _check.not_negative("a", a)))
         return Loss.majorant(self, a, centre)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        scale = _known("scale", self.scale)
+        scale = known("scale", self.scale)
         return _erf_tail_bound(n_terms, a, scale, scale * centre)
 
     def _series(self, centre: float) -> Iterator[Decimal]:
-        scale = Decimal(_known("scale", self.scale))
+        scale = Decimal(known("scale", self.scale))
         yield Decimal(math.erf(scale * Decimal(centre)))
         yield from _erf_series(scale, scale * Decimal(centre))
 
@@ -322,21 +174,21 @@ class SmoothedHinge(Loss):
         _check.positive("scale", self.scale)
 
     def value(self, a: ArrayLike) -> jax.Array:
-        b = _floating(a) - 1.0
+        b = floating(a) - 1.0
         s = jnp.asarray(self.scale, b.dtype)
         return 0.5 * (_gauss_over(s, b) - b * jax.scipy.special.erfc(s * b))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = _floating(a)
+        a = floating(a)
         return -0.5 * jax.scipy.special.erfc(jnp.asarray(self.scale, a.dtype) * (a - 1.0))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        scale = _known("scale", self.scale)
+        scale = known("scale", self.scale)
         constant = 0.5 * math.erfc(scale * (centre - 1.0)) if n_terms == 0 else 0.0
         return constant + 0.5 * _erf_tail_bound(max(n_terms, 1), a, scale, scale * (centre - 1.0))
 
     def _series(self, centre: float) -> Iterator[Decimal]:
-        scale = Decimal(_known("scale", self.scale))
+        scale = Decimal(known("scale", self.scale))
         u = scale * (Decimal(centre) - 1)
         yield Decimal(-0.5 * math.erfc(u))
         yield from (gamma / 2 for gamma in _erf_series(scale, u))
@@ -361,22 +213,22 @@ class Logistic(Loss):
     _most_terms: ClassVar[int] = 1 << 11
 
     def value(self, a: ArrayLike) -> jax.Array:
-        return jax.nn.softplus(-_floating(a))
+        return jax.nn.softplus(-floating(a))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return -jax.nn.sigmoid(-_floating(a))
+        return -jax.nn.sigmoid(-floating(a))
 
     def radius(self, centre: float = 0.0) -> float:
-        return math.hypot(math.pi, _known("centre", centre))
+        return math.hypot(math.pi, known("centre", centre))
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
         if centre == 0.0:
-            a = _known("a", _check.not_negative("a", a))
+            a = known("a", _check.not_negative("a", a))
             return 0.5 + 0.5 * math.tan(0.5 * a) if a < math.pi else math.inf
         return Loss.majorant(self, a, centre)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        """From the partial fractions of tanh: |gamma_n| <= 2 sum_k rho_k^-(n+1) <= rho_0^-(n-1) / 4 for n >= 1."""
+        # From the partial fractions of tanh: |gamma_n| <= 2 sum_k rho_k^-(n+1) <= rho_0^-(n-1) / 4 for n >= 1.
         radius = self.radius(centre)
         if a >= radius:
             return math.inf
@@ -422,17 +274,6 @@ def _erf_tail_bound(n_terms: int, a: float, scale: float, u: float) -> float:
     top = float(logs.max())
     total = float(np.exp(logs - top).sum() + np.exp(logs[-1] - top))
     return constant + 2.0 * 1.0865 / math.sqrt(math.pi) * total * _exp(top - 0.5 * u * u)
-
-
-def _floating(a: ArrayLike) -> jax.Array:
-    a = jnp.asarray(a)
-    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
-
-
-def _known(name: str, value: Any) -> float:
-    if _check.concrete(value) is None:
-        raise TypeError(f"{name} must be a known number here (a series is computed outside jit), got {value!r}")
-    return float(_check.number(name, value))
 
 
 def _exp(x: float) -> float:

@@ -71,7 +71,8 @@ class StudentCoordinates:
     @property
     def kurtosis(self):
         """E z^4 of a coordinate; infinite for `degrees` <= 4."""
-        return jnp.where(self.degrees > 4, 3 + 6 / jnp.maximum(self.degrees - 4, 1e-30), jnp.inf)
+        degrees = float(np.asarray(self.degrees))
+        return 3 + 6 / (degrees - 4) if degrees > 4 else np.inf
 
 
 _COORDINATES = {"gaussian": jax.random.normal, "laplace": _standard_laplace, "uniform": _standard_uniform}
@@ -101,7 +102,7 @@ class Noise:
     """
 
     covariance: Float[ArrayLike, "..."]
-    law: str | None = static("gaussian")
+    law: str | None = static(default="gaussian")
     student: StudentCoordinates | None = None
     factor: Float[ArrayLike, "..."] = None  # type: ignore[assignment]
 
@@ -138,7 +139,7 @@ class Noise:
     @property
     def kurtosis(self) -> float:
         """E z^4 of the unit-variance coordinates: 3 for a Gaussian, infinite for heavy Student-t laws."""
-        return _KURTOSIS[self.law] if self.law is not None else float(self.student.kurtosis)  # type: ignore[union-attr]
+        return _KURTOSIS[self.law] if self.law is not None else self.student.kurtosis  # type: ignore[union-attr]
 
     def factor_matrix(self, d: int) -> np.ndarray:
         """F as a float64 matrix [d, d]."""
@@ -210,7 +211,7 @@ class Law:
     """
 
     draw: Callable = static()
-    covariance: Callable | None = static(None)
+    covariance: Callable | None = static(default=None)
 
     def __post_init__(self):
         if not callable(self.draw):

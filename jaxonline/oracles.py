@@ -154,7 +154,7 @@ class NoisyCopies:
 
     noise: Any
     label_noise: Any = None
-    reveal_covariance: bool = static(False)
+    reveal_covariance: bool = static(default=False)
 
     def __post_init__(self):
         if not isinstance(self.noise, NoiseLaw):

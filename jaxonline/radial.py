@@ -19,7 +19,8 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from scipy import special
 
 from jaxonline import _check
-from jaxonline._kernel import Kernel, floating, known
+from jaxonline._kernel import Kernel
+from jaxonline._numbers import floating, known
 from jaxonline._struct import set_field, struct
 
 
@@ -254,7 +255,8 @@ def truncate(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> Gaussi
 def quadrature_error(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> float:
     """The largest difference of `truncate(kernel, cut, n_nodes)` and the exact truncated kernel, over a grid of r.
 
-    The grid is r = 0 and 400 values of r^2 from 1e-3 / cut to 1e5 / cut, evenly spaced in log r. Up to 1e-14 it is rounding.
+    The grid is r = 0 and 400 values of r^2 from 1e-3 / cut to 1e5 / cut, evenly spaced in log r. About 1e-14 of the
+    error is rounding.
 
     Example:
         >>> from jaxonline.radial import Cauchy, quadrature_error

@@ -114,7 +114,9 @@ class Result:
         the two of `mean` suggest.
         """
         values = self.values(quantity)
-        return Estimate(*(part[0] for part in _estimate((values[self._at(first)] - values[self._at(second)])[None], level)))
+        return Estimate(
+            *(part[0] for part in _estimate((values[self._at(first)] - values[self._at(second)])[None], level))
+        )
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""

@@ -80,7 +80,9 @@ def read_out_rounds(n_rounds: int, read_outs: int | Sequence[int], spacing: str 
     if spacing == "log":
         length = max(1, n_rounds // 512)
         wanted = np.geomspace(length, n_rounds, read_outs)
-        return length, np.unique(np.append(np.minimum(np.round(wanted / length) * length, n_rounds), n_rounds)).astype(int)
+        return length, np.unique(np.append(np.minimum(np.round(wanted / length) * length, n_rounds), n_rounds)).astype(
+            int
+        )
     shortest = -(-n_rounds // read_outs)
     divisors = (length for length in range(shortest, 2 * shortest) if n_rounds % length == 0)
     length = next(divisors, shortest)
@@ -198,7 +200,9 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
         raise ValueError(f"runs must be a sequence of at least one run index, got {runs!r}")
     if selected.min() < 0 or selected.max() >= n_runs:
-        raise ValueError(f"runs must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}")
+        raise ValueError(
+            f"runs must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"
+        )
     return selected
 
 
@@ -234,22 +238,31 @@ class _Played(NamedTuple):
     first_nonfinite: np.ndarray  # [S, R]
     best: np.ndarray | None  # [S, R, G]
 
+    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "_Played":
+        """The same of every part that is there."""
+        best = None if self.best is None else function(self.best)
+        return _Played(function(self.cumulative_loss), function(self.queries), function(self.first_nonfinite), best)
+
+    @staticmethod
+    def join(pieces: Sequence["_Played"], axis: int) -> "_Played":
+        """One after the other along an axis."""
+        always = ("cumulative_loss", "queries", "first_nonfinite")
+        loss, queries, first = (np.concatenate([getattr(piece, part) for piece in pieces], axis) for part in always)
+        best = [piece.best for piece in pieces if piece.best is not None]
+        return _Played(loss, queries, first, np.concatenate(best, axis) if best else None)
+
 
 def _play(name: str, contest: Contest, plan: _Plan, reporter: Reporter, store: Checkpoint | None) -> _Played:
     """All blocks of one pass."""
-    done = {} if store is None else {b: _Played(*got) for b in plan.blocks if (got := store.read(name, b)) is not None}
-    pieces = [done[b] for b in plan.blocks if b in done]
-    order = [b for b in plan.blocks if b in done]
-    for wave, real in blocks.waves([b for b in plan.blocks if b not in done], plan.mesh):
+    kept = {} if store is None else {block: store.read(name, block) for block in plan.blocks}
+    pieces = {block: _Played(*parts) for block, parts in kept.items() if parts is not None}
+    for wave, real in blocks.waves([block for block in plan.blocks if block not in pieces], plan.mesh):
         played = _play_wave(name, contest, plan, wave, reporter)
-        for device in range(real):
-            piece = _Played(*(None if part is None else part[device] for part in played))
+        for device, block in enumerate(wave[:real].tolist()):
+            pieces[block] = played.map(lambda part, device=device: part[device])
             if store is not None:
-                store.write(name, int(wave[device]), piece)
-            pieces.append(piece)
-            order.append(int(wave[device]))
-    pieces = [pieces[i] for i in np.argsort(order)]
-    return _Played(*(None if parts[0] is None else np.concatenate(parts, axis=1) for parts in zip(*pieces, strict=True)))
+                store.write(name, block, pieces[block])
+    return _Played.join([pieces[block] for block in plan.blocks], axis=1)
 
 
 def _play_wave(name: str, contest: Contest, plan: _Plan, wave: np.ndarray, reporter: Reporter) -> _Played:
@@ -308,9 +321,10 @@ def _assemble(
     for name, item in named.items():
         learner = item.learner if isinstance(item, Player) else item
         names += [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [str(name)]
-    parts = [_Played(*(None if part is None else part[:, at] for part in each)) for each in played.values()]
-    loss, queries, first, best = (None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True))
-    if shared is not None:
-        best = shared.best[:, at] if shared.best.shape[1] > 1 or len(at) == 1 else shared.best
-        best = np.broadcast_to(best, loss.shape)
+    all_played = _Played.join([each.map(lambda part: part[:, at]) for each in played.values()], axis=0)
+    best = all_played.best
+    if shared is not None and shared.best is not None:
+        one_for_all = shared.best.shape[1] == 1
+        best = np.broadcast_to(shared.best if one_for_all else shared.best[:, at], all_played.cumulative_loss.shape)
+    loss, queries, first, _ = all_played
     return Result(tuple(names), selected, rounds, loss, best, queries, first, meta)

@@ -1,5 +1,7 @@
 """Autoregressive series: predict the next value from the last ones."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,7 +35,7 @@ class Autoregressive:
         (-0.1, [-0.1, 1.0])
     """
 
-    coefficients: Float[ArrayLike, "p"]
+    coefficients: Any  # [p], a jax array after construction
     noise_std: Float[ArrayLike, ""] = 1.0
 
     def __post_init__(self):
@@ -41,7 +43,9 @@ class Autoregressive:
         _check.not_negative("noise_std", self.noise_std)
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:
-            raise ValueError(f"coefficients must make a stationary series, got a characteristic root of size {largest:g}")
+            raise ValueError(
+                f"coefficients must make a stationary series, got a characteristic root of size {largest:g}"
+            )
         dtype = jnp.result_type(float) if not isinstance(self.coefficients, jax.Array) else self.coefficients.dtype
         set_field(self, "coefficients", jnp.asarray(self.coefficients, dtype))
 

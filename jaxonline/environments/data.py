@@ -1,10 +1,10 @@
 """A data set as a stream of rounds."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import _check
 from jaxonline._struct import set_field, static, struct
@@ -51,9 +51,9 @@ class DataStream:
         [2.0, 3.0]
     """
 
-    X: Float[ArrayLike, "n d"]
-    y: Float[ArrayLike, "n"]
-    order: str = static("file")
+    X: Any  # [n d], a jax array after construction
+    y: Any  # [n], a jax array after construction
+    order: str = static(default="file")
 
     def __post_init__(self):
         X, y = _check.finite_array("X", self.X, ndim=2), _check.finite_array("y", self.y, ndim=1)

@@ -1,5 +1,7 @@
 """A linear model with random instances."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -33,10 +35,10 @@ class LinearModel:
         (True, 1.0)
     """
 
-    weights: Float[ArrayLike, "d"]
+    weights: Any  # [d], a jax array after construction
     noise_std: Float[ArrayLike, ""] = 0.0
     radius: Float[ArrayLike, ""] = 1.0
-    instances: str = static("gaussian")
+    instances: str = static(default="gaussian")
 
     def __post_init__(self):
         _check.finite_array("weights", self.weights, ndim=1)

@@ -99,7 +99,7 @@ class KnownCovariance:
         ((2,), 1)
     """
 
-    form: str = static("corrected")
+    form: str = static(default="corrected")
 
     def __post_init__(self):
         _check.choice("form", self.form, ("corrected", "printed"))

@@ -87,9 +87,9 @@ class GradientLearner:
     estimator: Any
     step_size: Any
     radius: Float[ArrayLike, ""] | None = None
-    optimizer: optax.GradientTransformation = static(_SGD)
-    projection: Callable = static(optax.projections.projection_l2_ball)
-    hypothesis: str = static("last")
+    optimizer: optax.GradientTransformation = static(default=_SGD)
+    projection: Callable = static(default=optax.projections.projection_l2_ball)
+    hypothesis: str = static(default="last")
 
     def __post_init__(self):
         if not callable(self.estimator):

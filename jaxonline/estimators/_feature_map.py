@@ -1,0 +1,198 @@
+"""What the feature-map estimators have in common: an estimate as it is stored, and inner products.
+
+Weights are kept as logarithms and spread evenly over the factors of a product, so that a large n overflows nowhere.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+
+from jaxonline import _check
+from jaxonline._struct import struct
+
+Counts = Any
+"""How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
+
+
+@struct
+class NoisyFeature:
+    """An estimate Psi~ = sign e^log_weight x~(1) (x) ... (x) x~(level) of a feature vector.
+
+    Attributes:
+        level: n, the number of factors; int32.
+        sign: +1, -1 or 0.
+        log_weight: the logarithm of the size of the number in front; -inf for an estimate of 0.
+        copies: [capacity, d], the factors in the first `level` rows, 0 in the others.
+        queries: how many copies the estimate asks for (pairs of the Gaussian map included); int32.
+        overflow: whether `queries` exceeded the capacity, in which case the estimate was replaced by 0.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.kernels import ExponentialKernel
+        >>> psi = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0)).assemble(jnp.int32(1), jnp.ones((4, 3)))
+        >>> psi.level.item(), psi.copies.sum().item(), round(psi.log_weight.item(), 4)  # ln 4
+        (1, 3.0, 1.3863)
+    """
+
+    level: Int[Array, ""]
+    sign: Float[Array, ""]
+    log_weight: Float[Array, ""]
+    copies: Float[Array, "capacity d"]
+    queries: Int[Array, ""]
+    overflow: Bool[Array, ""]
+
+
+def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
+    """The inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6: 0 unless the levels agree.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.kernels import Linear
+        >>> psi = DotProductFeatureMap(Linear(), Geometric(2.0)).assemble(jnp.int32(1), jnp.ones((4, 3)))
+        >>> round(prod(psi, psi).item(), 4)  # the weight is p^(n+1)/(p-1) = 4
+        48.0
+    """
+    rows = min(psi.copies.shape[0], psi2.copies.shape[0])
+    inner = jnp.sum(psi.copies[:rows] * psi2.copies[:rows], axis=-1)
+    value = psi.sign * psi2.sign * scaled_product(inner, psi.level, psi.log_weight + psi2.log_weight)
+    return jnp.where(psi.level == psi2.level, value, jnp.zeros_like(value))
+
+
+class FeatureMap(abc.ABC):
+    """What the feature-map estimators have in common.
+
+    Example:
+        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap
+        >>> issubclass(DotProductFeatureMap, FeatureMap)
+        True
+    """
+
+    @abc.abstractmethod
+    def sample_counts(self, key: Key[Array, ""]) -> Counts:
+        """Draw the random numbers of copies."""
+
+    @abc.abstractmethod
+    def queries(self, counts: Counts) -> Int[Array, ""]:
+        """The number of copies in all."""
+
+    @abc.abstractmethod
+    def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
+        """The estimate from its counts and its copies, of which the first `queries(counts)` rows are used."""
+
+    @abc.abstractmethod
+    def log_level(self, n: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x)."""
+
+    @abc.abstractmethod
+    def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
+        """P(counts) E[<Psi~, Psi(x2)> | counts], one term of the series of k(x, x2), in float64 on the host.
+
+        It is 0 where the law never draws `counts`.
+        """
+
+    @abc.abstractmethod
+    def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+        """E[<Psi~, Psi(x2)>^2 | counts] for independent copies with mean x and this covariance, in float64.
+
+        `covariance` is a variance (number), variances [d] or a matrix [d, d].
+        """
+
+    @abc.abstractmethod
+    def expected_queries(self) -> float:
+        """The expected number of copies of one estimate."""
+
+    @abc.abstractmethod
+    def overflow_probability(self, capacity: int) -> float:
+        """The probability that an estimate needs more than `capacity` copies."""
+
+    @abc.abstractmethod
+    def bias(self, capacity: int, squared_norm: float) -> float:
+        """A bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`: what the cap, and a law without support, leave out.
+
+        The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
+        """
+
+    def given(
+        self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+    ) -> NoisyFeature:
+        """Map_Estimate conditional on the random numbers `counts`, for stratified verification.
+
+        Args:
+            key: of the noise.
+            counts: N, or (N1, N2) for the Gaussian map.
+            draw: `draw(key)` returns an independent noisy copy of x.
+            capacity: the largest number of copies, at least 1.
+        """
+        indices = jnp.arange(_check.count("capacity", capacity), dtype=jnp.uint32)
+        return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
+
+    def estimate(
+        self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+    ) -> NoisyFeature:
+        """Map_Estimate: an estimate Psi~ with E Psi~ = Psi(x) up to `bias(capacity, |x|^2)`.
+
+        Args:
+            key: of the counts and of the noise. The same key with a larger capacity gives the same estimate.
+            draw: `draw(key)` returns an independent noisy copy of x.
+            capacity: the largest number of copies, at least 1.
+
+        Raises:
+            TypeError, ValueError: `capacity` is not an integer of at least 1.
+        """
+        counts_key, copies_key = jax.random.split(key)
+        return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
+
+    def prod(self, psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
+        """The inner product of two estimates; see the function `prod`."""
+        return prod(psi, psi2)
+
+    def prod_clean(self, psi: NoisyFeature, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The inner product of an estimate with the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7."""
+        inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
+        log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
+        return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)
+
+
+def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Float[Array, ""]) -> Float[Array, ""]:
+    """e^log_scale times the first `n` factors, the scale spread over the factors so that neither overflows alone.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators._feature_map import scaled_product
+        >>> log_scale = jnp.float32(-30.0 * jnp.log(1e3))
+        >>> round(scaled_product(jnp.full(40, 1e3), jnp.int32(30), log_scale).item(), 3)  # 1e90 and 1e-90
+        1.0
+    """
+    share = jnp.exp(log_scale / jnp.maximum(n, 1).astype(log_scale.dtype))
+    used = jnp.arange(factors.shape[0], dtype=jnp.int32) < n
+    product = jnp.prod(jnp.where(used, factors * share, jnp.ones_like(factors)))
+    return jnp.where(n == 0, jnp.exp(log_scale), product)
+
+
+def noisy_feature(
+    level: Int[Array, ""],
+    sign: Float[Array, ""],
+    log_weight: Float[Array, ""],
+    copies: Float[Array, "capacity d"],
+    queries: Int[Array, ""],
+) -> NoisyFeature:
+    """The estimate with the factors in the first `level` rows of `copies`, or 0 where the rows are too few."""
+    capacity = copies.shape[0]
+    overflow = queries > capacity
+    used = jnp.arange(capacity, dtype=jnp.int32) < level
+    return NoisyFeature(
+        level,
+        sign,
+        jnp.where(overflow, -jnp.inf, log_weight),
+        jnp.where(used[:, None], copies, jnp.zeros_like(copies)),
+        queries,
+        overflow,
+    )

@@ -1,0 +1,141 @@
+"""The moments x x' and x from a few attributes, whatever the hypothesis: what paper C's Baseline learns from.
+
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
+Algorithm 1, with errata E15 and E16.
+"""
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline import _check
+from jaxonline._struct import static, struct
+from jaxonline.estimators.attributes import _even, _few, uniform_subset
+
+
+class PairMoments(NamedTuple):
+    """Estimates of the moments of an instance.
+
+    Attributes:
+        A: [d, d], symmetric, of x x'; with negative eigenvalues in general (erratum E16).
+        v: [d], of x.
+
+    Example:
+        >>> from jaxonline.estimators.attribute_pairs import PairMoments
+        >>> PairMoments._fields
+        ('A', 'v')
+    """
+
+    A: Float[Array, "d d"]
+    v: Float[Array, "d"]
+
+
+@struct
+class AttributePairs:
+    """x x' and x from k attributes: k/2 pairs (i, j), a uniform subset of [d] x [d] (paper C, Algorithm 1, Baseline).
+
+    v_i and v_j get (d/k) x_i and (d/k) x_j; A_ij and A_ji get (d^2/k) x_i x_j. Both are unbiased.
+
+    Args:
+        n_attributes: k, even, at least 2; at a call, k/2 must be at most d^2.
+
+    Raises:
+        TypeError, ValueError: for an odd or too large `n_attributes`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators.attribute_pairs import AttributePairs
+        >>> pairs = AttributePairs(2)
+        >>> seen = pairs.choose(jax.random.key(0), d=3)
+        >>> pairs.moments(3, seen, jnp.ones(2)).A.shape
+        (3, 3)
+        >>> mean = sum(p * moments.A for p, moments in pairs.support([1.0, 2.0]))
+        >>> mean.round(12).tolist()
+        [[1.0, 2.0], [2.0, 4.0]]
+    """
+
+    n_attributes: int = static()
+
+    def __post_init__(self):
+        _even("n_attributes", self.n_attributes)
+
+    def __call__(self, key: Key[Array, ""], d: int, oracle: Any) -> PairMoments:
+        """The estimates, from `oracle.attributes(indices)`."""
+        seen = self.choose(key, d)
+        return self.moments(d, seen, oracle.attributes(seen))
+
+    def choose(self, key: Key[Array, ""], d: int) -> Int[Array, "k"]:
+        """The indices to look at: the first elements of all pairs, then the second ones."""
+        half = self.n_attributes // 2
+        if half > d * d:
+            raise ValueError(f"n_attributes must be at most 2 d^2 = {2 * d * d}, got {self.n_attributes}")
+        pairs = uniform_subset(key, d * d, half)
+        return jnp.concatenate([pairs // d, pairs % d])
+
+    def moments(self, d: int, seen: Int[Array, "k"], values: Float[Array, "k"]) -> PairMoments:
+        """The estimates from the values of x at the chosen indices."""
+        k = self.n_attributes
+        first, second = seen[: k // 2], seen[k // 2 :]
+        products = d * d / k * values[: k // 2] * values[k // 2 :]
+        A = jnp.zeros((d, d), values.dtype).at[first, second].add(products)
+        return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[seen].add(d / k * values))
+
+    def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
+        """Every outcome with its probability and its estimates, in float64: for small d and k.
+
+        Raises:
+            ValueError: if there are more than about a million outcomes.
+        """
+        x = np.asarray(x, float)
+        d, half = len(x), self.n_attributes // 2
+        _few(math.comb(d * d, half))
+        pairs = np.array(list(itertools.combinations(range(d * d), half)), np.int32)
+        seen = np.concatenate([pairs // d, pairs % d], axis=1)
+        with jax.enable_x64(True):
+            all_moments = jax.vmap(lambda s, values: self.moments(d, s, values))(
+                jnp.asarray(seen), jnp.asarray(x[seen])
+            )
+            A, v = np.asarray(all_moments.A), np.asarray(all_moments.v)
+        return [(1 / len(pairs), PairMoments(*outcome)) for outcome in zip(A, v, strict=True)]
+
+
+def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike, form: str = "corrected") -> Float[Array, ""]:
+    """The estimate w'Aw - 2 y w'v + y^2 of the squared loss (<w, x> - y)^2 that the Baseline minimises.
+
+    Args:
+        w: the hypothesis.
+        moments: of the instance.
+        y: the label.
+        form: "corrected"; or "printed", with + 2 y w'v, whose minimiser fits -y (erratum E15).
+
+    Raises:
+        ValueError: if `form` is neither.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators.attribute_pairs import PairMoments, pair_loss
+        >>> x = jnp.array([1.0, 2.0])
+        >>> moments = PairMoments(jnp.outer(x, x), x)
+        >>> float(pair_loss(jnp.ones(2), moments, 2.0)), float(pair_loss(jnp.ones(2), moments, 2.0, form="printed"))
+        (1.0, 25.0)
+    """
+    sign = -1 if _check.choice("form", form, ("corrected", "printed")) == "corrected" else 1
+    return w @ moments.A @ w + sign * 2 * y * (w @ moments.v) + y * y
+
+
+def on_the_cone(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """The positive semi-definite matrix that is nearest to a symmetric one (erratum E16).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators.attribute_pairs import on_the_cone
+        >>> on_the_cone(jnp.array([[1.0, 0.0], [0.0, -1.0]])).tolist()
+        [[1.0, 0.0], [0.0, 0.0]]
+    """
+    values, vectors = jnp.linalg.eigh(A)
+    return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

@@ -1,0 +1,379 @@
+"""Unbiased estimators of an RKHS feature map Psi(x), from a random number of noisy copies of x.
+
+Psi(x) lives in the sum over n of the n-fold tensor products of R^d. An estimate Psi~ lives in one of them: it is a
+number times x~(1) (x) ... (x) x~(n), and is stored as that number and those n copies (`NoisyFeature`). Inner products
+of such things are products of inner products in R^d (`prod`, `prod_clean`).
+
+    counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle ...
+    copies = oracle.copies(0, capacity, feature_map.queries(counts))
+    psi = feature_map.assemble(counts, copies)
+    psi = feature_map.estimate(key, draw, capacity)  # ... or in one, where draw(key) is a noisy copy
+
+A copy array of `capacity` rows is a cap on a random number. Where the cap is exceeded the estimate is 0 and says so
+(`overflow`); how often (`overflow_probability`) and at what price (`bias`) are functions of the capacity.
+
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2
+and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
+"""
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+from scipy import special
+
+from jaxonline import _check
+from jaxonline._kernel import Kernel
+from jaxonline._numbers import floating, known
+from jaxonline._struct import struct
+from jaxonline.estimators._feature_map import FeatureMap, NoisyFeature, noisy_feature, prod
+from jaxonline.estimators.laws import AnyLaw, Geometric, Law
+from jaxonline.kernels import Gaussian
+
+__all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
+
+
+@struct
+class DotProductFeatureMap(FeatureMap):
+    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
+
+    Args:
+        kernel: a kernel with a series (`jaxonline.kernels`).
+        law: the law of N; the paper's is `Geometric(p)`.
+
+    Raises:
+        TypeError: `kernel` has no series, or `law` is not a law.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.kernels import Inhomogeneous
+        >>> feature_map = DotProductFeatureMap(Inhomogeneous(2), Law([0.2, 0.4, 0.4]))
+        >>> x = jnp.array([1.0, -0.5])
+        >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
+        >>> psi = feature_map.estimate(jax.random.key(0), draw, capacity=2)
+        >>> feature_map.prod_clean(psi, x).shape, feature_map.bias(2, 1.25), round(feature_map.expected_queries(), 4)
+        ((), 0.0, 1.2)
+    """
+
+    kernel: Kernel
+    law: AnyLaw
+
+    def __post_init__(self):
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel must be a kernel, got {self.kernel!r}")
+        self.kernel.radius()  # raises where there is no series
+        _check_law("law", self.law)
+
+    def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
+        return self.law.sample(key)
+
+    def queries(self, counts: Int[Array, ""]) -> Int[Array, ""]:
+        return jnp.asarray(counts, jnp.int32)
+
+    def assemble(self, counts: Int[Array, ""], copies: Float[Array, "capacity d"]) -> NoisyFeature:
+        n = jnp.asarray(counts, jnp.int32)
+        log_weight = (0.5 * self.kernel.log_coefficient(n)).astype(copies.dtype) - _log_pmf(self.law, n, copies)
+        return noisy_feature(n, jnp.ones((), copies.dtype), log_weight, copies, n)
+
+    def log_level(self, n: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
+        return 0.5 * self.kernel.log_coefficient(n)
+
+    def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
+        """beta_n <x, x2>^n at n = `counts`, where the law reaches n."""
+        n = int(np.asarray(counts).reshape(()))
+        reached = _reached(self.law, n + 1)[n]
+        inner = float(np.asarray(x, float) @ np.asarray(x2, float))
+        return float(self.kernel.coefficients(n + 1)[n] * inner**n) if reached else 0.0
+
+    def second_moment_given(
+        self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike, covariance: ArrayLike
+    ) -> float:
+        """(beta_n / P(n))^2 (E <x~, x2>^2)^n at n = `counts`."""
+        n = int(np.asarray(counts).reshape(()))
+        weight = self.kernel.coefficients(n + 1)[n] / np.exp(self.law.log_table(n + 1)[n])
+        return float(weight**2 * _inner_moment(x, x2, covariance) ** n)
+
+    def expected_queries(self) -> float:
+        """E N; p/(p-1)^2 in all for the paper's learner, which makes 1 + E N estimates a round."""
+        return self.law.mean()
+
+    def overflow_probability(self, capacity: int) -> float:
+        return float(self.law.tail(_check.count("capacity", capacity) + 1))
+
+    def bias(self, capacity: int, squared_norm: float) -> float:
+        """The exact |E Psi~ - Psi(x)|: the root of the sum of beta_n |x|^(2n) over the n that are left out."""
+        squared_norm = known("squared_norm", _check.not_negative("squared_norm", squared_norm))
+        kept = _reached(self.law, _check.count("capacity", capacity) + 1)
+        n = np.arange(capacity + 1)
+        lost = np.where(kept, 0.0, self.kernel.coefficients(capacity + 1) * squared_norm**n).sum()
+        return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
+
+    def second_moment(self, copy_moment: float) -> float:
+        """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
+
+        With a bound on E |x~|^2 for `copy_moment` it is the B_Psi of the paper.
+
+        Args:
+            copy_moment: E |x~|^2, at least 0.
+
+        Raises:
+            ValueError: the second moment is infinite: p E |x~|^2 is not inside the disc of convergence.
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import Linear
+            >>> DotProductFeatureMap(Linear(), Geometric(2.0)).second_moment(3.0)  # p/(p-1) p 3
+            12.0
+        """
+        moment = known("copy_moment", _check.not_negative("copy_moment", copy_moment))
+
+        def series(a: float) -> float:
+            if a >= self.kernel.radius():
+                raise ValueError(
+                    f"copy_moment times p must be below the radius of convergence {self.kernel.radius():g} for a "
+                    f"finite second moment, got {a:g}"
+                )
+            return self.kernel.tail_bound(0, a)
+
+        def log_terms(n: np.ndarray) -> np.ndarray:
+            return _log(self.kernel.coefficients(len(n)))
+
+        return _weighted_series(self.law, moment, series, log_terms)
+
+
+@struct
+class GaussianFeatureMap(FeatureMap):
+    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).
+
+    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x. N1 pairs of copies estimate the
+    first factor through the powers of <x, x>, N2 copies the second. (E6: printed without the square root.)
+
+    Args:
+        kernel: a `Gaussian`.
+        law: the law of N2; the paper's is `Geometric(p)`.
+        pair_law: the law of N1; `law` when None, as in the paper.
+
+    Raises:
+        TypeError: `kernel` is not a `Gaussian`, or a law is not a law.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.kernels import Gaussian
+        >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
+        >>> x = jnp.array([1.0, -0.5])
+        >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
+        >>> psi = feature_map.estimate(jax.random.key(0), draw, capacity=64)
+        >>> feature_map.prod_clean(psi, x).shape, feature_map.bias(64, 1.25) < 1e-20, feature_map.expected_queries()
+        ((), True, 3.0)
+    """
+
+    kernel: Gaussian
+    law: AnyLaw
+    pair_law: AnyLaw | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.kernel, Gaussian):
+            raise TypeError(f"kernel must be a Gaussian, got {self.kernel!r}")
+        _check_law("law", self.law)
+        _check_law("pair_law", self._pair_law())
+
+    def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        pair_key, vector_key = jax.random.split(key)
+        return self._pair_law().sample(pair_key), self.law.sample(vector_key)
+
+    def queries(self, counts: tuple[Int[Array, ""], Int[Array, ""]]) -> Int[Array, ""]:
+        return 2 * jnp.asarray(counts[0], jnp.int32) + jnp.asarray(counts[1], jnp.int32)
+
+    def assemble(
+        self, counts: tuple[Int[Array, ""], Int[Array, ""]], copies: Float[Array, "capacity d"]
+    ) -> NoisyFeature:
+        """The estimate: rows 0 .. 2 N1 - 1 of `copies` are the pairs, the next N2 the factors."""
+        n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
+        even = copies[: 2 * (copies.shape[0] // 2)]
+        pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
+        used = jnp.arange(pairs.shape[0], dtype=jnp.int32) < n1
+        sign = jnp.prod(jnp.where(used, -jnp.sign(pairs), jnp.ones_like(pairs)))
+        log_pairs = jnp.sum(jnp.where(used, jnp.log(jnp.abs(pairs)), jnp.zeros_like(pairs)))
+        log_weight = (
+            log_pairs
+            - _log_factorial(n1, copies)
+            - 2.0 * n1.astype(copies.dtype) * self._log_width(copies)
+            - _log_pmf(self._pair_law(), n1, copies)
+            + self._log_root(n2, copies)
+            - _log_pmf(self.law, n2, copies)
+        )
+        return noisy_feature(n2, sign, log_weight, jnp.roll(copies, -2 * n1, axis=0), self.queries((n1, n2)))
+
+    def log_level(self, n: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
+        x = floating(x)
+        return self._log_root(n, x) - jnp.sum((x / jnp.asarray(self.kernel.width, x.dtype)) ** 2)
+
+    def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
+        """(-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2) at (n1, n2) = `counts`."""
+        n1, n2 = (int(n) for n in counts)
+        reached = _reached(self._pair_law(), n1 + 1)[n1] and _reached(self.law, n2 + 1)[n2]
+        x, x2 = (np.asarray(v, float) / known("width", self.kernel.width) for v in (x, x2))
+        value = (-(x @ x)) ** n1 * (2.0 * (x @ x2)) ** n2 * math.exp(-(x2 @ x2))
+        return float(value / (math.factorial(n1) * math.factorial(n2))) if reached else 0.0
+
+    def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+        """The square of the weights of `term` times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2 at (n1, n2) = `counts`."""
+        n1, n2 = (int(n) for n in counts)
+        width2 = known("width", self.kernel.width) ** 2
+        log_weight = (
+            n2 * math.log(2.0)
+            - (n1 + n2) * math.log(width2)
+            - math.lgamma(n1 + 1)
+            - math.lgamma(n2 + 1)
+            - np.sum(np.square(x2)) / width2
+            - self._pair_law().log_table(n1 + 1)[n1]
+            - self.law.log_table(n2 + 1)[n2]
+        )
+        pair_moment = copy_moments(x, covariance)[1]
+        return float(np.exp(2.0 * log_weight) * pair_moment**n1 * _inner_moment(x, x2, covariance) ** n2)
+
+    def expected_queries(self) -> float:
+        """2 E N1 + E N2; 3p/(p-1)^2 in all for the paper's learner, which makes 1 + E N estimates a round."""
+        return 2.0 * self._pair_law().mean() + self.law.mean()
+
+    def overflow_probability(self, capacity: int) -> float:
+        n1 = np.arange(_check.count("capacity", capacity) // 2 + 1)
+        inside = np.exp(self._pair_law().log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
+        return float(inside.sum() + float(self._pair_law().tail(len(n1))))
+
+    def bias(self, capacity: int, squared_norm: float) -> float:
+        """A bound on |E Psi~ - Psi(x)|, the lost terms of the series of e^(-|x|^2/width^2) added in absolute value."""
+        s = known("squared_norm", _check.not_negative("squared_norm", squared_norm))
+        s /= known("width", self.kernel.width) ** 2
+        n = np.arange(_check.count("capacity", capacity) + 1)
+        pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
+        never = np.cumsum(np.where(_reached(self._pair_law(), len(n)), 0.0, pair_terms))
+        most = (capacity - n) // 2  # pairs that are left beside n factors
+        lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
+        lost = np.where(_reached(self.law, len(n)), lost_pairs, np.exp(-s))
+        levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
+        return math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
+
+    def second_moment(self, copy_moment: float, pair_moment: float | None = None) -> float:
+        """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
+
+        For the paper's law it is (p/(p-1))^2 I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2) with M = E |x~|^2 and
+        F = E <x~, x~'>^2 <= M^2. With a bound for M, and F left out, it is the corrected B_Psi (E7: Lemma 5 prints
+        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and violated by it).
+
+        Args:
+            copy_moment: M, at least 0.
+            pair_moment: F, at least 0; M^2 when None.
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import Gaussian
+            >>> round(GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)).second_moment(0.25, 0.0), 4)  # 4 e^1
+            10.8731
+        """
+        moment = known("copy_moment", _check.not_negative("copy_moment", copy_moment))
+        pairs = (
+            moment**2 if pair_moment is None else known("pair_moment", _check.not_negative("pair_moment", pair_moment))
+        )
+        width2 = known("width", self.kernel.width) ** 2
+        pair_part = _weighted_series(
+            self._pair_law(),
+            pairs / width2**2,
+            lambda a: float(special.i0(2.0 * math.sqrt(a))),
+            lambda n: -2.0 * special.gammaln(n + 1.0),
+        )
+        factor_part = _weighted_series(
+            self.law, 2.0 * moment / width2, lambda a: _exp(a), lambda n: -special.gammaln(n + 1.0)
+        )
+        return pair_part * factor_part
+
+    def _pair_law(self) -> AnyLaw:
+        return self.law if self.pair_law is None else self.pair_law
+
+    def _log_width(self, like: Float[Array, "..."]) -> Float[Array, ""]:
+        return jnp.log(jnp.asarray(self.kernel.width, like.dtype))
+
+    def _log_root(self, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+        """log sqrt((2/width^2)^n / n!)."""
+        real = jnp.asarray(n).astype(like.dtype)
+        return real * (0.5 * math.log(2.0) - self._log_width(like)) - 0.5 * _log_factorial(n, like)
+
+
+def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
+    """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
+
+    Args:
+        x: [d].
+        covariance: a variance (number), variances [d] or a matrix [d, d].
+
+    Example:
+        >>> from jaxonline.estimators.feature_maps import copy_moments
+        >>> copy_moments([1.0, 0.0], [0.5, 0.25])
+        (1.75, 2.3125)
+    """
+    second = _second_moments(x, covariance)
+    return float(np.trace(second)), float((second**2).sum())
+
+
+def _second_moments(x: ArrayLike, covariance: ArrayLike) -> np.ndarray:
+    """E x~ x~' [d, d] of a copy x~ with mean x."""
+    x = _check.finite_array("x", x, ndim=1).astype(float)
+    covariance = np.asarray(_check.covariance("covariance", np.asarray(covariance, float)))
+    if covariance.ndim < 2:
+        covariance = np.diag(np.broadcast_to(covariance, x.shape))
+    return np.outer(x, x) + covariance
+
+
+def _inner_moment(x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+    """E <x~, x2>^2."""
+    x2 = np.asarray(x2, float)
+    return float(x2 @ _second_moments(x, covariance) @ x2)
+
+
+def _weighted_series(
+    law: AnyLaw, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
+) -> float:
+    """sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
+    if isinstance(law, Geometric):
+        p = known("p", law.p)
+        return p / (p - 1.0) * series(p * a)
+    n = np.arange(np.shape(law.probabilities)[0])
+    reached = _reached(law, len(n))
+    logs = log_terms(n)[reached] + special.xlogy(n[reached], a) - law.log_table(len(n))[reached]
+    return float(np.exp(special.logsumexp(logs)))
+
+
+def _reached(law: AnyLaw, n_terms: int) -> np.ndarray:
+    """Which of n = 0 .. n_terms - 1 the law can draw."""
+    return law.log_table(n_terms) > -np.inf
+
+
+def _check_law(name: str, law: AnyLaw) -> None:
+    if not isinstance(law, Geometric | Law):
+        raise TypeError(f"{name} must be a Geometric or a Law (jaxonline.estimators.laws), got {law!r}")
+
+
+def _log(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+    return law.log_pmf(n).astype(like.dtype)
+
+
+def _log_factorial(n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+    return jax.scipy.special.gammaln(jnp.asarray(n).astype(like.dtype) + 1.0)
+
+
+def _exp(a: float) -> float:
+    return math.exp(a) if a < 709.0 else math.inf

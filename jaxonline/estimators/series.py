@@ -1,0 +1,275 @@
+"""Unbiased estimates of f(E X) from a random number of independent copies of X, for a power series f.
+
+f(c + h) = sum gamma_n h^n. Draw N, query N copies, return theta = (gamma_N / p_N) (X_1 - c) ... (X_N - c): each
+term of the series is estimated with the probability p_n and the weight 1/p_n, so that E theta = f(E X).
+
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Lemma 1 and
+section 3.2; the laws other than the geometric one, and the constant kept out of the draw, go beyond the paper.
+
+Everywhere below, `second_moment` is E (X - c)^2 = Var X + (E X - c)^2, the second moment of one factor. The exact
+mean, second moment and number of queries of an estimator are in `jaxonline.estimators.series_moments`.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from jaxonline import _check
+from jaxonline._numbers import known
+from jaxonline._struct import set_field, static, struct
+from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector
+from jaxonline.losses import Loss
+
+_MOST_TERMS = 1024
+_PRECISION = 1e-20
+
+
+@struct
+class SeriesEstimator:
+    """theta = constant + (gamma_N / p_N) (X_1 - c) ... (X_N - c), with N drawn from a law.
+
+    The coefficients are a table, gamma_0 .. gamma_K: theta is unbiased for the polynomial they make. Use `of` to
+    take as many terms of the derivative of a loss as float64 can tell apart; `truncation_bias` says what is left.
+    A draw of N above K costs no copies and gives the constant. All loops run to the N that was drawn: no cap.
+
+    Args:
+        coefficients: gamma_0 .. gamma_K, a finite vector.
+        law: the law of N, a `Geometric` or a `Law`, which must reach every n with gamma_n != 0.
+        centre: c, the point of expansion.
+        constant: added to every estimate.
+        radius: the radius of convergence of the whole series, for the check of the variance.
+
+    Raises:
+        ValueError: coefficients that are not a finite vector; a law that never draws an n with gamma_n != 0.
+
+    Example:
+        >>> import jax
+        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> square = SeriesEstimator([0.0, 0.0, 1.0], Law([0.0, 0.0, 1.0]))
+        >>> float(square.estimate(jax.random.key(0), lambda key: 3.0))
+        9.0
+    """
+
+    coefficients: Vector
+    law: AnyLaw
+    roots: Vector = dataclasses.field(init=False, repr=False)
+    """sign(gamma_n) |gamma_n|^(1/n): a factor for each copy, so that float32 meets no 1/n! times x^n."""
+    centre: ArrayLike = 0.0
+    constant: ArrayLike = 0.0
+    radius: float = static(default=math.inf)
+
+    def __post_init__(self):
+        table = _check.finite_array("coefficients", self.coefficients, ndim=1).astype(np.float64)
+        _check.number("centre", self.centre)
+        _check.number("constant", self.constant)
+        if isinstance(self.law, Law):
+            missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
+            if len(missed):
+                n = int(missed[0])
+                raise ValueError(f"law must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
+        set_field(self, "coefficients", table)
+        set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        law: Geometric | Callable[..., AnyLaw],
+        second_moment: float,
+        *,
+        centre: float = 0.0,
+        constant_outside: bool = False,
+        n_terms: int | None = None,
+    ) -> "SeriesEstimator":
+        """The estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
+
+        Args:
+            loss: its derivative is estimated.
+            law: a `Geometric` law, or `minimum_variance` or `cost_aware` (or any function of the coefficients, the
+                second moment and the radius that returns a law).
+            second_moment: E (X - c)^2, or a bound on it: it says where the table of coefficients may end.
+            centre: c.
+            constant_outside: return gamma_0 for certain instead of drawing it as the stratum N = 0. The variance
+                falls, at the price of at least one copy for each estimate (with the laws made for the series).
+            n_terms: length of the table; by default, the first for which the rest of the series, at the second
+                moment of the weighted factors, is below 1e-20 of its majorant. Give it to `stack` estimators.
+
+        Raises:
+            ValueError: infinite variance (for a geometric law p E (X - c)^2 >= radius^2, else
+                E (X - c)^2 >= radius^2), or a case so close to it that more than 1024 terms are needed.
+
+        Example:
+            >>> from jaxonline.estimators.laws import Geometric, minimum_variance
+            >>> from jaxonline.estimators.series import SeriesEstimator
+            >>> from jaxonline.losses import Exponential, Squared
+            >>> SeriesEstimator.of(Squared(), minimum_variance, 2.0).law.probabilities.tolist()
+            [0.0, 1.0]
+            >>> len(SeriesEstimator.of(Exponential(), Geometric(2.0), 0.5).coefficients)
+            21
+        """
+        radius = loss.radius(centre)
+        check_finite_variance(law, second_moment, radius)
+        reach = math.sqrt(_spread(law) * second_moment)
+        gammas = loss.coefficients(enough_terms(loss, reach, centre) if n_terms is None else n_terms, centre)
+        if n_terms is None and loss.tail_bound(n_used(gammas), reach, centre) > 1e-15 * loss.majorant(reach, centre):
+            raise ValueError(
+                f"second_moment must be smaller: at {second_moment:g} terms matter whose coefficients float64 "
+                f"cannot hold"
+            )
+        constant = gammas[0] if constant_outside else 0.0
+        if constant_outside:
+            gammas[0] = 0.0
+        chosen = law if isinstance(law, Geometric) else law(gammas, second_moment, radius)
+        return cls(gammas, chosen, centre, float(constant), radius)
+
+    def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
+        """One estimate theta; `draw(key)` returns one copy of X.
+
+        Args:
+            key: consumed.
+            draw: called with a new key for each copy; a number, or an array whose entries are estimated together.
+
+        Example:
+            >>> import jax
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.estimators.series import SeriesEstimator
+            >>> from jaxonline.losses import Squared
+            >>> estimator = SeriesEstimator.of(Squared(), Geometric(2.0), 1.5)
+            >>> noisy = lambda key: 1.0 + 0.5 * jax.random.normal(key)
+            >>> thetas = jax.vmap(lambda key: estimator.estimate(key, noisy))(jax.random.split(jax.random.key(0), 4000))
+            >>> bool(abs(thetas.mean() - 2.0) < 0.3)
+            True
+        """
+        key_n, key_copies = jax.random.split(key)
+        return self.given(key_copies, self.law.sample(key_n), draw)
+
+    def given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
+        """The estimate when N = n, with its weight 1/p_n; its mean is constant + gamma_n (E X - c)^n / p_n.
+
+        Args:
+            key: consumed by the copies.
+            n: an integer, at least 0; may be traced.
+            draw: as in `estimate`.
+
+        Example:
+            >>> import jax
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.estimators.series import SeriesEstimator
+            >>> estimator = SeriesEstimator([1.0, 1.0, 0.5], Geometric(2.0))
+            >>> theta = estimator.given(jax.random.key(0), 2, lambda key: 3.0)  # 0.5 * 3^2 / (1/8)
+            >>> round(float(theta), 3)
+            36.0
+        """
+        shape = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key)
+        n = jnp.asarray(n, jnp.int32)
+        start, factor = self._weight(n, shape.dtype)
+        centre = jnp.asarray(self.centre, shape.dtype)
+
+        def multiply(j, product):
+            return product * (factor * (jnp.asarray(draw(jax.random.fold_in(key, j))) - centre))
+
+        used = jnp.where(n < len(self.coefficients), n, 0)
+        product = jax.lax.fori_loop(jnp.zeros((), jnp.int32), used, multiply, jnp.broadcast_to(start, shape.shape))
+        return jnp.asarray(self.constant, shape.dtype) + product
+
+    def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
+        """The estimate when N = n from copies that are there already; the first n of them are used, n <= k.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.estimators.series import SeriesEstimator
+            >>> estimator = SeriesEstimator([1.0, 1.0, 0.5], Geometric(2.0))
+            >>> round(float(estimator.estimate_from(jnp.array([3.0, 5.0, 7.0]), 2)), 3)
+            60.0
+        """
+        n = jnp.asarray(n, jnp.int32)
+        start, factor = self._weight(n, copies.dtype)
+        factors = factor * (copies - jnp.asarray(self.centre, copies.dtype))
+        product = jnp.prod(jnp.where(jnp.arange(len(copies), dtype=n.dtype) < n, factors, jnp.ones((), copies.dtype)))
+        return jnp.asarray(self.constant, copies.dtype) + start * product
+
+    def _weight(self, n: jax.Array, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
+        """gamma_n / p_n as the first factor (the sign; all of it when n = 0) and the factor of each of n copies."""
+        roots, log_p = jnp.asarray(self.roots).astype(dtype), self.law.log_pmf(n).astype(dtype)
+        inside = (n < len(roots)) & jnp.isfinite(log_p)
+        root = jnp.where(inside, roots[jnp.minimum(n, len(roots) - 1)], 0.0)
+        factor = jnp.abs(root) * jnp.exp(-jnp.where(inside, log_p, 0.0) / jnp.maximum(n, 1).astype(dtype))
+        return jnp.where(n == 0, jnp.sign(root) * factor, jnp.sign(root)), factor
+
+
+def n_used(coefficients: Vector) -> int:
+    """The length of a table of coefficients without the zeros at its end.
+
+    Example:
+        >>> from jaxonline.estimators.series import n_used
+        >>> n_used([1.0, 0.0, 2.0, 0.0])
+        3
+    """
+    there = np.flatnonzero(np.asarray(coefficients))
+    return int(there[-1]) + 1 if len(there) else 0
+
+
+def enough_terms(loss: Loss, reach: float, centre: float = 0.0) -> int:
+    """How many coefficients of l' make the rest of sum |gamma_n| reach^n less than 1e-20 of the whole.
+
+    Raises:
+        ValueError: `reach` outside the disc of convergence, the sum beyond float64, or more than 1024 terms needed.
+
+    Example:
+        >>> from jaxonline.estimators.series import enough_terms
+        >>> from jaxonline.losses import Exponential, Squared
+        >>> enough_terms(Squared(), 5.0), enough_terms(Exponential(), 1.0)
+        (2, 21)
+    """
+    total = loss.majorant(reach, centre)
+    if not math.isfinite(total):
+        raise ValueError(
+            f"reach must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
+            f"about {centre:g} is {total:g} at {reach:g}"
+        )
+    low, high = 0, 16
+    while loss.tail_bound(high, reach, centre) > _PRECISION * total:
+        if high >= _MOST_TERMS:
+            raise ValueError(
+                f"reach must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
+                f"the series needs more than {_MOST_TERMS} terms"
+            )
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if loss.tail_bound(middle, reach, centre) <= _PRECISION * total else (middle, high)
+    return high
+
+
+def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: float, radius: float) -> None:
+    """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
+
+    A geometric law weighs term n by p^n: it needs p E (X - c)^2 < radius^2. Other laws need E (X - c)^2 < radius^2.
+
+    Raises:
+        ValueError: it is infinite; the message says why.
+
+    Example:
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.series import check_finite_variance
+        >>> check_finite_variance(Geometric(4.0), 2.0, radius=3.0)
+    """
+    _check.positive("second_moment", second_moment)
+    spread = _spread(law)
+    if spread * second_moment >= radius**2:
+        name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"
+        raise ValueError(
+            f"{name} must be below radius^2 = {radius**2:g}, got {spread * second_moment:g}: the series diverges "
+            f"there and the variance of the estimator is infinite"
+        )
+
+
+def _spread(law: AnyLaw | Callable[..., AnyLaw]) -> float:
+    return known("p", law.p) if isinstance(law, Geometric) else 1.0

@@ -1,0 +1,266 @@
+"""The exact mean, second moment and price of a series estimator: numbers in float64, on the host.
+
+As in `jaxonline.estimators.series`, `second_moment` is E (X - c)^2, the second moment of one factor.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxonline import _check
+from jaxonline._loss import Loss
+from jaxonline._numbers import known
+from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
+from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
+
+
+def truncation_bias(loss: Loss, estimator: SeriesEstimator, mean: float) -> float:
+    """A bound on |E theta - l'(E X)|: what the series has beyond the table of the estimator.
+
+    Args:
+        loss: the loss the coefficients were taken from.
+        estimator: its table ends somewhere.
+        mean: E X.
+
+    Example:
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators.series_moments import truncation_bias
+        >>> from jaxonline.losses import Exponential
+        >>> cut = SeriesEstimator(Exponential().coefficients(4), Geometric(2.0))
+        >>> truncation_bias(Exponential(), cut, mean=0.1) < 1e-5
+        True
+    """
+    centre = known("centre", estimator.centre)
+    return loss.tail_bound(n_used(estimator.coefficients), abs(mean - centre), centre)
+
+
+def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
+    """E theta = constant + sum gamma_n (E X - c)^n, in float64.
+
+    Args:
+        estimator: any law.
+        mean: E X.
+
+    Example:
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators.series_moments import exact_mean
+        >>> exact_mean(SeriesEstimator([1.0, 1.0, 0.5], Geometric(2.0)), mean=2.0)
+        5.0
+    """
+    offset = mean - known("centre", estimator.centre)
+    drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
+    return known("constant", estimator.constant) + float(drawn)
+
+
+def exact_second_moment(estimator: SeriesEstimator, second_moment: float, mean: float | None = None) -> float:
+    """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, and what a constant adds to it; in float64.
+
+    For the geometric law this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n.
+
+    Args:
+        estimator: any law.
+        second_moment: E (X - c)^2, above 0.
+        mean: E X; needed only where the estimator has a constant.
+
+    Raises:
+        ValueError: infinite (p E (X - c)^2 >= radius^2), or a constant and no mean.
+
+    Example:
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators.series_moments import exact_second_moment
+        >>> round(exact_second_moment(SeriesEstimator([0.0, 2.0], Geometric(2.0)), second_moment=1.0), 9)
+        16.0
+    """
+    constant = known("constant", estimator.constant)
+    drawn = _drawn_second_moment(estimator, second_moment)
+    if constant == 0.0:
+        return drawn
+    if mean is None:
+        raise ValueError("mean must be given: the estimator has a constant, whose product with the draw counts")
+    return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
+
+
+def exact_variance(estimator: SeriesEstimator, second_moment: float, mean: float) -> float:
+    """Var theta, in float64: what remains of the second moment beyond the square of the mean.
+
+    Args:
+        estimator: any law.
+        second_moment: E (X - c)^2, above 0.
+        mean: E X.
+
+    Raises:
+        ValueError: infinite (p E (X - c)^2 >= radius^2).
+
+    Example:
+        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators.series_moments import exact_variance
+        >>> double = SeriesEstimator([0.0, 2.0], Law([0.0, 1.0]))
+        >>> round(exact_variance(double, second_moment=1.5, mean=1.0), 9)  # 4 Var X
+        2.0
+    """
+    drawn_mean = exact_mean(estimator, mean) - known("constant", estimator.constant)
+    return _drawn_second_moment(estimator, second_moment) - drawn_mean**2
+
+
+class StratumMoments(NamedTuple):
+    """What is known of each stratum N = n of a series estimator, n = 0 .. K; float64 vectors.
+
+    Beyond K (only a geometric law goes there) the estimate is the constant.
+
+    Example:
+        >>> from jaxonline.estimators.series_moments import StratumMoments
+        >>> StratumMoments._fields
+        ('pmf', 'terms', 'second_moments')
+    """
+
+    pmf: np.ndarray
+    """P(N = n)."""
+    terms: np.ndarray
+    """P(N = n) E[theta | N = n], a term of the series (and the share of the constant)."""
+    second_moments: np.ndarray
+    """E[theta^2 | N = n]; where N cannot be n, that of the constant."""
+
+
+def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: float) -> StratumMoments:
+    """The law, the means and the second moments of the strata N = n, for a check of each term on its own.
+
+    Args:
+        estimator: any law.
+        second_moment: E (X - c)^2.
+        mean: E X.
+
+    Example:
+        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators.series_moments import stratum_moments
+        >>> strata = stratum_moments(SeriesEstimator([1.0, 2.0], Law([0.5, 0.5])), second_moment=1.0, mean=0.5)
+        >>> strata.terms.tolist(), strata.second_moments.round(9).tolist()
+        ([1.0, 1.0], [4.0, 16.0])
+    """
+    gammas, constant = np.asarray(estimator.coefficients, np.float64), known("constant", estimator.constant)
+    n, logs = np.arange(len(gammas)), estimator.law.log_table(len(gammas))
+    drawn = gammas * (mean - known("centre", estimator.centre)) ** n
+    there, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
+    sizes[there] = np.exp(2.0 * np.log(np.abs(gammas[there])) + n[there] * math.log(second_moment) - 2.0 * logs[there])
+    cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=there)
+    return StratumMoments(pmf, pmf * constant + drawn, constant**2 + 2.0 * constant * cross + sizes)
+
+
+def expected_queries(estimator: SeriesEstimator) -> float:
+    """E N, the expected number of copies: 1/(p-1) for the geometric law.
+
+    Example:
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.series import SeriesEstimator
+        >>> from jaxonline.estimators.series_moments import expected_queries
+        >>> expected_queries(SeriesEstimator([1.0], Geometric(1.5)))
+        2.0
+    """
+    return estimator.law.mean()
+
+
+def lemma1_bound(loss: Loss, p: float, second_moment: float, centre: float = 0.0) -> float:
+    """The paper's bound on the second moment, p/(p-1) f_+(sqrt(p E (X - c)^2))^2 with f = l'.
+
+    Raises:
+        ValueError: p not above 1; p E (X - c)^2 >= radius^2.
+
+    Example:
+        >>> from jaxonline.estimators.series_moments import lemma1_bound
+        >>> from jaxonline.losses import Squared
+        >>> round(lemma1_bound(Squared(), 2.0, 1.0), 9)
+        16.0
+    """
+    check_finite_variance(Geometric(p), second_moment, loss.radius(centre))
+    return p / (p - 1.0) * loss.majorant(math.sqrt(p * second_moment), centre) ** 2
+
+
+class VarianceRow(NamedTuple):
+    """One line of `variance_table`; `second_moment` and `variance` are inf where the estimator has none.
+
+    Example:
+        >>> from jaxonline.estimators.series_moments import VarianceRow
+        >>> VarianceRow._fields
+        ('loss', 'law', 'p', 'expected_queries', 'second_moment', 'variance')
+    """
+
+    loss: str
+    """The name of the class of the loss."""
+    law: str
+    """`"geometric"`, `"minimum variance"`, `"cost-aware"`; with `", constant outside"` where gamma_0 is not drawn."""
+    p: float
+    """The parameter of the geometric law, NaN for the others."""
+    expected_queries: float
+    second_moment: float
+    variance: float
+
+
+def variance_table(
+    losses: Iterable[Loss],
+    mean: float,
+    second_moment: float,
+    *,
+    ps: Sequence[float] = (1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0),
+    centre: float = 0.0,
+) -> list[VarianceRow]:
+    """Variance against expected queries: the geometric law over a range of p, and the laws made for each series.
+
+    Args:
+        losses: the losses whose derivative at `mean` is estimated.
+        mean: E X.
+        second_moment: E X^2 (of the copies themselves, whatever the centre), above mean^2.
+        ps: the parameters of the geometric law.
+        centre: the point of expansion of all estimators.
+
+    Returns:
+        For each loss one row for each p, then minimum variance and cost-aware, each also with the constant outside.
+
+    Raises:
+        ValueError: `second_moment` not above mean^2.
+
+    Example:
+        >>> from jaxonline.estimators.series_moments import variance_table
+        >>> from jaxonline.losses import Squared
+        >>> rows = variance_table([Squared()], mean=1.0, second_moment=1.5, ps=[2.0])
+        >>> [(row.law, round(row.expected_queries, 3), round(row.variance, 3)) for row in rows[:2]]
+        [('geometric', 1.0, 20.0), ('minimum variance', 1.0, 2.0)]
+    """
+    _check.number("second_moment", second_moment, above=mean**2)
+    moment = second_moment - 2.0 * centre * mean + centre**2
+    laws = [("geometric", float(p), Geometric(p), False) for p in ps]
+    laws += [
+        (name + ", constant outside" * outside, math.nan, law, outside)
+        for outside in (False, True)
+        for name, law in (("minimum variance", minimum_variance), ("cost-aware", cost_aware))
+    ]
+    return [
+        VarianceRow(type(loss).__name__, name, p, *_row(loss, law, outside, mean, moment, centre))
+        for loss in losses
+        for name, p, law, outside in laws
+    ]
+
+
+def _row(loss: Loss, law, outside: bool, mean: float, moment: float, centre: float) -> tuple[float, float, float]:
+    spread = law.mean() if isinstance(law, Geometric) else math.nan
+    try:
+        check_finite_variance(law, moment, loss.radius(centre))
+    except ValueError:
+        return spread, math.inf, math.inf
+    estimator = SeriesEstimator.of(loss, law, moment, centre=centre, constant_outside=outside)
+    second = exact_second_moment(estimator, moment, mean)
+    return expected_queries(estimator), second, exact_variance(estimator, moment, mean)
+
+
+def _drawn_second_moment(estimator: SeriesEstimator, second_moment: float) -> float:
+    """E (theta - constant)^2."""
+    check_finite_variance(estimator.law, second_moment, estimator.radius)
+    gammas = np.asarray(estimator.coefficients, np.float64)
+    n = np.flatnonzero(gammas)
+    logs = 2.0 * np.log(np.abs(gammas[n])) + n * math.log(second_moment) - estimator.law.log_table(len(gammas))[n]
+    return math.fsum(np.exp(logs))

@@ -1,0 +1,9 @@
+"""Is this estimator unbiased? Is this bound respected? Verdicts with stated error rates."""
+
+from jaxonline.verify._sampling import Capped
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.moments import bound, queries, second_moment
+from jaxonline.verify.result import Verification
+from jaxonline.verify.strata import Strata
+
+__all__ = ["Capped", "Strata", "Verification", "bound", "queries", "second_moment", "unbiased"]

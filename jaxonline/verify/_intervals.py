@@ -1,0 +1,185 @@
+"""Confidence intervals for a mean that hold for every number of samples, in terms of the moments of the samples.
+
+None of them is a central limit theorem: an estimator that divides by small probabilities is skewed and heavy-tailed,
+and there the normal approximation raises false alarms far above its stated rate. What has to be known instead is
+one number: a range, a second moment, or a bound on the kurtosis. Everything is entry by entry and broadcasts, so a
+batch of thousands of verdicts is one call.
+
+* `Bernstein`: values in [low, high]. Maurer and Pontil 2009, Theorem 4 (empirical Bernstein).
+* `KnownVariance`: Var X <= v, no other moment. With S the sum of the deviations from the mean and V^2 the sum of
+  their squares, exp(x - x^2/6) <= 1 + x + x^2/3 gives E exp(l S - l^2 U/2) <= 1 for U = V^2/3 + 2 n v/3 (Delyon
+  2009), and averaging over a normal law of l gives (de la Pena, Klass and Lai 2004)
+  P( S^2 >= (U + r) (2 ln(1/level) + ln((U + r)/r)) ) <= level for any fixed r > 0.
+* `BoundedKurtosis`: E (X-EX)^4 <= k (Var X)^2. The squares are not negative, so that
+  P( V^2/n <= (1 - e) Var X ) <= exp(-n e^2 / (2 k)); this turns the sample variance into a bound on the variance at
+  the price of a tenth of the level, and the inequality above does the rest.
+"""
+
+import dataclasses
+from typing import Protocol
+
+import numpy as np
+
+from jaxonline.verify._sampling import Moments
+
+_VARIANCE_SHARE = 0.1
+
+
+class Interval(Protocol):
+    """A way to turn moments into the half-width of an interval around the sample mean."""
+
+    method: str
+
+    def least_samples(self, level: float) -> int:
+        """The number of samples below which the half-width may be infinite."""
+        ...
+
+    def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """The half-width that the true mean exceeds with probability at most `level`, entry by entry."""
+        ...
+
+
+def _self_normalised(n, fixed, slope, r, log_inverse_level):
+    """The largest |sample mean - mean| allowed by the mixture bound, where U = fixed + slope * n * distance^2."""
+    distance = np.zeros(np.broadcast_shapes(np.shape(fixed), np.shape(r)))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for _ in range(200):
+            u = fixed + slope * n * distance**2 + r
+            new = np.sqrt(u * (2 * log_inverse_level + np.log(u / r))) / n
+            if np.all(new <= distance * (1 + 1e-12)):
+                return new
+            distance = new
+    return np.where(new <= distance * (1 + 1e-9), new, np.inf)
+
+
+def _mixing(n, scale, log_inverse_level):
+    """The free constant of the mixture, near its best value when `scale` is near the variance."""
+    return np.maximum(n * scale / (2 * log_inverse_level), np.finfo(float).tiny ** 0.5)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bernstein:
+    """Values between `low` and `high`."""
+
+    low: np.ndarray
+    high: np.ndarray
+    method: str = "bernstein"
+
+    def least_samples(self, level: float) -> int:
+        """The number of samples below which there is no bound."""
+        del level
+        return 2
+
+    def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Empirical Bernstein, both sides."""
+        n, log = moments.n, np.log(4 / level)
+        if n < 2:
+            return np.full(np.shape(moments.mean), np.inf)
+        return np.sqrt(2 * moments.variance * log / n) + 7 * (self.high - self.low) * log / (3 * (n - 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class KnownVariance:
+    """A variance of at most `variance`; `level` tunes the free constant and does not touch validity."""
+
+    variance: np.ndarray
+    level: float
+    method: str = "second moment"
+
+    def least_samples(self, level: float) -> int:
+        """The number of samples below which the bound may be infinite."""
+        return int(np.ceil(4 * np.log(1 / level)))
+
+    def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Self-normalised mixture bound with the variance known."""
+        n = moments.n
+        r = _mixing(n, self.variance, np.log(1 / self.level))
+        return _self_normalised(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
+
+    def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
+        """The variance that is known."""
+        return self.variance
+
+
+@dataclasses.dataclass(frozen=True)
+class BoundedKurtosis:
+    """A kurtosis of at most `kurtosis`; `scale` is a guess of the variance, made without the samples judged."""
+
+    kurtosis: float
+    scale: np.ndarray
+    level: float
+    method: str = "kurtosis"
+
+    def shortfall(self, n: int, level: float) -> float:
+        """How far the mean of the squared deviations may lie below the variance, relatively."""
+        return mean_shortfall(self.kurtosis, n, _VARIANCE_SHARE * level)
+
+    def least_samples(self, level: float) -> int:
+        """The number of samples with which the variance is known within a factor of two."""
+        return int(np.ceil(8 * self.kurtosis * np.log(1 / (_VARIANCE_SHARE * level))))
+
+    def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Self-normalised mixture bound with the variance bounded from the sample."""
+        n, shortfall = moments.n, self.shortfall(max(moments.n, 1), level)
+        if shortfall >= 1:
+            return np.full(np.shape(moments.mean), np.inf)
+        slope = 1 / 3 + 2 / (3 * (1 - shortfall))
+        r = _mixing(n, self.scale, np.log(1 / self.level))
+        return _self_normalised(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
+
+    def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
+        """A bound on the variance that holds whenever the interval of this level does."""
+        shortfall = self.shortfall(max(moments.n, 1), level)
+        if shortfall >= 1:
+            return np.full(np.shape(moments.mean), np.inf)
+        return (moments.m2 / max(moments.n, 1) + half_width**2) / (1 - shortfall)
+
+
+def mean_shortfall(kurtosis: float, n: int, level: float) -> float:
+    """How far, relatively, the sample mean of n numbers Z >= 0 with E Z^2 <= kurtosis (E Z)^2 may lie below E Z."""
+    return float(np.sqrt(2 * kurtosis * np.log(1 / level) / n))
+
+
+def bernstein_lower(moments: Moments, top: np.ndarray, level: float) -> np.ndarray:
+    """A lower confidence limit of the mean of numbers between 0 and `top` (Maurer and Pontil 2009, one side)."""
+    n, log = moments.n, np.log(2 / level)
+    if n < 2:
+        return np.zeros(np.shape(moments.mean))
+    return moments.mean - np.sqrt(2 * moments.variance * log / n) - 7 * top * log / (3 * (n - 1))
+
+
+def weighted_sum(squares: np.ndarray, variance: np.ndarray, tuned_to: float, level: float) -> np.ndarray:
+    """The half-width of a sum of independent, differently weighted deviations from their means.
+
+    Args:
+        squares: a bound on the sum of their squares.
+        variance: a bound on the sum of their variances.
+        tuned_to: the level at which the bound is tightest.
+        level: the probability that the sum exceeds the half-width.
+    """
+    r = _mixing(1, variance, np.log(1 / tuned_to))
+    return _self_normalised(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
+
+
+def detectable(interval: Interval, moments: Moments, level: float, power: float) -> np.ndarray:
+    """The smallest bias that would have been called a bias with at least this power, entry by entry."""
+    return interval.half_width(moments, level) + interval.half_width(moments, 1 - power)
+
+
+def samples_needed(interval: Interval, variance: np.ndarray, tolerance: np.ndarray, level: float, power: float) -> int:
+    """The smallest number of samples (within 1 %) with which every `detectable` is at most `tolerance`."""
+
+    def enough(n: int) -> bool:
+        zero = np.zeros_like(variance)
+        return bool(np.all(detectable(interval, Moments(n, zero, n * variance, zero, zero), level, power) <= tolerance))
+
+    high = 64
+    while not enough(high):
+        high *= 2
+        if high > 1 << 50:
+            return high
+    low = high // 2
+    while high - low > high // 100:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

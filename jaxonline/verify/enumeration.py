@@ -1,0 +1,70 @@
+"""Exact verification: the whole support of the estimator, with its probabilities."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from jaxonline import _check
+from jaxonline.verify.result import Verification, judge, unit_of, worst
+
+Support = Iterable[tuple[float, Any]]
+
+
+def _resolution(values: list[Any]) -> float:
+    """The machine epsilon of the least precise value."""
+    kinds = [np.asarray(v).dtype for v in values]
+    return max([float(np.finfo(k).eps) if np.issubdtype(k, np.floating) else np.finfo(float).eps for k in kinds])
+
+
+def enumerate_support(support: Support | Callable[[], Support], target: np.ndarray, detect: float) -> Verification:
+    """The bias of an estimator from its support, up to rounding.
+
+    Args:
+        support: pairs (probability, value), or a function that returns them.
+        target: what the mean should be.
+        detect: the largest bias that still counts as none, in units of the target.
+
+    Raises:
+        ValueError: if the probabilities are not probabilities, or a value does not have the target's shape.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.verify.enumeration import enumerate_support
+        >>> enumerate_support([(0.25, 4.0), (0.75, 0.0)], np.array(1.0), 1e-3).bias
+        0.0
+    """
+    outcomes = list(support() if callable(support) else support)
+    if not outcomes:
+        raise ValueError("support must have at least one outcome, got none")
+    p = _check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
+    values = [_check.finite_array("support's values", value) for _, value in outcomes]
+    if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:
+        raise ValueError(f"support's probabilities must be at least 0 and sum to 1, got a sum of {p.sum():.9g}")
+    shapes = {value.shape for value in values}
+    if shapes != {target.shape}:
+        raise ValueError(f"support's values must have the target's shape {target.shape}, got {sorted(shapes)}")
+    table = np.stack([value.astype(float).ravel() for value in values])
+    flat = target.astype(float).ravel()
+    second = p @ table**2
+    unit, unit_is = unit_of(flat, float(np.sqrt(second.max(initial=0.0))))
+    # Values are computed from each other with cancellation: their rounding is that of the largest of them.
+    half_width = np.full(flat.shape, 16 * _resolution(values) * max(np.abs(table).max(initial=0.0), unit))
+    bias = p @ table - flat
+    verdict, reason = judge(bias, half_width, detect * unit)
+    i = worst(bias, half_width)
+    return Verification(
+        verdict=verdict,
+        method="enumeration",
+        bias=float(bias[i]) / unit,
+        half_width=float(half_width[i]) / unit,
+        detectable=2 * float(half_width.max()) / unit,
+        level=0.0,
+        power=1.0,
+        samples=len(outcomes),
+        unit=unit,
+        unit_is=unit_is,
+        second_moment=float(second.sum()),
+        exact_second_moment=float(second.sum()),
+        notes=(reason,) if reason else (),
+    )

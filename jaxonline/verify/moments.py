@@ -1,0 +1,222 @@
+"""Is a bound on the second moment, or on any number, respected? How many queries does an estimator make?"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from jaxonline._struct import struct
+from jaxonline.verify._intervals import bernstein_lower, mean_shortfall
+from jaxonline.verify._sampling import Capped, Moments, Progress, Sampler, as_pytree
+from jaxonline.verify._settings import Settings
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.result import RESPECTED, UNDECIDED, VIOLATED, Verification
+
+_ROUNDING = 1e-9
+
+
+def bound(value: float, limit: float, *, note: str = "") -> Verification:
+    """Compare a computed number with the bound that is claimed for it.
+
+    Args:
+        value: the number, exact up to rounding.
+        limit: the bound on it, above 0.
+        note: a remark to keep with the verdict.
+
+    Raises:
+        ValueError: if `value` is not a number, or `limit` is not positive.
+
+    Example:
+        >>> from jaxonline import verify
+        >>> verify.bound(17.0, limit=34.0).verdict, verify.bound(125.0, limit=48.0).verdict
+        ('respected', 'violated')
+    """
+    if math.isnan(value):
+        raise ValueError("value must be a number, got nan")
+    if not limit > 0:
+        raise ValueError(f"limit must be above 0, got {limit!r}")
+    ratio = value / limit
+    verdict = VIOLATED if ratio > 1 + _ROUNDING else RESPECTED
+    return Verification(
+        verdict=verdict,
+        method="computation",
+        bias=ratio - 1,
+        half_width=_ROUNDING,
+        detectable=2 * _ROUNDING,
+        level=0.0,
+        power=1.0,
+        samples=0,
+        unit=float(limit),
+        unit_is="the bound",
+        second_moment=math.nan,
+        notes=(f"{value:.6g} against {limit:.6g}", *([note] if note else [])),
+    )
+
+
+def second_moment(
+    estimator: Callable[[jax.Array], Any],
+    limit: float,
+    *,
+    exact: float | None = None,
+    level: float = 1e-9,
+    kurtosis: float = 1000.0,
+    samples: int | None = None,
+    seed: int = 0,
+    max_samples: int = 1 << 22,
+    width: int = 8192,
+    mesh: Mesh | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Verify that E |theta|^2 is at most a bound.
+
+    A violation needs no assumption: min(|theta|^2, c) has a smaller mean and a range, so that a lower confidence
+    limit of it above the bound (empirical Bernstein; c is chosen on samples not used again) is a proof at the stated
+    level. That the bound is respected is certain where the exact value is given, and otherwise rests on the stated
+    kurtosis: E |theta|^4 <= kurtosis (E |theta|^2)^2. In the result, `bias` is E |theta|^2 / limit - 1.
+
+    Args:
+        estimator: a function of a key that returns an estimate (an array of any shape), or `Capped`.
+        limit: the bound on E |theta|^2, the squares summed over all coordinates; above 0.
+        exact: the exact E |theta|^2 where it is known; the samples then only have to agree with it.
+        level: the probability of a wrong verdict.
+        kurtosis: see above.
+        samples: the number of samples, instead of one derived from a first block.
+        seed: the seed of the samples.
+        max_samples: the largest number of samples to draw when `samples` is None.
+        width: samples in a block.
+        mesh: the devices.
+        progress: called as `progress(done, total)` from the host.
+
+    Raises:
+        TypeError: if `estimator` is not callable.
+        ValueError: if `limit` is not above 0, or a rate is not inside (0, 1).
+
+    Example:
+        >>> import jax
+        >>> from jaxonline import verify
+        >>> verify.second_moment(lambda key: jax.random.normal(key, (3,)), limit=4.0, kurtosis=3.0).verdict
+        'respected'
+    """
+    if not limit > 0:
+        raise ValueError(f"limit must be above 0, got {limit!r}")
+    settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress)
+    sampler = Sampler.create(_Norms(as_pytree(estimator), np.float32(np.inf)), seed, width, mesh)
+    pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(width)]).astype(float)
+    n = samples or _samples(float(pilot.mean()), limit, exact, settings)
+    cut = _cut(pilot, n, level / 2)
+    sampler = dataclasses.replace(sampler, estimator=_Norms(sampler.estimator.estimator, np.float32(cut)))
+    tally = sampler.tally(n, first=1, progress=progress)
+    sample, spread = float(tally.moments.mean[0]), _spread(tally.moments)
+    low = max(float(bernstein_lower(tally.moments, cut, level / 2)[1]), 0.0)
+    shortfall = mean_shortfall(kurtosis, n, level / 2)
+    high = sample / (1 - shortfall) if shortfall < 1 and spread <= kurtosis else math.inf
+    value, half_width, notes = sample, max(high - sample, sample - low), []
+    if exact is None:
+        verdict = VIOLATED if low > limit else RESPECTED if high <= limit else UNDECIDED
+        if spread > kurtosis:
+            notes.append(f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds the assumed {kurtosis:g}")
+    else:
+        value, half_width = float(exact), _ROUNDING * exact
+        verdict = VIOLATED if exact > limit * (1 + _ROUNDING) else RESPECTED
+        if low > exact * (1 + 1e-5):
+            verdict = UNDECIDED
+            notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is at least {low:.6g}")
+    if tally.not_finite:
+        verdict = UNDECIDED
+        notes.append(f"{tally.not_finite} samples are not finite")
+    notes.append(f"the bound is {limit / value:.4g} times the value" if value > 0 else "the value is 0")
+    return Verification(
+        verdict=verdict,
+        method="sampled moment" if exact is None else "exact moment",
+        bias=value / limit - 1,
+        half_width=half_width / limit,
+        detectable=2 * half_width / limit,
+        level=level,
+        power=1 - level,
+        samples=n,
+        unit=float(limit),
+        unit_is="the bound",
+        second_moment=sample,
+        exact_second_moment=None if exact is None else float(exact),
+        exceeded=tally.exceeded,
+        notes=tuple(notes),
+    )
+
+
+def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -> Verification:
+    """Verify the mean number of queries of an estimator.
+
+    Args:
+        counts: a function of a key that returns the number of queries of one estimate, an integer (any shape).
+        expected: its expectation, for instance p / (p - 1)^2 for one round of Algorithm 1 of Cesa-Bianchi,
+            Shalev-Shwartz and Shamir (2010) with a dot-product kernel.
+        **options: the options of `unbiased`.
+
+    Raises:
+        TypeError: if `counts` is not callable.
+        ValueError: as `unbiased`.
+
+    Example:
+        >>> import jax
+        >>> from jaxonline import verify
+        >>> p = 2.0  # N with P(N = n) = (p - 1) / p^(n + 1) has the mean 1 / (p - 1)
+        >>> verify.queries(lambda key: jax.random.geometric(key, 1 - 1 / p) - 1, 1 / (p - 1)).verdict
+        'unbiased'
+    """
+    return unbiased(_AsNumbers(as_pytree(counts)), expected, **options)
+
+
+@struct
+class _Norms:
+    """|theta|^2 and min(|theta|^2, cut) of an estimator."""
+
+    estimator: Any
+    cut: Any
+
+    def __call__(self, key):
+        out = self.estimator(key)
+        value = jnp.asarray(out.value if isinstance(out, Capped) else out)
+        square = jnp.sum(value.astype(jnp.promote_types(value.dtype, jnp.float32)) ** 2)
+        norms = jnp.stack([square, jnp.minimum(square, jnp.asarray(self.cut, square.dtype))])
+        return Capped(norms, out.exceeded) if isinstance(out, Capped) else norms
+
+
+@struct
+class _AsNumbers:
+    """Counts as floating-point numbers."""
+
+    counts: Any
+
+    def __call__(self, key):
+        return jnp.asarray(self.counts(key)).astype(jnp.float32)
+
+
+def _spread(moments: Moments) -> float:
+    """The sample's E Z^2 / (E Z)^2 of the first entry."""
+    mean = float(moments.mean[0])
+    return float(moments.second_moment[0]) / mean**2 if mean > 0 else 1.0
+
+
+def _samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:
+    """Enough samples to separate the first block's second moment from the bound."""
+    if exact is not None or pilot >= limit:
+        return min(1 << 18, settings.max_samples)
+    gap = min(max((limit - pilot) / (2 * limit), 0.01), 0.5)
+    return min(math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / gap**2), settings.max_samples)
+
+
+def _cut(pilot: np.ndarray, n: int, level: float) -> float:
+    """The truncation with the largest lower confidence limit, judged by the first block."""
+    best, cut = -math.inf, max(float(pilot.max(initial=0.0)), float(np.finfo(np.float32).tiny))
+    for candidate in cut * 2.0 ** np.arange(-20, 4):
+        moments = Moments.of(np.minimum(pilot, candidate))
+        scaled = Moments(n, moments.mean, moments.m2 * n / moments.n, moments.m3, moments.m4)
+        low = float(bernstein_lower(scaled, candidate, level))
+        if low > best:
+            best, cut = low, float(candidate)
+    return cut

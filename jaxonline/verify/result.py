@@ -1,0 +1,97 @@
+"""What a verification says: a verdict, and everything needed to judge how much it is worth."""
+
+import dataclasses
+
+import numpy as np
+
+UNBIASED, BIASED, UNDECIDED = "unbiased", "biased", "undecided"
+RESPECTED, VIOLATED = "respected", "violated"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verification:
+    """The outcome of a check.
+
+    For `unbiased` and `queries` the quantity is the estimator's mean minus its target, in units of `unit`, for the
+    coordinate that is furthest out; for `second_moment` and `bound` it is value / bound - 1. The interval
+    `bias +- half_width` holds for all coordinates at once, except with probability at most `level`.
+
+    Attributes:
+        verdict: "unbiased", "biased" or "undecided"; for bounds "respected", "violated" or "undecided".
+        method: how it was found.
+        bias: the estimated bias (or value / bound - 1).
+        half_width: the half-width of its interval, rounding and remainders included.
+        detectable: the smallest bias that would have been called one with probability at least `power`.
+        level: the probability of a false alarm, over all coordinates and strata together.
+        power: see `detectable`.
+        samples: samples drawn (outcomes enumerated).
+        unit: what 1 means, in the estimator's own units.
+        unit_is: how the unit is defined.
+        second_moment: the sample's E |theta|^2.
+        exact_second_moment: the exact E |theta|^2 where it was given, else None.
+        second_moment_bound: the bound on it that a paper states, where there is one.
+        cap_bias: the bound on the bias of a cap, in units of `unit`, where it was given.
+        exceeded: how often a cap was exceeded in the samples.
+        notes: reasons and remarks, one sentence each.
+
+    Example:
+        >>> from jaxonline import verify
+        >>> coin = [(0.5, 0.0), (0.5, 1.0)]
+        >>> verify.unbiased(None, 0.5, support=coin).verdict
+        'unbiased'
+    """
+
+    verdict: str
+    method: str
+    bias: float
+    half_width: float
+    detectable: float
+    level: float
+    power: float
+    samples: int
+    unit: float
+    unit_is: str
+    second_moment: float
+    exact_second_moment: float | None = None
+    second_moment_bound: float | None = None
+    cap_bias: float | None = None
+    exceeded: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """One line for a person to read."""
+        text = (
+            f"{self.verdict}: {self.bias:+.2g} +- {self.half_width:.2g} in units of {self.unit_is} ({self.unit:.4g}); "
+            f"smallest detectable {self.detectable:.2g} with power {self.power:g}; false alarms {self.level:g}; "
+            f"{self.method}, {self.samples:,} samples"
+        )
+        return "; ".join([text, *self.notes])
+
+
+def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
+    """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero."""
+    largest = float(np.max(np.abs(target), initial=0.0))
+    if largest > 0:
+        return largest, "the target" if target.size == 1 else "the target's largest coordinate"
+    if root_mean_square > 0:
+        return root_mean_square, "the estimator's root mean square (the target is 0)"
+    return 1.0, "1 (the target and the estimator are 0)"
+
+
+def worst(bias: np.ndarray, half_width: np.ndarray) -> int:
+    """The coordinate whose bias is largest relative to its interval."""
+    return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
+
+
+def judge(bias: np.ndarray, half_width: np.ndarray, tolerance: float, cap_bias: float = 0.0) -> tuple[str, str | None]:
+    """The verdict of simultaneous intervals, and the reason where there is none.
+
+    A bias is called one when some interval excludes every bias that the cap explains; absence of bias when every
+    interval contains 0 (up to the cap's) and lies within the tolerance.
+    """
+    if np.any(np.abs(bias) > half_width + cap_bias):
+        return BIASED, None
+    reach = float(np.max(np.abs(bias) + half_width))
+    if reach <= tolerance:
+        return UNBIASED, None
+    return UNDECIDED, f"the interval reaches {reach / tolerance:.3g} times the bias it must exclude"

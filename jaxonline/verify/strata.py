@@ -1,0 +1,96 @@
+"""What is known of an estimator that draws an integer N first, and the check of that integer's law."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from scipy import stats
+
+from jaxonline import _check
+from jaxonline.verify._sampling import Sampler
+from jaxonline.verify._settings import Settings
+
+_LAW_SAMPLES = 1 << 18
+
+
+@dataclasses.dataclass(frozen=True)
+class Strata:
+    """What is known of an estimator theta that first draws an integer N >= 0.
+
+    Args:
+        pmf: P(N = n) for n = 0, ..., m - 1, as an array [m].
+        given: `given(key, n)` returns a sample of theta conditional on N = n; `n` is a traced integer below m.
+        terms: P(N = n) E[theta | N = n] for each n, an array [m, *shape]; None where only their sum is known.
+        second_moments: E[theta^2 | N = n], exact or upper bounds, an array [m, *shape]; None where they are not
+            known, and each stratum's kurtosis is assumed to be bounded.
+        draw: `draw(key)` returns N as the estimator draws it, to check its law; None leaves the law unchecked, and
+            the verification says so.
+        remainder: a bound on |sum of the terms from n = m on|, in the target's units; by default, the target minus
+            the sum of the `terms`.
+
+    Raises:
+        ValueError: if the sizes do not fit together, `pmf` is no part of a law, or `terms` and `remainder` are both
+            missing.
+
+    Example:
+        >>> import jax
+        >>> from jaxonline import verify
+        >>> # N is 0 or 1 with probability 1/2; theta = 2 N u with u uniform on [0, 1]: its mean is 1/2.
+        >>> strata = verify.Strata(
+        ...     pmf=[0.5, 0.5],
+        ...     given=lambda key, n: 2.0 * n.astype(float) * jax.random.uniform(key),
+        ...     terms=[0.0, 0.5],
+        ...     second_moments=[0.0, 4 / 3],
+        ...     draw=lambda key: jax.random.randint(key, (), 0, 2),
+        ... )
+        >>> verify.unbiased(None, 0.5, strata=strata).verdict
+        'unbiased'
+    """
+
+    pmf: Any
+    given: Callable[[jax.Array, jax.Array], Any]
+    terms: Any = None
+    second_moments: Any = None
+    draw: Callable[[jax.Array], Any] | None = None
+    remainder: float | None = None
+
+    def __post_init__(self):
+        pmf = _check.finite_array("pmf", self.pmf, ndim=1).astype(float)
+        if np.any(pmf < 0) or not 0 < pmf.sum() <= 1 + 1e-6:
+            raise ValueError(f"pmf must be at least 0 and sum to at most 1, got a sum of {pmf.sum():.9g}")
+        object.__setattr__(self, "pmf", pmf)
+        for name in ("terms", "second_moments"):
+            value = getattr(self, name)
+            if value is not None:
+                value = _check.finite_array(name, value).astype(float)
+                if value.ndim == 0 or len(value) != len(pmf):
+                    raise ValueError(f"{name} must have one entry for each of the {len(pmf)} strata, got {value.shape}")
+                object.__setattr__(self, name, value)
+        if self.terms is None and self.remainder is None:
+            raise ValueError("remainder must be given where the terms are not, got None")
+
+
+def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
+    """The values of N whose frequency contradicts the stated law, by exact binomial tests; [] if there are none.
+
+    The stated law is contradicted by chance with probability at most `level`.
+    """
+    if strata.draw is None:
+        return []
+    sampler = Sampler.create(strata.draw, settings.seed + 1, settings.width, settings.mesh)
+    size, m = _LAW_SAMPLES, len(strata.pmf)
+    counts = np.zeros(m + 1, np.int64)
+    for values, _ in sampler.blocks(size):
+        if np.any(values < 0):
+            return ["the estimator draws an N below 0"]
+        counts += np.bincount(np.minimum(values.astype(np.int64), m), minlength=m + 1)
+    stated = np.append(strata.pmf, max(1 - strata.pmf.sum(), 0.0))
+    # Stated probabilities are rounded, above all the last one, a difference from 1.
+    few, many = stats.binom.cdf(counts, size, stated * (1 - 1e-6)), stats.binom.sf(counts - 1, size, stated + 1e-9)
+    errors = []
+    for n in np.flatnonzero(2 * np.minimum(few, many) < level / (m + 1)):
+        name = f"N = {n}" if n < m else f"N >= {m}"
+        errors.append(f"P({name}) is {counts[n] / size:.4g} in {size:,} draws, and stated as {stated[n]:.4g}")
+    return errors

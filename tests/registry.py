@@ -1,0 +1,76 @@
+"""The registry of learners that every contract test walks. A new learner is one line in `LEARNERS`."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import optax
+
+import jaxonline as jo
+from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+
+COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
+LABEL_VARIANCE = 0.09
+
+
+class Entry(NamedTuple):
+    """A learner, the channel it plays through, the dimension of its instances, and what its documentation says:
+    the queries it makes a round, and whether it draws random numbers of its own. `strict` is False where parts of optax
+    are used that do not run under strict dtype promotion."""
+
+    learner: Any
+    channel: Any
+    dimension: int = 3
+    queries: int = 1
+    randomised: bool = False
+    strict: bool = True
+
+    def promotion(self) -> AbstractContextManager:
+        """The strictness of dtype promotion under which the learner is tested."""
+        return jax.numpy_dtype_promotion("strict" if self.strict else "standard")
+
+
+def noisy() -> jo.NoisyCopies:
+    """Correlated noise on instances, noise on labels, and a covariance that the learner is told."""
+    laws = jo.noise.gaussian(COVARIANCE), jo.noise.laplace(LABEL_VARIANCE)
+    return jo.NoisyCopies(laws[0], label_noise=laws[1], reveal_covariance=True)
+
+
+def full(**options: Any) -> Entry:
+    return Entry(jo.GradientLearner(FullGradient(), **options), jo.FullInformation())
+
+
+def two(strict: bool = True, **options: Any) -> Entry:
+    return Entry(jo.GradientLearner(TwoCopies(), **options), noisy(), queries=2, strict=strict)
+
+
+def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(jo.GradientLearner(estimator, **options), noisy(), queries=queries)
+
+
+# made once: optax builds new functions, and so a new program, at every call
+L1 = optax.projections.projection_l1_ball
+ADAM, OTHER_ADAM, MOMENTUM = optax.adam(1.0), optax.adam(1.0, b1=0.8, b2=0.95), optax.sgd(1.0, momentum=0.7)
+EXPONENTIAL, COSINE = optax.exponential_decay(0.2, 10, 0.5), optax.cosine_decay_schedule(0.1, 30)
+
+LEARNERS: dict[str, Callable[[], Entry]] = {
+    "full gradient": lambda: full(step_size=0.1),
+    "full gradient, inverse sqrt, ball": lambda: full(step_size=jo.InverseSqrt(0.4), radius=0.5),
+    "two copies": lambda: two(step_size=0.05),
+    "two copies, over horizon, ball": lambda: two(step_size=jo.Constant.over_horizon(0.7, n_rounds=40), radius=0.6),
+    "two copies, averaged": lambda: two(step_size=jo.InverseSqrt(0.1), radius=0.8, hypothesis="average"),
+    "two copies, l1 ball": lambda: two(False, step_size=jo.InverseSqrt(0.3), radius=0.5, projection=L1),
+    "two copies, adam": lambda: two(False, step_size=0.05, optimizer=ADAM),
+    "two copies, adam, schedule, ball": lambda: two(False, step_size=EXPONENTIAL, radius=0.7, optimizer=OTHER_ADAM),
+    "two copies, momentum, schedule": lambda: two(False, step_size=jo.Schedule(COSINE, scale=0.5), optimizer=MOMENTUM),
+    "known covariance": lambda: one(KnownCovariance(), step_size=0.03),
+    "known covariance, ball, averaged": lambda: one(
+        KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"
+    ),
+    "known covariance, as printed": lambda: one(KnownCovariance(form="printed"), step_size=0.03, radius=0.9),
+    "naive copy": lambda: one(NaiveCopy(), step_size=0.05),
+    "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
+}
+NAMES = list(LEARNERS)

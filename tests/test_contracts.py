@@ -1,0 +1,296 @@
+"""What every learner of the registry must keep: it sees what it asked for and nothing else, its state is stable, its
+numbers are leaves, a second call compiles nothing, vmap is a loop over runs, and its queries are what it documents."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from registry import LEARNERS, Entry, noisy
+
+import jaxonline as jo
+from jaxonline import game as game_module
+from jaxonline._struct import cast_leaves
+from jaxonline.learners import GradientLearner
+from jaxonline.oracles import CopiesOracle, FullOracle
+
+ROUNDS = 6
+MOST_COPIES = 8
+
+
+class Poisoned:
+    """Answers what is asked, and poison for what is not: hidden x and y, copies that are not charged, anything else."""
+
+    def __init__(self, copies, labels, covariance, poison):
+        self.given = copies, labels
+        self.covariance = covariance
+        self.poison = poison
+        self.charged = 0
+        self.asked = set()
+
+    def copy(self, index):
+        self.charged = self.charged + (index not in self.asked)
+        self.asked.add(index)
+        return self.given[0][index]
+
+    def copies(self, first, capacity, number):
+        self.charged = self.charged + number
+        paid = jnp.arange(capacity) < number
+        wanted = self.given[0][first : first + capacity]
+        return jnp.where(paid.reshape(-1, *[1] * (wanted.ndim - 1)), wanted, self.poison)
+
+    def label(self, index=0):
+        return self.given[1][index]
+
+    def queries(self):
+        return jnp.asarray(self.charged, jnp.int32)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name in ("given", "poison"):
+            raise AttributeError(name)
+        return jnp.full(self.given[0].shape[1:], self.poison)  # x, _x, _y, _key, ...
+
+
+def poisoned_oracle(channel: Any, material: dict[str, Any], poison: Any) -> Any:
+    """The oracle of a channel with poison where the learner must not look. One line for each kind of channel."""
+    if isinstance(channel, jo.FullInformation):
+        return FullOracle(material["copies"][0], material["labels"][0])
+    assert isinstance(channel, jo.NoisyCopies), f"how is {type(channel).__name__} poisoned? say so here"
+    return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
+
+
+@pytest.fixture(params=LEARNERS)
+def entry(request):
+    """Every learner of the registry in turn, under the dtype promotion that it bears."""
+    entry = LEARNERS[request.param]()
+    with entry.promotion():
+        yield entry
+
+
+def material_of(entry: Entry, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    d = entry.dimension
+    root = rng.normal(size=(d, d)) / 3
+    arrays = {
+        "copies": rng.normal(size=(MOST_COPIES, d)),
+        "labels": rng.normal(size=MOST_COPIES),
+        "covariance": root @ root.T,
+    }
+    return jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
+
+
+def spec_of(entry: Entry, dtype: Any = np.float32) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct((entry.dimension,), dtype)
+
+
+def bits(tree: Any) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(tree)]
+
+
+def finite(tree: Any) -> bool:
+    return all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in jax.tree.leaves(tree))
+
+
+def steps_under_poison(entry: Entry) -> dict[str, Any]:
+    """The state after two rounds, under several poisons, keys and materials: all with one compiled program."""
+    learner, channel = cast_leaves((entry.learner, entry.channel), np.float32)
+
+    @jax.jit
+    def two_rounds(learner, channel, materials, poison, keys):
+        state = learner.init(keys[0], spec_of(entry))
+        asked = []
+        for material, key in zip(materials, keys, strict=True):
+            oracle = poisoned_oracle(channel, material, poison)
+            state, _ = learner.update(key, state, oracle)
+            asked.append(oracle.queries())
+        return state, jnp.stack(asked)
+
+    materials = [material_of(entry, 0), material_of(entry, 1)]
+    others = [material_of(entry, 0), material_of(entry, 2)]
+    keys, other_keys = (jax.random.split(jax.random.key(seed), 2) for seed in (0, 1))
+
+    def play(materials, poison, keys):
+        return two_rounds(learner, channel, materials, jnp.float32(poison), keys)
+
+    return {
+        "plain": play(materials, 0.5, keys),
+        "huge": play(materials, 1e30, keys),
+        "nan": play(materials, np.nan, keys),
+        "other key": play(materials, 0.5, other_keys),
+        "other material": play(others, 0.5, keys),
+    }
+
+
+def test_a_learner_sees_only_what_it_asked_for(entry):
+    states = steps_under_poison(entry)
+    plain, asked = states["plain"]
+    assert finite(plain)
+    assert bits(states["nan"]) == bits(states["plain"])
+    assert bits(states["huge"]) == bits(states["plain"])
+    assert bits(states["other material"][0]) != bits(plain), "the answers must matter, or this test shows nothing"
+    assert asked.tolist() == [entry.queries] * 2
+    assert (bits(states["other key"][0]) == bits(plain)) != entry.randomised
+
+
+def peeks_at_the_instance(key, w, oracle):
+    return 0 * w + oracle._x
+
+
+def uses_copies_it_did_not_pay_for(key, w, oracle):
+    return oracle.copies(0, 4, jnp.int32(2)).sum(axis=0)
+
+
+@pytest.mark.parametrize("cheat", [peeks_at_the_instance, uses_copies_it_did_not_pay_for])
+def test_the_poison_catches_a_cheat(cheat):
+    class Cheat:
+        init = GradientLearner(cheat, step_size=0.1).init
+        update = GradientLearner(cheat, step_size=0.1).update
+
+    jax.tree_util.register_pytree_node(Cheat, lambda _: ((), None), lambda *_: Cheat())
+    states = steps_under_poison(Entry(Cheat(), noisy()))
+    assert bits(states["nan"]) != bits(states["plain"])
+
+
+def leaf_types(tree: Any) -> list[tuple]:
+    """Shape, dtype and weakness of every leaf."""
+    leaves, structure = jax.tree.flatten(tree)
+    return [structure, *((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)) for leaf in leaves)]
+
+
+def test_state_keeps_its_type(both_precisions, entry):
+    """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
+    dtype = both_precisions
+    learner, channel = cast_leaves((entry.learner, entry.channel), dtype)
+    spec = spec_of(entry, dtype)
+    x, y = jnp.zeros(spec.shape, dtype), jnp.zeros((), dtype)
+    key = jax.random.key(0)
+
+    def update(state):
+        oracle = channel.open(key, jnp.int32(1), x, y, y)
+        return learner.update(key, state, oracle)[0]
+
+    first = jax.eval_shape(lambda: learner.init(key, spec))
+    second = jax.eval_shape(update, first)
+    assert leaf_types(first) == leaf_types(second)
+    assert not any(weak for *_, weak in leaf_types(first)[1:])
+    assert all(leaf.dtype == dtype for leaf in jax.tree.leaves(first) if jnp.issubdtype(leaf.dtype, jnp.floating))
+
+    prediction = jax.eval_shape(lambda state: learner.predict(key, state, x), first)
+    assert (prediction.shape, prediction.dtype, prediction.weak_type) == ((), dtype, False)
+
+    def carried(state, flag):
+        return jax.lax.scan(lambda s, _: (jax.lax.cond(flag, update, lambda s: s, s), None), state, length=2)
+
+    jax.eval_shape(carried, first, jax.ShapeDtypeStruct((), bool))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, float | np.floating | np.ndarray | jax.Array) and not callable(value)
+
+
+def static_numbers(obj: Any, where: str = "") -> list[str]:
+    """The places of fractional numbers and arrays in static fields, where they could not be swept."""
+    found = []
+    if not dataclasses.is_dataclass(obj):
+        return found
+    for field in dataclasses.fields(obj):
+        value = getattr(obj, field.name)
+        if field.metadata.get("static"):
+            found += [f"{where}.{field.name}"] * is_number(value)
+        else:
+            found += static_numbers(value, f"{where}.{field.name}")
+    return found
+
+
+def test_numbers_are_leaves(request, entry):
+    learner = entry.learner
+    assert static_numbers(learner) == []
+    leaves, structure = jax.tree.flatten(learner)
+    assert all(is_number(leaf) or isinstance(leaf, int) for leaf in leaves)
+    hash(structure)
+    assert structure == jax.tree.structure(LEARNERS[request.node.callspec.params["entry"]]().learner), "built twice, a learner is the same program"
+    assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
+
+
+@pytest.fixture(scope="module")
+def stream():
+    rng = np.random.default_rng(3)
+    return jo.environments.DataStream(rng.normal(size=(ROUNDS, 3)), rng.normal(size=ROUNDS))
+
+
+def test_programs_and_runs(entry, stream):
+    """One compilation for any key, data and numbers; predictions know the past only; vmap is a loop over runs."""
+    game = jo.Game(stream, entry.channel)
+    keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
+    before = game_module._play._cache_size()
+    loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
+
+    other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
+    slower = jo.play(game, other, keys[0], ROUNDS)
+    y = stream.y.at[3].add(5.0)
+    changed = jo.play(jo.Game(jo.replace(stream, y=y), entry.channel), entry.learner, keys[0], ROUNDS)
+    assert game_module._play._cache_size() == before + 1
+
+    y_hat = loop[0][1].y_hat
+    assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower[1].y_hat) != bits(y_hat)
+    assert bits(changed[1].y_hat[:4]) == bits(y_hat[:4]), "the target of round 4 is not known before it was played"
+    assert bits(changed[1].y_hat[4:]) != bits(y_hat[4:])
+    assert loop[0][1].queries.tolist() == [entry.queries] * ROUNDS
+
+    together = jax.jit(jax.vmap(lambda key: jo.play(game, entry.learner, key, ROUNDS)))(jnp.stack(keys))
+    one_by_one = jax.tree.map(lambda *leaves: np.stack(leaves), *loop)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6), together, one_by_one)
+
+
+@pytest.mark.parametrize("channel", [jo.FullInformation(), noisy()], ids=["full", "noisy"])
+def test_the_prediction_is_not_visible(channel):
+    """Of these channels, which are not a bandit's, the answers do not depend on the prediction."""
+    x, y, key = jnp.arange(3.0), jnp.float32(2.0), jax.random.key(1)
+
+    def answers(y_hat):
+        oracle = channel.open(key, jnp.int32(5), x, y, jnp.float32(y_hat))
+        return (oracle.x, oracle.y) if isinstance(oracle, FullOracle) else (oracle.copy(0), oracle.label())
+
+    assert bits(answers(np.nan)) == bits(answers(0.0))
+
+
+def test_the_meter():
+    """Distinct copies are charged, a random number of copies is charged as that number, labels are not."""
+    x, y, t = jnp.zeros(3), jnp.float32(2.0), jnp.int32(1)
+    oracle: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
+    first = oracle.copy(0)
+    assert oracle.queries() == 1
+    assert bits(oracle.copy(0)) == bits(first)
+    assert oracle.queries() == 1, "the same copy again is not a new query"
+    oracle.copy(3)
+    oracle.label()
+    oracle.label(1)
+    assert oracle.queries() == 2
+    block = oracle.copies(4, 3, jnp.int32(2))
+    assert oracle.queries() == 4
+    fresh: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
+    np.testing.assert_allclose(block, [fresh.copy(4), fresh.copy(5), fresh.copy(6)], rtol=1e-6)
+    fresh.copies(10, 4, jnp.int32(9))
+    assert fresh.queries() == 3 + 4, "never more than the capacity"
+    with pytest.raises(TypeError, match="index"):
+        oracle.copy(jnp.int32(0))
+    with pytest.raises(ValueError, match="index"):
+        oracle.copy(-1)
+    with pytest.raises(ValueError, match="covariance"):
+        _ = jo.NoisyCopies(jo.noise.gaussian(1.0)).open(jax.random.key(0), t, x, y, y).covariance
+
+
+def test_noise_is_shared_by_learners_and_fresh_otherwise():
+    """Paired comparisons: noise depends on run, round and index, not on the learner; labels have noise of their own."""
+    x, y = jnp.zeros(3), jnp.float32(0.0)
+
+    def draws(key, t):
+        oracle = noisy().open(key, jnp.int32(t), x, y, y)
+        return [oracle.copy(0), oracle.copy(1), oracle.label(0), oracle.label(1)]
+
+    key = jax.random.key(7)
+    assert bits(draws(key, 1)) == bits(draws(key, 1))
+    values = np.concatenate([np.ravel(v) for v in draws(key, 1) + draws(jax.random.key(8), 1)])
+    assert len(np.unique(values)) == len(values)

@@ -1,0 +1,387 @@
+"""Series estimators: exact moments by enumeration and closed forms, Monte Carlo with mutants, laws of N, bad input."""
+
+import functools
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from jaxonline._struct import stack
+from jaxonline.estimators.laws import (
+    Geometric,
+    Law,
+    _fine_uniform,
+    cost_aware,
+    law_from_magnitudes,
+    magnitudes,
+    minimum_variance,
+)
+from jaxonline.estimators.series import SeriesEstimator, enough_terms
+from jaxonline.estimators.series_moments import (
+    exact_mean,
+    exact_second_moment,
+    exact_variance,
+    expected_queries,
+    lemma1_bound,
+    stratum_moments,
+    truncation_bias,
+    variance_table,
+)
+from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
+
+LOSSES = [Squared(), Exponential(), SmoothedAbsolute(1.0), SmoothedHinge(1.0), Logistic()]
+X_VALUES, X_PROBS = np.array([-0.5, 1.0, 2.0]), np.array([0.3, 0.5, 0.2])
+MEAN, MOMENT = float(X_PROBS @ X_VALUES), float(X_PROBS @ X_VALUES**2)
+
+
+def draw_x(key):
+    """One copy of X, by inversion."""
+    return jnp.asarray(X_VALUES)[jnp.sum(jax.random.uniform(key) > jnp.asarray(np.cumsum(X_PROBS)[:2]))]
+
+
+def about(centre):
+    return MOMENT - 2 * centre * MEAN + centre**2
+
+
+def enumerate_moments(estimator):
+    """E theta and E theta^2 over all N up to the end of the table and all values of the copies."""
+    first = second = 0.0
+    k = len(estimator.coefficients)
+    each = jax.jit(jax.vmap(estimator.estimate_from, in_axes=(0, None)))
+    for n in range(k):
+        copies = np.array(list(itertools.product(range(3), repeat=n)), int).reshape(3**n, n)
+        probability = float(estimator.law.pmf(n)) * np.prod(X_PROBS[copies], axis=1)
+        padded = np.zeros((3**n, k))
+        padded[:, :n] = X_VALUES[copies]
+        thetas = np.asarray(each(jnp.asarray(padded), n), float)
+        first, second = first + probability @ thetas, second + probability @ thetas**2
+    beyond = float(estimator.law.tail(k))
+    constant = float(estimator.constant)
+    return first + beyond * constant, second + beyond * constant**2
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.8])
+@pytest.mark.parametrize("centre", [0.0, 0.6])
+@pytest.mark.parametrize("law", ["geometric", "uniform", "minimum variance", "cost-aware"])
+def test_exact_moments_by_enumeration(law, centre, constant, x64):
+    gammas = np.array([0.4, -1.2, 0.0, 0.7, -0.3])
+    laws = {
+        "geometric": Geometric(1.7),
+        "uniform": Law(np.full(5, 0.2)),
+        "minimum variance": minimum_variance(gammas, about(centre)),
+        "cost-aware": cost_aware(gammas, about(centre)),
+    }
+    estimator = SeriesEstimator(gammas, laws[law], centre, constant)
+    first, second = enumerate_moments(estimator)
+    polynomial = np.polynomial.Polynomial(gammas)(MEAN - centre) + constant
+    assert first == pytest.approx(polynomial, rel=1e-12)
+    assert exact_mean(estimator, MEAN) == pytest.approx(polynomial, rel=1e-12)
+    assert exact_second_moment(estimator, about(centre), MEAN) == pytest.approx(second, rel=1e-12)
+    assert exact_variance(estimator, about(centre), MEAN) == pytest.approx(second - first**2, rel=1e-12)
+    strata = stratum_moments(estimator, about(centre), MEAN)
+    beyond = float(estimator.law.tail(5))
+    assert strata.terms.sum() + beyond * constant == pytest.approx(first, rel=1e-12)
+    assert strata.pmf @ strata.second_moments + beyond * constant**2 == pytest.approx(second, rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.1, 2.0, 4.0])
+def test_lemma_1_in_closed_form(p):
+    """sum p^n B^n / n!^2 is the Bessel function I_0(2 sqrt(p B)); the paper's bound is above, by Cauchy-Schwarz."""
+    for moment in (0.3, 1.0, 2.5):
+        estimator = SeriesEstimator.of(Exponential(), Geometric(p), moment)
+        exact = exact_second_moment(estimator, moment)
+        assert exact == pytest.approx(p / (p - 1) * special.iv(0, 2 * np.sqrt(p * moment)), rel=1e-12)
+        bound = lemma1_bound(Exponential(), p, moment)
+        assert bound == pytest.approx(p / (p - 1) * np.exp(2 * np.sqrt(p * moment)), rel=1e-12)
+        assert exact < bound
+        assert expected_queries(estimator) == pytest.approx(1 / (p - 1))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("centre", [0.0, 0.4])
+def test_the_mean_is_the_derivative_of_the_loss(loss, centre, x64):
+    target = float(loss.derivative(MEAN))
+    for law in (Geometric(1.5), minimum_variance, cost_aware):
+        for outside in (False, True):
+            estimator = SeriesEstimator.of(loss, law, about(centre), centre=centre, constant_outside=outside)
+            assert exact_mean(estimator, MEAN) == pytest.approx(target, rel=1e-13)
+            assert truncation_bias(loss, estimator, MEAN) < 1e-17
+    if not outside:
+        assert exact_second_moment(estimator, about(centre)) <= lemma1_bound(loss, 1.5, about(centre), centre)
+
+
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, 0))
+def sample_n_and_theta(estimator, key):
+    return estimator.law.sample(jax.random.split(key)[0]), estimator.estimate(key, draw_x)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("law", [Geometric(2.0), minimum_variance, cost_aware], ids=["geometric", "best", "cost"])
+def test_monte_carlo_mean_is_right_and_mutants_are_caught(loss, law, x64):
+    """z-test with the exact variance at |z| > 5: false alarm 6e-7 a test; 50,000 draws see a bias of 0.027 sd.
+
+    (0.027 = (5 + 1)/sqrt(50,000), found with probability 0.84.) The mutants are the weight p^n for p^(n+1) (a factor
+    1/2 here), and the first used coefficient dropped.
+    """
+    estimator = SeriesEstimator.of(loss, law, MOMENT, n_terms=80)
+    size = 50_000
+    n, thetas = map(np.asarray, sample_n_and_theta(estimator, jax.random.split(jax.random.key(7), size)))
+    target, error = float(loss.derivative(MEAN)), np.sqrt(exact_variance(estimator, MOMENT, MEAN) / size)
+    first = int(np.flatnonzero(estimator.coefficients)[0])
+    mutants = {"p^n": thetas / 2, "dropped": np.where(n == first, 0.0, thetas)}
+    assert abs(thetas.mean() - target) < 5 * error
+    for name, mutant in mutants.items():
+        assert abs(mutant.mean() - target) > 6 * error, name
+
+
+@pytest.mark.parametrize("p", [1.5, 3.0])
+def test_strata_are_single_terms(p, x64):
+    """Given N = n the mean is gamma_n m^n / p_n: exact with noiseless copies, for every n."""
+    loss = SmoothedHinge(1.0)
+    estimator = SeriesEstimator.of(loss, Geometric(p), 1.0)
+    n = np.arange(len(estimator.coefficients))
+    given = jax.jit(jax.vmap(lambda k: estimator.given(jax.random.key(0), k, lambda key: jnp.float64(0.8))))
+    found = given(jnp.asarray(n))
+    right = loss.coefficients(len(n)) * 0.8**n * p ** (n + 1.0) / (p - 1)
+    np.testing.assert_allclose(found, right, rtol=1e-12)
+    assert float(estimator.given(jax.random.key(0), len(n) + 3, lambda key: jnp.float64(0.8))) == 0.0
+
+
+def test_float32_meets_neither_overflow_nor_underflow():
+    """gamma_60 of e^-a is 1e-82 and 20^60 is 1e78: neither is a float32, the term is 3e-4."""
+    estimator = SeriesEstimator.of(Exponential(), Geometric(1.1), 20.0**2)
+    found = estimator.given(jax.random.key(0), 60, lambda key: jnp.float32(20.0))
+    right = -math.exp(60 * math.log(20) - math.lgamma(61) + 61 * math.log(1.1) - math.log(0.1))
+    assert found.dtype == jnp.float32
+    assert float(found) == pytest.approx(right, rel=1e-4)
+    for n in (300, 10_000):
+        assert float(estimator.given(jax.random.key(0), n, lambda key: jnp.float32(20.0))) == 0.0
+
+
+def test_copies_are_independent_and_their_number_is_n(both_precisions):
+    estimator = SeriesEstimator([0.0, 0.0, 0.0, 1.0], Law([0.0, 0.0, 0.0, 1.0]))
+    size = 20_000
+
+    @jax.jit
+    @jax.vmap
+    def cube(key):
+        return estimator.estimate(key, lambda k: jax.random.normal(k, dtype=both_precisions))
+
+    cubes = cube(jax.random.split(jax.random.key(1), size))
+    assert cubes.dtype == both_precisions
+    # E (X1 X2 X3) = 0 and E (X1 X2 X3)^2 = 1 (with one copy used thrice: E X^6 = 15); sd of the square sqrt(26).
+    assert abs(float(cubes.mean())) < 5 / np.sqrt(size)
+    assert abs(float((cubes**2).mean()) - 1) < 6 * np.sqrt(26 / size)
+    pairs = estimator.estimate(jax.random.key(0), lambda key: jnp.asarray([2.0, 3.0], both_precisions))
+    np.testing.assert_allclose(pairs, [8.0, 27.0], rtol=1e-5)
+
+
+def test_p_is_a_leaf_and_estimators_stack():
+    ps = [1.2, 2.0, 4.0]
+    estimators = stack([SeriesEstimator.of(Exponential(), Geometric(p), 1.0, n_terms=40) for p in ps])
+    found = jax.jit(jax.vmap(lambda e: e.given(jax.random.key(0), 2, lambda key: 1.0)))(estimators)
+    np.testing.assert_allclose(found, [-0.5 * p**3 / (p - 1) for p in ps], rtol=1e-5)
+
+
+# --- the expansion about a centre --------------------------------------------------------------------------------
+
+
+def test_centre_and_constant_outside_shrink_the_variance():
+    """Minimum variance: (sum a_n)^2 - f^2, and without a_0 (sum over n >= 1)^2 - (f - gamma_0)^2.
+
+    As X gets certain and the centre right the first falls like the noise's sd, the second like its square.
+    """
+    loss, mean = Exponential(), 1.0
+    variances = []
+    for sd in (1e-1, 1e-2, 1e-3):
+        found = []
+        for outside in (False, True):
+            estimator = SeriesEstimator.of(loss, minimum_variance, sd**2, centre=mean, constant_outside=outside)
+            found.append(exact_variance(estimator, sd**2, mean))
+        scale = math.exp(-2 * mean)  # f^2 = gamma_0^2
+        assert found[0] == pytest.approx(scale * math.expm1(2 * sd), rel=1e-9)
+        assert found[1] == pytest.approx(scale * math.expm1(sd) ** 2, rel=1e-9)
+        variances.append(found)
+    assert np.all(np.diff(np.log10(variances), axis=0) < [-0.9, -1.9])
+    # The right centre alone is not enough: with sd = 1 the variance stays.
+    estimator = SeriesEstimator.of(loss, minimum_variance, 1.0, centre=mean)
+    assert exact_variance(estimator, 1.0, mean) == pytest.approx(math.exp(-2) * math.expm1(2), rel=1e-9)
+
+
+# --- laws --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "law", [Geometric(1.3), Geometric(4), Law([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
+)
+def test_samples_follow_the_law(law, both_precisions):
+    """Chi-square at level 1e-6; a law shifted by one is rejected."""
+    n = 100_000
+    draws = np.asarray(jax.jit(jax.vmap(law.sample))(jax.random.split(jax.random.key(3), n)))
+    assert draws.dtype == np.int32
+    cells = [k for k in range(draws.max() + 1) if float(law.pmf(k)) * n > 5]
+    counts = np.array([np.sum(draws == k) for k in cells] + [n - np.sum(np.isin(draws, cells))])
+    expected = np.array([float(law.pmf(k)) for k in cells])
+    expected = n * np.append(expected, 1 - expected.sum())
+    if expected[-1] < 1e-2:
+        assert counts[-1] == 0
+        counts, expected = counts[:-1], expected[:-1]
+
+    def p_value(observed):
+        return stats.chi2.sf(np.sum((observed - expected) ** 2 / expected), len(expected) - 1)
+
+    assert p_value(counts) > 1e-6
+    assert p_value(np.roll(counts, 1)) < 1e-12
+    ks = np.arange(-2, 40)
+    np.testing.assert_allclose(
+        law.tail(jnp.asarray(ks)), [1.0 - sum(float(law.pmf(j)) for j in range(k)) for k in ks], atol=1e-5
+    )
+    np.testing.assert_allclose(np.exp(law.log_table(20)), law.pmf(jnp.arange(20)), rtol=1e-4, atol=1e-30)
+    assert law.mean() == pytest.approx(float(np.exp(law.log_table(400)) @ np.arange(400)), rel=1e-6)
+    assert float(law.pmf(-1)) == 0.0
+
+
+def test_uniform_numbers_are_fine_grained_near_zero():
+    """Below 2^-10 a float32 uniform has 13 bits left, all multiples of 2^-23; ours has all of its bits."""
+    uniform = jax.jit(jax.vmap(lambda key: _fine_uniform(key, jnp.float32)))
+    u = np.asarray(uniform(jax.random.split(jax.random.key(0), 200_000)))
+    assert u.min() > 0
+    assert u.max() <= 1
+    assert stats.kstest(u, "uniform").pvalue > 1e-6
+    small = u[u < 2.0**-10] * 2.0**23
+    assert len(small) > 100
+    assert np.mean(small == np.round(small)) < 0.05
+
+
+def test_laws_made_for_the_series_are_optimal():
+    """Against the bound of Cauchy-Schwarz, and against 200 random laws."""
+    rng = np.random.default_rng(0)
+    gammas = SmoothedHinge(1.0).coefficients(25)
+    gammas[4] = 0.0
+    a = magnitudes(gammas, 0.7)
+    n = np.arange(25)
+
+    def second(probabilities):
+        return np.sum(a[a > 0] ** 2 / probabilities[a > 0])
+
+    def cost(probabilities, overhead):
+        return probabilities @ (overhead + n)
+
+    best = minimum_variance(gammas, 0.7).probabilities
+    assert second(best) == pytest.approx(a.sum() ** 2, rel=1e-12)
+    for overhead in (1.0, 0.2):
+        aware = cost_aware(gammas, 0.7, overhead=overhead).probabilities
+        least = second(aware) * cost(aware, overhead)
+        assert least == pytest.approx((a @ np.sqrt(overhead + n)) ** 2, rel=1e-12)
+        for _ in range(100):
+            other = rng.dirichlet(rng.choice([0.3, 1.0, 5.0]) * 25 * best + 1e-3) + 1e-12
+            assert second(other) >= second(best)
+            assert second(other) * cost(other, overhead) >= least
+    assert best[4] == aware[4] == 0.0
+
+
+def test_polynomials_need_no_n_above_their_degree():
+    estimator = SeriesEstimator.of(Squared(), minimum_variance, MOMENT)
+    assert expected_queries(estimator) == 1.0
+    assert exact_variance(estimator, MOMENT, MEAN) == pytest.approx(4 * (MOMENT - MEAN**2))
+
+
+def test_enough_terms_is_the_least_number():
+    for loss, reach in ((Exponential(), 3.0), (SmoothedAbsolute(2.0), 1.5), (Logistic(), 2.0)):
+        n = enough_terms(loss, reach)
+        total = loss.majorant(reach)
+        assert loss.tail_bound(n, reach) <= 1e-20 * total < loss.tail_bound(n - 1, reach)
+    assert enough_terms(Squared(), 2.0, centre=1.0) == 2
+
+
+def test_a_truncated_estimator_pays_its_price():
+    cut = SeriesEstimator(Exponential().coefficients(3), Geometric(2.0))
+    bias = exact_mean(cut, 0.5) + math.exp(-0.5)
+    assert 0 < abs(bias) <= truncation_bias(Exponential(), cut, 0.5) < 1.2 * abs(bias) + 0.01
+
+
+# --- the table ---------------------------------------------------------------------------------------------------
+
+
+def test_variance_table():
+    ps = [1.1, 1.5, 2.0, 4.0]
+    rows = variance_table(LOSSES, mean=0.5, second_moment=1.5, ps=ps)
+    assert len(rows) == len(LOSSES) * (len(ps) + 4)
+    for loss in LOSSES:
+        mine = [row for row in rows if row.loss == type(loss).__name__]
+        geometric = [row for row in mine if row.law == "geometric"]
+        named = {row.law: row for row in mine if row.law != "geometric"}
+        best, aware = named["minimum variance"], named["cost-aware"]
+        assert [row.p for row in geometric] == ps
+        assert all(math.isnan(row.p) for row in named.values())
+        assert best.variance <= min(row.variance for row in [*geometric, aware]) * (1 + 1e-12)
+        price = aware.second_moment * (1 + aware.expected_queries)
+        assert all(price <= row.second_moment * (1 + row.expected_queries) * (1 + 1e-12) for row in [*geometric, best])
+        assert named["minimum variance, constant outside"].variance <= best.variance * (1 + 1e-12)
+        slope = float(loss.derivative(0.5))
+        assert all(row.second_moment - row.variance == pytest.approx(slope**2, rel=1e-3) for row in named.values())
+    # p E X^2 = 6 is inside the logistic series' disc (pi^2); p = 7 would not be.
+    assert all(math.isfinite(row.variance) for row in rows)
+    row, *_ = variance_table([Logistic()], mean=0.5, second_moment=1.5, ps=[7.0])
+    assert row.variance == row.second_moment == math.inf
+    assert row.expected_queries == pytest.approx(1 / 6)
+
+
+# --- bad input ---------------------------------------------------------------------------------------------------
+
+
+def test_bad_laws():
+    for p in (1.0, 0.5, np.inf, np.nan):
+        with pytest.raises(ValueError, match="p must be above 1"):
+            Geometric(p)
+    with pytest.raises(ValueError, match=r"probabilities must have the sum 1, got the sum 0\.9"):
+        Law([0.5, 0.4])
+    with pytest.raises(ValueError, match="probabilities must be at least 0"):
+        Law([1.5, -0.5])
+    with pytest.raises(ValueError, match="probabilities must have 1 dimension"):
+        Law(np.ones((1, 1)))
+    with pytest.raises(ValueError, match="magnitudes must not all be 0"):
+        law_from_magnitudes([0.0, 0.0])
+    with pytest.raises(ValueError, match="overhead must be above 0"):
+        cost_aware([1.0], 1.0, overhead=0.0)
+    for second_moment in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="second_moment must be above 0"):
+            minimum_variance([1.0, 1.0], second_moment)
+
+
+def test_infinite_variance_is_refused_with_its_reason():
+    reason = "the series diverges there and the variance of the estimator is infinite"
+    with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\) must be below radius\^2 = 9.8696, got 10"):
+        SeriesEstimator.of(Logistic(), Geometric(4.0), 2.5)
+    with pytest.raises(ValueError, match=reason):
+        lemma1_bound(Logistic(), 4.0, 2.5)
+    estimator = SeriesEstimator.of(Logistic(), Geometric(4.0), 1.0)
+    with pytest.raises(ValueError, match=reason):
+        exact_second_moment(estimator, 2.5)
+    # The better law has a finite second moment further out, up to E X^2 = pi^2.
+    assert math.isfinite(exact_second_moment(SeriesEstimator.of(Logistic(), minimum_variance, 2.5), 2.5))
+    with pytest.raises(ValueError, match=reason):
+        SeriesEstimator.of(Logistic(), minimum_variance, 9.9)
+    with pytest.raises(ValueError, match="second_moment must be below radius"):
+        minimum_variance(Logistic().coefficients(10), 9.9, radius=math.pi)
+    for second_moment in (9.8695, 8.9):  # too close to the edge for a table
+        with pytest.raises(ValueError, match=r"more than 1024 terms|coefficients float64"):
+            SeriesEstimator.of(Logistic(), minimum_variance, second_moment)
+    with pytest.raises(ValueError, match="must be inside the disc of convergence and in the range of float64"):
+        SeriesEstimator.of(Exponential(), Geometric(2.0), 1e6)
+
+
+def test_bad_estimators():
+    with pytest.raises(ValueError, match=r"law must give n = 2 a probability above 0: its coefficient is 0\.5"):
+        SeriesEstimator([1.0, 0.0, 0.5], Law([0.5, 0.5]))
+    with pytest.raises(ValueError, match="coefficients must be finite"):
+        SeriesEstimator([1.0, np.nan], Geometric(2.0))
+    with pytest.raises(ValueError, match="mean must be given"):
+        exact_second_moment(SeriesEstimator([0.0, 1.0], Geometric(2.0), 0.0, 1.0), 1.0)
+    with pytest.raises(ValueError, match="second_moment must be above 1"):
+        variance_table(LOSSES, mean=1.0, second_moment=0.5)

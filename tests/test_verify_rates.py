@@ -1,0 +1,265 @@
+"""The error rates of the verifier, measured: false alarms of each method, and power against planted mutants.
+
+False alarms: 2,000 independent experiments on correct heavy-tailed estimators at level 1e-2. A method whose rate is at
+most 1e-2 raises more than `MOST_ALARMS` alarms with probability below 1e-6, the false-alarm rate of these tests; a
+method whose rate is 4e-2 passes with probability below 1e-5.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxonline import verify
+from jaxonline.blocks import default_mesh
+from jaxonline.verify import stratified
+from jaxonline.verify._intervals import Bernstein, BoundedKurtosis, KnownVariance
+from jaxonline.verify._sampling import Moments
+
+LEVEL, SEEDS = 1e-2, 2000
+MOST_ALARMS = int(stats.binom.isf(1e-6, SEEDS, LEVEL))
+P = 2.0
+ONE = default_mesh(jax.devices()[:1])
+
+
+def moments_of(draw, n: int) -> Moments:
+    """The moments of 2,000 experiments of n samples each; `draw(rng, shape)` returns samples."""
+    rng = np.random.default_rng(20100601)
+    parts = [Moments.of(draw(rng, (n, 100))) for _ in range(SEEDS // 100)]
+    return Moments(n, *[np.concatenate([getattr(part, f) for part in parts]) for f in ("mean", "m2", "m3", "m4")])
+
+
+def geometric_weights(x: float, p: float = P):
+    """theta = p/(p-1) (p x)^N, the paper's estimate of 1/(1-x): a Pareto tail of index ln p / ln(p x)."""
+    values = p / (p - 1) * (p * x) ** np.arange(300)
+    return lambda rng, shape: values[np.minimum(rng.geometric(1 - 1 / p, shape) - 1, 299)]
+
+
+def raw_moment(x: float, q: int, p: float = P) -> float:
+    """E theta^q of `geometric_weights`, in closed form; infinite where its series diverges."""
+    ratio = p ** (q - 1) * x**q
+    return (p / (p - 1)) ** (q - 1) / (1 - ratio) if ratio < 1 else math.inf
+
+
+def test_binomial_limit():
+    assert stats.binom.sf(MOST_ALARMS, SEEDS, LEVEL) < 1e-6
+    assert stats.binom.cdf(MOST_ALARMS, SEEDS, 4 * LEVEL) < 1e-5
+    assert MOST_ALARMS == 44
+
+
+@pytest.mark.parametrize(("x", "n"), [(0.55, 2000), (0.68, 2000), (0.68, 20000), (0.7, 500)])
+def test_false_alarms_with_the_second_moment(x, n):
+    """Tails of index 7.3, 2.25 and 2.06: the last has hardly a variance."""
+    mean = raw_moment(x, 1)
+    interval = KnownVariance(np.full(SEEDS, raw_moment(x, 2) - mean**2), LEVEL)
+    moments = moments_of(geometric_weights(x), n)
+    alarms = int(np.sum(np.abs(moments.mean - mean) > interval.half_width(moments, LEVEL)))
+    assert alarms <= MOST_ALARMS
+
+
+def test_a_z_test_raises_false_alarms_where_ours_does_not():
+    """At level 1e-4 and 500 samples the normal approximation errs in one experiment of a hundred (tail index 2.25)."""
+    x, level = 0.68, 1e-4
+    moments, mean = moments_of(geometric_weights(x), 500), raw_moment(0.68, 1)
+    z = np.abs(moments.mean - mean) / np.sqrt(moments.variance / moments.n)
+    assert np.mean(z > stats.norm.isf(level / 2)) > 50 * level
+    interval = KnownVariance(np.full(SEEDS, raw_moment(x, 2) - mean**2), level)
+    assert np.sum(np.abs(moments.mean - mean) > interval.half_width(moments, level)) <= 5
+
+
+def test_false_alarms_with_a_bound_on_the_kurtosis():
+    x, n = 0.55, 4000
+    m = [raw_moment(x, q) for q in range(5)]
+    variance = m[2] - m[1] ** 2
+    kurtosis = (m[4] - 4 * m[1] * m[3] + 6 * m[1] ** 2 * m[2] - 3 * m[1] ** 4) / variance**2
+    assert 27 < kurtosis < 28
+    moments = moments_of(geometric_weights(x), n)
+    for scale in (variance / 10, variance, 10 * variance):  # a bad guess costs width, not validity
+        interval = BoundedKurtosis(kurtosis, np.full(SEEDS, scale), LEVEL)
+        half_width = interval.half_width(moments, LEVEL)
+        assert np.all(np.isfinite(half_width))
+        assert np.sum(np.abs(moments.mean - m[1]) > half_width) <= MOST_ALARMS
+
+
+@pytest.mark.parametrize("x", [0.6, 0.68])
+def test_tails_beyond_the_assumed_kurtosis_are_refused_or_right(x):
+    """An infinite kurtosis breaks the assumption; no guarantee, yet no false alarms once heavy samples are refused."""
+    moments = moments_of(geometric_weights(x), 20000)
+    variance = raw_moment(x, 2) - raw_moment(x, 1) ** 2
+    interval = BoundedKurtosis(30.0, np.full(SEEDS, variance), LEVEL)
+    alarm = np.abs(moments.mean - raw_moment(x, 1)) > interval.half_width(moments, LEVEL)
+    assert np.sum(alarm & (moments.kurtosis <= 30.0)) <= MOST_ALARMS
+    assert np.mean(moments.kurtosis > 30.0) > 0.9
+
+
+@pytest.mark.parametrize("q", [1e-3, 1e-2, 0.3])
+def test_false_alarms_of_empirical_bernstein(q):
+    """Importance weighting: 1/q with probability q, else 0; at q = 1e-3 most samples are all zeros."""
+    n = 2000
+    moments = moments_of(lambda rng, shape: (rng.random(shape) < q) / q, n)
+    interval = Bernstein(np.zeros(SEEDS), np.full(SEEDS, 1 / q))
+    assert np.sum(np.abs(moments.mean - 1) > interval.half_width(moments, LEVEL)) <= MOST_ALARMS
+    if q == 1e-3:
+        z = np.abs(moments.mean - 1) > stats.norm.isf(LEVEL / 2) * np.sqrt(moments.variance / n)
+        assert np.mean(z) > 5 * LEVEL
+
+
+def test_false_alarms_of_strata():
+    """exp(0.5) from products of n lognormal copies: in stratum n the tail is that of a lognormal of variance n/4."""
+    n_strata, n, spread = 8, 1000, 0.5
+    level = stratified._TERMS * LEVEL / n_strata
+    rng = np.random.default_rng(7)
+    terms = []
+    for k in range(n_strata):
+        p, weight = (P - 1) / P ** (k + 1), P ** (k + 1) / (P - 1) / math.factorial(k)
+        variance = (weight * 0.5**k) ** 2 * (math.exp(spread**2 * k) - 1)
+        interval = KnownVariance(np.full(SEEDS, variance), level)
+        stratum = stratified._Stratum(
+            k, p, None, interval, interval.variance, np.zeros(SEEDS), np.full(SEEDS, 0.5**k / math.factorial(k)), level
+        )
+        parts = []
+        for _ in range(SEEDS // 500):
+            products = np.exp(rng.normal(size=(n, 500)) * spread * math.sqrt(k) - k * spread**2 / 2)
+            parts.append(Moments.of(weight * 0.5**k * products))
+        fields = [np.concatenate([getattr(part, f) for part in parts]) for f in ("mean", "m2", "m3", "m4")]
+        terms.append(stratum.judge(Moments(n, *fields), 1e-3))
+    alarm = np.any([term.wrong() for term in terms[1:]], axis=0)
+    bias = sum(term.mean for term in terms) - sum(0.5**k / math.factorial(k) for k in range(n_strata))
+    half_width = stratified._half_width_of_sum(terms, stratified._SUM * LEVEL, stratified._SUM * LEVEL)
+    assert np.sum(alarm | (np.abs(bias) > half_width)) <= MOST_ALARMS
+    assert np.median(half_width) < 0.2
+
+
+def test_false_alarms_of_the_whole_verifier():
+    """100 seeds through `unbiased` at level 1e-2: more than 8 alarms of a valid method have probability below 1e-6."""
+
+    def estimator(key):
+        n = jax.random.geometric(key, 1 - 1 / P) - 1
+        return 2.0 * jnp.float32(P * 0.68) ** n.astype(jnp.float32)
+
+    options = {"level": LEVEL, "samples": 2048, "width": 1024, "mesh": ONE}
+    second = raw_moment(0.68, 2)
+    verdicts = [
+        verify.unbiased(estimator, 1 / 0.32, second_moment=second, seed=seed, **options).verdict for seed in range(100)
+    ]
+    assert verdicts.count("biased") <= 8
+
+
+MU, SD, CAP = 0.8, 0.4, 40
+GAMMA = np.array([-((-1.0) ** n) / math.factorial(n) for n in range(CAP + 1)])  # of -e^(-a)
+COPIES = np.arange(CAP)
+TARGET = -math.exp(-MU)
+SECOND = float(sum(P / (P - 1) * GAMMA**2 * (P * (MU**2 + SD**2)) ** np.arange(CAP + 1)))
+
+
+def series(key, *, scale=1.0, shift=0, gamma=GAMMA):
+    """The paper's estimator of -e^(-E X), X ~ N(0.8, 0.16): gamma_N p^(N+1)/(p-1) X_1 ... X_N."""
+    key_n, key_x = jax.random.split(key)
+    n = jnp.minimum(jax.random.geometric(key_n, 1 - 1 / P) - 1, CAP)
+    weights = jnp.asarray(gamma * P ** (np.arange(CAP + 1) + 1 + shift) / (P - 1), jnp.float32)
+    copies = MU + SD * jax.random.normal(key_x, (CAP,), jnp.float32)
+    return scale * weights[n] * jnp.prod(jnp.where(n > COPIES, copies, 1.0))
+
+
+def feature_product(key, *, root=True):
+    """<Psi~(x), Psi(x')> for the kernel exp(<x, x'>), beta_n = 1/n!; the mutant leaves out the square root in Psi~."""
+    key_n, key_x = jax.random.split(key)
+    n = jnp.minimum(jax.random.geometric(key_n, 1 - 1 / P) - 1, CAP)
+    beta = np.array([1 / math.factorial(k) for k in range(CAP + 1)])
+    weights = jnp.asarray(
+        (np.sqrt(beta) if root else beta) * np.sqrt(beta) * P ** (np.arange(CAP + 1) + 1), jnp.float32
+    )
+    factors = 0.7 + 0.1 * jax.random.normal(key_x, (CAP,), jnp.float32)
+    return weights[n] * jnp.prod(jnp.where(n > COPIES, factors, 1.0))
+
+
+def label_gradient(key, *, label=True):
+    """y (y gamma_N ... prod (y X_j)) with y = -1 for the exponential loss; the mutant drops the y of the factors."""
+    key_n, key_x = jax.random.split(key)
+    n = jnp.minimum(jax.random.geometric(key_n, 1 - 1 / P) - 1, CAP)
+    weights = jnp.asarray(GAMMA * P ** (np.arange(CAP + 1) + 1), jnp.float32)
+    copies = 0.6 + 0.3 * jax.random.normal(key_x, (CAP,), jnp.float32)
+    return -weights[n] * jnp.prod(jnp.where(n > COPIES, -copies if label else copies, 1.0))
+
+
+CORRECT = {
+    "series": (series, TARGET),
+    "features": (feature_product, math.exp(0.7)),
+    "labels": (label_gradient, math.exp(0.6)),
+}
+MUTANTS = {
+    "scale": (lambda key: series(key, scale=1.05), TARGET),
+    "off-by-one": (lambda key: series(key, shift=1), TARGET),
+    "square root": (lambda key: feature_product(key, root=False), math.exp(0.7)),
+    "dropped y": (lambda key: label_gradient(key, label=False), math.exp(0.6)),
+}
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_default_settings_pass_correct_estimators(name):
+    estimator, target = CORRECT[name]
+    result = verify.unbiased(estimator, target, mesh=ONE)
+    assert result.verdict == "unbiased"
+    assert result.detectable <= 0.045
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_default_settings_catch_mutants(name):
+    estimator, target = MUTANTS[name]
+    assert verify.unbiased(estimator, target, mesh=ONE).verdict == "biased"
+
+
+def test_the_second_moment_makes_the_test_cheaper_and_still_catches_the_scale():
+    assert verify.unbiased(series, TARGET, second_moment=SECOND, mesh=ONE).verdict == "unbiased"
+    mutant = verify.unbiased(MUTANTS["scale"][0], TARGET, second_moment=SECOND, mesh=ONE)
+    assert mutant.verdict == "biased"
+    assert abs(mutant.bias - 0.05 * np.sign(TARGET)) < mutant.half_width
+
+
+def strata(broken: int | None = None, factor: float = 1.0, law: float = P) -> verify.Strata:
+    """The series estimator by strata; `factor` spoils the term of N = `broken`, or all of them."""
+    m = 12
+    n = np.arange(m)
+    weights = GAMMA[:m] * P ** (n + 1) / (P - 1)
+
+    def given(key, k):
+        copies = MU + SD * jax.random.normal(key, (m,), jnp.float32)
+        product = jnp.prod(jnp.where(k > np.arange(m), copies, 1.0))
+        wrong = factor if broken is None else jnp.where(k == broken, factor, 1.0)
+        return wrong * jnp.asarray(weights, jnp.float32)[k] * product
+
+    return verify.Strata(
+        pmf=(P - 1) / P ** (n + 1.0),
+        given=given,
+        terms=GAMMA[:m] * MU**n,
+        second_moments=weights**2 * (MU**2 + SD**2) ** n,
+        draw=lambda key: jax.random.geometric(key, 1 - 1 / law) - 1,
+    )
+
+
+def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
+    """The seventh term is 1e-5 of the sum: no sample of the sum could ever show that it is 5 % off."""
+    right = verify.unbiased(None, TARGET, strata=strata(), mesh=ONE)
+    assert right.verdict == "unbiased"
+    wrong = verify.unbiased(None, TARGET, strata=strata(broken=7, factor=1.05), mesh=ONE)
+    assert wrong.verdict == "biased"
+    assert wrong.unit_is == "the term of N = 7"
+    assert wrong.unit < 1e-4 * abs(TARGET)
+    assert abs(abs(wrong.bias) - 0.05) < wrong.half_width < 0.05
+
+
+def test_strata_see_a_wrong_law():
+    """The weights are right for p = 2; the sampler's p is 2.03."""
+    result = verify.unbiased(None, TARGET, strata=strata(law=2.03), mesh=ONE)
+    assert result.verdict == "biased"
+    assert "stated as" in result.notes[0]
+
+
+def test_strata_catch_a_scale_in_every_term():
+    result = verify.unbiased(None, TARGET, strata=strata(factor=1.05), mesh=ONE)
+    assert result.verdict == "biased"
+    assert result.unit_is == "the target"
+    assert len([note for note in result.notes if note.startswith("the term of")]) > 5
