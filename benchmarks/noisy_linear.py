@@ -111,6 +111,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=RUNS, help="runs of each contender (the NumPy loop plays fewer)")
     options = parser.parse_args()
     runs = options.runs
+    n_devices = jo.use_all_cores()  # one block of runs on each; plain jax uses the first
 
     X, y = data()
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
@@ -119,7 +120,7 @@ def main() -> None:
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
     def ours() -> float:
-        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=runs)
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // n_devices))
         return runs * T
 
     def plain() -> float:

@@ -5,6 +5,7 @@
 
 from jaxonline import bounds, comparators, environments, estimators, game, learners, losses, noise, oracles
 from jaxonline._struct import replace, static, struct
+from jaxonline.blocks import use_all_cores
 from jaxonline.comparators import L2Ball
 from jaxonline.game import Game, Player, play
 from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
@@ -17,5 +18,5 @@ __version__ = "0.1.0"
 __all__ = [
     "Constant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "NoisyCopies", "Player",
     "Result", "Schedule", "bounds", "comparators", "environments", "estimators", "game", "learners", "losses",
-    "noise", "oracles", "play", "replace", "simulate", "static", "struct", "sweep",
+    "noise", "oracles", "play", "replace", "simulate", "static", "struct", "sweep", "use_all_cores",
 ]  # fmt: skip

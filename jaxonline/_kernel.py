@@ -32,10 +32,10 @@ class Kernel(abc.ABC):
     """The degree of Q where it is a polynomial, None where its series is infinite or there is none."""
 
     @abc.abstractmethod
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         """The kernel of one pair of vectors."""
 
-    def gram(self, X: Float[Array, "n d"], X2: Float[Array, "m d"] | None = None) -> Float[Array, "n m"]:
+    def gram(self, X: Float[ArrayLike, "n d"], X2: Float[ArrayLike, "m d"] | None = None) -> Float[Array, "n m"]:
         """The kernel of every row of `X` with every row of `X2` (with every row of `X` when None).
 
         Example:
@@ -49,7 +49,13 @@ class Kernel(abc.ABC):
         return jax.vmap(lambda x: jax.vmap(lambda x2: self(x, x2))(X2))(X)
 
     def radius(self) -> float:
-        """The radius of convergence of Q."""
+        """The radius of convergence of Q.
+
+        Example:
+            >>> from jaxonline.kernels import Binomial, Linear
+            >>> Binomial(2.0).radius(), Linear().radius()
+            (1.0, inf)
+        """
         raise self._no("series")
 
     def series(self, a: ArrayLike) -> Array:
@@ -58,6 +64,11 @@ class Kernel(abc.ABC):
         Raises:
             TypeError: the kernel is not a function of the inner product.
             ValueError: a known `a` is outside the disc.
+
+        Example:
+            >>> from jaxonline.kernels import Homogeneous
+            >>> float(Homogeneous(3).series(2.0))
+            8.0
         """
         raise self._no("series")
 
@@ -99,7 +110,13 @@ class Kernel(abc.ABC):
         return math.fsum(beta * a**n for n, beta in enumerate(betas) if n >= n_terms)
 
     def at_zero(self) -> Float[Array, ""]:
-        """k(x, x) of a shift-invariant kernel, the same for every x."""
+        """k(x, x) of a shift-invariant kernel, the same for every x.
+
+        Example:
+            >>> from jaxonline.kernels import Gaussian, Scaled
+            >>> float(Scaled(Gaussian(1.0), 3.0).at_zero())
+            3.0
+        """
         raise self._no("spectrum")
 
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
@@ -157,7 +174,7 @@ class Sum(Kernel):
         degrees = [kernel.degree for kernel in self.kernels]
         return None if None in degrees else max(degrees)  # type: ignore[type-var]
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
 
     def radius(self) -> float:
@@ -176,7 +193,7 @@ class Sum(Kernel):
         return sum(kernel.at_zero() for kernel in self.kernels)  # type: ignore[return-value]
 
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        """Each frequency is drawn from one kernel, chosen with probability k_i(x, x) / k(x, x)."""
+        # Each frequency is drawn from one kernel, chosen with probability k_i(x, x) / k(x, x).
         choice_key, *keys = jax.random.split(key, len(self.kernels) + 1)
         shares = jnp.log(jnp.stack([kernel.at_zero() for kernel in self.kernels]))
         choice = jax.random.categorical(choice_key, shares, shape=(n,))
@@ -216,7 +233,7 @@ class Scaled(Kernel):
     def degree(self) -> int | None:  # type: ignore[override]
         return self.kernel.degree
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self._times(self.kernel(x, x2))
 
     def radius(self) -> float:

@@ -61,7 +61,7 @@ class Statistic(NamedTuple):
 
     def _chunk(self, comparator: Any, number: Int[Array, ""] | int) -> PyTree:
         terms = jax.vmap(comparator.statistic)(self.x, self.y)
-        used = jnp.arange(CHUNK) < number
+        used = jnp.arange(CHUNK, dtype=jnp.int32) < number
 
         def add_up(leaf):
             mask = used.reshape((CHUNK,) + (1,) * (leaf.ndim - 1))

@@ -6,6 +6,7 @@ number of devices, not on the order of the blocks, not on which other blocks are
 another width, changes the last bits of float32.)
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,33 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 AXIS = "blocks"
+
+
+def use_all_cores(n_devices: int | None = None) -> int:
+    r"""Make every core of a CPU a device of its own; call it before anything else uses jax.
+
+    The small operations of a round keep only one core busy, so that on a CPU blocks of runs should be played on
+    several devices. The numbers stay the same, bit for bit. Accelerators are not concerned.
+
+    Args:
+        n_devices: how many; by default one for each core that this process may use.
+
+    Returns:
+        The number of CPU devices.
+
+    Raises:
+        RuntimeError: if jax has been used already.
+
+    Example:
+        >>> import subprocess, sys
+        >>> program = "import jax, jaxonline as jo; print(jo.use_all_cores(3), jax.device_count('cpu'))"
+        >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}).stdout
+        '3 3\n'
+    """
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    jax.config.update("jax_num_cpu_devices", cores if n_devices is None else n_devices)
+    return jax.config.jax_num_cpu_devices
 
 
 def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:

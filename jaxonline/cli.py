@@ -1,5 +1,7 @@
 """The command line: `jaxonline quickstart`, ..."""
 
+import contextlib
+import os
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +22,11 @@ console = Console()
 @app.callback()
 def _top() -> None:
     """The laboratory for online learning under limited information."""
+    from jaxonline.blocks import use_all_cores
+
+    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+        with contextlib.suppress(RuntimeError):  # called from a program that has used jax before
+            use_all_cores()
 
 
 @app.command()

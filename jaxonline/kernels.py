@@ -10,6 +10,7 @@ with erratum E5; Rokhlin and Gurtovaya (2025), section 2, for the spectral laws.
 """
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 import jax
@@ -48,7 +49,7 @@ class DotProductKernel(Kernel):
         True
     """
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.series(jnp.sum(floating(x) * floating(x2)))
 
     def radius(self) -> float:
@@ -200,7 +201,7 @@ class Binomial(DotProductKernel):
         return gammaln(n + alpha) - gammaln(alpha) - gammaln(n + 1.0)
 
     def tail_bound(self, n_terms: int, a: float) -> float:
-        """beta_n a^n (1 - a)^alpha is the negative binomial law, whose tail is an incomplete beta function."""
+        # beta_n a^n (1 - a)^alpha is the negative binomial law, whose tail is an incomplete beta function.
         alpha = known("exponent", self.exponent)
         if a >= 1.0:
             return math.inf
@@ -229,7 +230,7 @@ class PowerSeries(DotProductKernel):
         3.0
     """
 
-    betas: Float[ArrayLike, "n"]
+    betas: Float[ArrayLike, "n"] | Sequence[float]
 
     def __post_init__(self):
         if isinstance(self.betas, list | tuple):
@@ -299,7 +300,7 @@ class Gaussian(Kernel):
         _check.positive("sigma", sigma)
         return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         scaled = (floating(x) - floating(x2)) / jnp.asarray(self.width, floating(x).dtype)
         return jnp.exp(-jnp.sum(scaled**2))
 
@@ -335,7 +336,7 @@ class Laplacian(Kernel):
     def __post_init__(self):
         _check.positive("scale", self.scale)
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         distance = jnp.sum(jnp.abs(floating(x) - floating(x2)))
         return jnp.exp(-distance / jnp.asarray(self.scale, distance.dtype))
 

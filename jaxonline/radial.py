@@ -11,6 +11,7 @@ workshop 2010), section 6.1 and appendix E. Its appendix cuts the integral at c/
 
 import abc
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -33,22 +34,36 @@ class RadialKernel(Kernel):
         True
     """
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.profile(jnp.sum((floating(x) - floating(x2)) ** 2))
 
     @abc.abstractmethod
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The kernel as a function of r^2 = |x - x'|^2, entry by entry."""
+        """The kernel as a function of r^2 = |x - x'|^2, entry by entry.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.radial import Cauchy
+            >>> Cauchy(1.0).profile(jnp.array([0.0, 1.0, 3.0])).tolist()
+            [1.0, 0.5, 0.25]
+        """
 
     @abc.abstractmethod
     def sample_rates(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
-        """Independent draws of u from the mixing law mu / g(0)."""
+        """Independent draws of u from the mixing law mu / g(0).
+
+        Example:
+            >>> import jax
+            >>> from jaxonline.radial import Cauchy
+            >>> Cauchy(4.0).sample_rates(jax.random.key(0), 3).shape
+            (3,)
+        """
 
     def at_zero(self) -> Float[Array, ""]:
         return self.profile(jnp.zeros(()))
 
     def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        """omega ~ N(0, 2u I) with u from the mixing law."""
+        # omega ~ N(0, 2u I) with u from the mixing law.
         rate_key, normal_key = jax.random.split(key)
         scales = jnp.sqrt(2.0 * self.sample_rates(rate_key, n))
         return scales[:, None] * jax.random.normal(normal_key, (n, dimension))
@@ -64,15 +79,33 @@ class SchoenbergKernel(RadialKernel):
     """
 
     @abc.abstractmethod
-    def mixture_density(self, u: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """mu(u) for u > 0, in float64 on the host: a density on (0, inf)."""
+    def mixture_density(self, u: ArrayLike) -> ArrayLike:
+        """mu(u) for u > 0, in float64 on the host: a density on (0, inf).
+
+        Example:
+            >>> from jaxonline.radial import Cauchy
+            >>> round(float(Cauchy(4.0).mixture_density(0.5)), 6)  # 4 e^-2
+            0.541341
+        """
 
     @abc.abstractmethod
-    def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> Float[np.ndarray, "..."]:
-        """The integral of exp(-u r^2) mu(u) over 0 < u <= cut, in closed form, in float64 on the host."""
+    def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
+        """The integral of exp(-u r^2) mu(u) over 0 < u <= cut, in closed form, in float64 on the host.
+
+        Example:
+            >>> from jaxonline.radial import Cauchy
+            >>> round(float(Cauchy(4.0).truncated_profile(0.0, 0.5)), 6)  # 1 - e^-2
+            0.864665
+        """
 
     def endpoint_power(self) -> float:
-        """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there."""
+        """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there.
+
+        Example:
+            >>> from jaxonline.radial import Cauchy
+            >>> Cauchy(1.0, exponent=0.5).endpoint_power()
+            -0.5
+        """
         return 0.0
 
     def truncation_error(self, cut: float) -> float:
@@ -119,11 +152,11 @@ class RadialExponential(SchoenbergKernel):
         scaled = jax.random.normal(key, (n,))
         return 0.5 / (jnp.asarray(self.scale, scaled.dtype) * scaled) ** 2
 
-    def mixture_density(self, u: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        scale = known("scale", self.scale)
+    def mixture_density(self, u: ArrayLike) -> ArrayLike:
+        scale, u = known("scale", self.scale), np.asarray(u, float)
         return u**-1.5 * np.exp(-0.25 / (scale**2 * u)) / (2.0 * scale * math.sqrt(math.pi))
 
-    def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> Float[np.ndarray, "..."]:
+    def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
         r, root = np.sqrt(np.asarray(squared_distance, float)), math.sqrt(cut)
         rate = 1.0 / known("scale", self.scale)
         near, far = rate / (2.0 * root) - r * root, rate / (2.0 * root) + r * root
@@ -170,11 +203,12 @@ class Cauchy(SchoenbergKernel):
     def endpoint_power(self) -> float:
         return known("exponent", self.exponent) - 1.0
 
-    def mixture_density(self, u: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    def mixture_density(self, u: ArrayLike) -> ArrayLike:
         scale, exponent = known("scale", self.scale), known("exponent", self.exponent)
-        return scale * np.exp(special.xlogy(exponent - 1.0, scale * u) - scale * u - special.gammaln(exponent))
+        rescaled = scale * np.asarray(u, float)
+        return scale * np.exp(special.xlogy(exponent - 1.0, rescaled) - rescaled - special.gammaln(exponent))
 
-    def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> Float[np.ndarray, "..."]:
+    def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
         scale, exponent = known("scale", self.scale), known("exponent", self.exponent)
         total = scale + np.asarray(squared_distance, float)
         return (total / scale) ** -exponent * special.gammainc(exponent, cut * total)
@@ -198,8 +232,8 @@ class GaussianMixture(RadialKernel):
         2.5
     """
 
-    rates: Float[ArrayLike, "n"]
-    weights: Float[ArrayLike, "n"]
+    rates: Float[ArrayLike, "n"] | Sequence[float]
+    weights: Float[ArrayLike, "n"] | Sequence[float]
 
     def __post_init__(self):
         for name in ("rates", "weights"):
