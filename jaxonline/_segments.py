@@ -68,12 +68,13 @@ def _begin_run(contest: Contest, keys: StreamKeys) -> Carry:
 def _advance_run(contest: Contest, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
     states, record = play_round(contest.game, contest.player, keys, t, carry.states)
     tally = carry.tally
-    loss = record.loss.astype(tally.loss.total.dtype)
+    loss = tally.loss.add(record.loss.astype(tally.loss.total.dtype))
     statistic = tally.statistic
     if contest.comparator is not None:
         statistic = statistic.add(contest.comparator, t, record.x_comparator, record.y)
-    first = jnp.where((tally.first_nonfinite == 0) & ~jnp.isfinite(loss), t, tally.first_nonfinite)
-    return Carry(states, Tally(tally.loss.add(loss), statistic, tally.queries + record.queries, first))
+    # the sum is not finite from the first loss on that is not, or that is too much for it
+    first = jnp.where((tally.first_nonfinite == 0) & ~jnp.isfinite(loss.total), t, tally.first_nonfinite)
+    return Carry(states, Tally(loss, statistic, tally.queries + record.queries, first))
 
 
 def _read_run(contest: Contest, _: StreamKeys, carry: Carry, t: Array) -> Tally:

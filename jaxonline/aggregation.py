@@ -9,6 +9,7 @@ from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline import _check
 from jaxonline._precision import working_dtype
+from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import BLOCK, VAW, check_sequence, scan_blocks
 from jaxonline.oracles import FullOracle
 
@@ -52,7 +53,7 @@ def aggregate(
         >>> from jaxonline.learners.ewa import EWA
         >>> with jax.enable_x64(True):
         ...     result = aggregate(EWA(0.5), np.tile([0.0, 1.0], (40, 1)), np.ones(40))
-        >>> result.predictions[:3].round(3).tolist(), bool(result.weights[1] > 0.999)
+        >>> np.round(result.predictions[:3], 3).tolist(), bool(np.asarray(result.weights)[1] > 0.999)
         ([0.5, 0.622, 0.731], True)
     """
     experts, targets = check_sequence("experts", experts, targets)
@@ -95,7 +96,7 @@ def play_sequence(
 ) -> tuple[Aggregation, PyTree]:
     """Play a learner of full information over a sequence, as a pure function; returns its final state, too.
 
-    Rounds t = 1, 2, ... use `fold_in(key, t)`, round 0 is `init`. A plain `VAW` is played in blocks of rounds.
+    Rounds t = 1, 2, ... use `fold_in(key, t)`, round 0 is `init`. `VAW`, truncated or not, is played in blocks.
 
     Example:
         >>> import jax.numpy as jnp
@@ -104,6 +105,8 @@ def play_sequence(
         >>> play_sequence(MLPoly(), jnp.ones((2, 1)), jnp.ones(2))[0].weights.tolist()
         [1.0]
     """
+    if isinstance(learner, Truncated):
+        return play_sequence(learner.learner, learner.clip(X), learner.promised(y), key)
     if isinstance(learner, VAW):
         forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK)
         return Aggregation(forecasts.vaw if learner.forward else forecasts.ridge, learner.weights(state)), state
@@ -113,11 +116,12 @@ def play_sequence(
         return None if key is None else jax.random.fold_in(jax.random.fold_in(key, t), stream)
 
     def round_(state, row):
-        t, x, target = row
-        prediction = learner.predict(round_key(t, 0), state, x)
-        state, _ = learner.update(round_key(t, 1), state, FullOracle(x, target))
+        keys, x, target = row
+        prediction = learner.predict(keys[0], state, x)
+        state, _ = learner.update(keys[1], state, FullOracle(x, target))
         return state, prediction
 
-    rows = jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y
-    state, predictions = jax.lax.scan(round_, learner.init(round_key(0, 0), spec), rows)
+    rounds = jnp.arange(1, len(y) + 1, dtype=jnp.int32)
+    keys = (None, None) if key is None else jax.vmap(lambda t: (round_key(t, 0), round_key(t, 1)))(rounds)
+    state, predictions = jax.lax.scan(round_, learner.init(round_key(0, 0), spec), (keys, X, y))
     return Aggregation(predictions, learner.weights(state)), state

@@ -131,7 +131,7 @@ class Inhomogeneous(DotProductKernel):
         return (1.0 + floating(a)) ** self.degree
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
-        return special.comb(self.degree, n)
+        return np.asarray(special.comb(self.degree, n))
 
 
 @struct

@@ -116,7 +116,7 @@ class SchoenbergKernel(RadialKernel):
             >>> round(Cauchy(4.0).truncation_error(0.5), 6)  # e^-2
             0.135335
         """
-        return 1.0 - float(self.truncated_profile(0.0, _check.positive("cut", cut)))
+        return 1.0 - float(np.asarray(self.truncated_profile(0.0, _check.positive("cut", cut))))
 
 
 @struct
@@ -282,7 +282,7 @@ def truncate(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> Gaussi
     nodes, weights = special.roots_jacobi(_check.count("n_nodes", n_nodes), 0.0, power)
     t = 0.5 * (1.0 + nodes)
     u = cut * t**4
-    smooth = 4.0 * cut * kernel.mixture_density(u) * t ** (3.0 - power)
+    smooth = 4.0 * cut * np.asarray(kernel.mixture_density(u)) * t ** (3.0 - power)
     return GaussianMixture(u, 0.5 ** (power + 1.0) * weights * smooth)
 
 

@@ -1,5 +1,6 @@
 """What a study measured: losses, regret and queries of every learner and run at the read-outs."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,7 +123,8 @@ class Result:
         """Quantiles over runs [Q, L, G]."""
         values = np.asarray(probabilities, float)
         _check.number("probabilities", values, least=0.0, most=1.0)
-        return np.nanquantile(self.values(quantity), values, axis=1)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
+            return np.nanquantile(self.values(quantity), values, axis=1)
 
     def select(self, *learners: str) -> "Result":
         """The result of some of the learners, in the given order."""

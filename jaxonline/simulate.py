@@ -72,17 +72,18 @@ def read_out_rounds(n_rounds: int, read_outs: int | Sequence[int], spacing: str 
     _check.count("n_rounds", n_rounds)
     _check.choice("spacing", spacing, SPACINGS)
     if not isinstance(read_outs, int | np.integer):
-        rounds = np.unique(np.append(np.asarray(read_outs, int), n_rounds))
+        if not np.issubdtype(np.asarray(read_outs).dtype, np.integer):
+            raise TypeError(f"read_outs must be a number of read-outs or a sequence of rounds, got {read_outs!r}")
+        rounds = np.unique(np.append(read_outs, n_rounds))
         if rounds[0] < 1 or rounds[-1] > n_rounds:
             raise ValueError(f"read_outs must be rounds between 1 and n_rounds={n_rounds}, got {rounds[[0, -1]]}")
         return int(np.gcd.reduce(rounds[:-1] if len(rounds) > 1 else rounds)), rounds
     _check.count("read_outs", read_outs)
     if spacing == "log":
         length = max(1, n_rounds // 512)
-        wanted = np.geomspace(length, n_rounds, read_outs)
-        return length, np.unique(np.append(np.minimum(np.round(wanted / length) * length, n_rounds), n_rounds)).astype(
-            int
-        )
+        wanted = np.round(np.geomspace(length, n_rounds, read_outs) / length).astype(int) * length
+        wanted[-1] = n_rounds
+        return length, np.unique(np.minimum(wanted, n_rounds))
     shortest = -(-n_rounds // read_outs)
     divisors = (length for length in range(shortest, 2 * shortest) if n_rounds % length == 0)
     length = next(divisors, shortest)
@@ -302,7 +303,8 @@ def _read_out(contest: Contest, read: Sequence[Any]) -> _Played:
     stacked = jax.tree.map(put_together, *read)
 
     def in_float64(sums: Compensated) -> Any:
-        return jax.tree.map(lambda total, correction: total.astype(np.float64) - correction, *sums)
+        with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
+            return jax.tree.map(lambda total, correction: total.astype(np.float64) - correction, *sums)
 
     best = None
     if contest.comparator is not None:

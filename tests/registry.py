@@ -53,7 +53,8 @@ def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
 ADAM, OTHER_ADAM, MOMENTUM = optax.adam(1.0), optax.adam(1.0, b1=0.8, b2=0.95), optax.sgd(1.0, momentum=0.7)
-EXPONENTIAL, COSINE = optax.exponential_decay(0.2, 10, 0.5), optax.cosine_decay_schedule(0.1, 30)
+# 10.0 and not 10, with which optax counts in float32 even where float64 is enabled
+EXPONENTIAL, COSINE = optax.exponential_decay(0.2, 10.0, 0.5), optax.cosine_decay_schedule(0.1, 30)
 
 LEARNERS: dict[str, Callable[[], Entry]] = {
     "full gradient": lambda: full(step_size=0.1),

@@ -229,7 +229,7 @@ def test_programs_and_runs(entry, stream):
 
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
     slower = jo.play(game, other, keys[0], ROUNDS)
-    y = stream.y.at[3].add(5.0)
+    y = stream.y.at[3].add(-5.0)
     changed = jo.play(jo.Game(jo.replace(stream, y=y), entry.channel), entry.learner, keys[0], ROUNDS)
     assert game_module._play._cache_size() == before + 1
 

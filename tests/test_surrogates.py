@@ -24,16 +24,18 @@ COVARIANCES = {
 }
 
 
-def expectation(function, matrix, nodes=64):
-    """E function(x + noise) for noise N(0, matrix) in two dimensions, by a tensor grid of Gauss-Hermite nodes.
+def expectation(function, matrix, nodes=64, x=X):
+    """E function(x + noise) for noise N(0, matrix), by a tensor grid of Gauss-Hermite nodes.
 
     The factor of the covariance is a Cholesky factor, not the eigenvectors of the code under test.
     """
+    d = len(x)
     t, w = np.polynomial.hermite.hermgauss(nodes)
-    grid = math.sqrt(2) * np.stack(np.meshgrid(t, t), -1).reshape(-1, 2)
-    factor = np.linalg.cholesky(matrix + 1e-14 * np.eye(2))
-    values = jax.vmap(function)(jnp.asarray(X + grid @ factor.T))
-    return float(np.outer(w, w).ravel() @ np.asarray(values, float) / math.pi)
+    grid = math.sqrt(2) * np.stack(np.meshgrid(*[t] * d, indexing="ij"), -1).reshape(-1, d)
+    weights = functools.reduce(np.multiply.outer, [w / math.sqrt(math.pi)] * d).ravel()
+    factor = np.linalg.cholesky(matrix + 1e-14 * np.eye(d))
+    values = jax.vmap(function)(jnp.asarray(x + grid @ factor.T))
+    return float(weights @ np.asarray(values, float))
 
 
 @pytest.mark.parametrize("name", COVARIANCES)
@@ -51,6 +53,16 @@ def test_gaussian_surrogate_is_exact(name, x64):
     np.testing.assert_allclose(surrogate(a, a), constant**2, rtol=1e-12)
     points = np.random.default_rng(0).normal(size=(20, 2))
     assert np.linalg.eigvalsh(surrogate.gram(points)).min() > -1e-12
+
+
+def test_rotation_in_three_dimensions(x64):
+    """A full covariance whose matrix of eigenvectors is not symmetric (in two dimensions it may be a reflection)."""
+    matrix = np.array([[0.5, 0.2, 0.1], [0.2, 0.4, -0.15], [0.1, -0.15, 0.3]])
+    a, x = jnp.array([0.4, -0.7, 0.2]), jnp.array([-0.3, 0.5, 0.6])
+    surrogate = Surrogate(Gaussian(1.6), matrix)
+    assert np.abs(surrogate.rotation - np.asarray(surrogate.rotation).T).max() > 0.1
+    value = expectation(lambda z: surrogate(a, z), matrix, nodes=32, x=np.asarray(x))
+    np.testing.assert_allclose(value, Gaussian(1.6)(a, x), rtol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", [Cauchy(2.0), Cauchy(1.5, 0.4), RadialExponential(1.3)])

@@ -93,7 +93,7 @@ class DataStream:
         n = self.X.shape[0]
         permutation, position = state.permutation, (t - 1) % n
         if self.order == "iid":
-            index = jax.random.randint(key, (), 0, n)
+            index = jax.random.randint(key, (), 0, n, dtype=jnp.int32)
         elif self.order == "shuffled":
             # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
             # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. The

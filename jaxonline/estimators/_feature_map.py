@@ -77,25 +77,73 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def sample_counts(self, key: Key[Array, ""]) -> Counts:
-        """Draw the random numbers of copies."""
+        """Draw the random numbers of copies.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> int(feature_map.sample_counts(jax.random.key(0))) >= 0
+            True
+        """
 
     @abc.abstractmethod
     def queries(self, counts: Counts) -> Int[Array, ""]:
-        """The number of copies in all."""
+        """The number of copies in all.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> int(feature_map.queries(jnp.int32(3)))
+            3
+        """
 
     @abc.abstractmethod
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
-        """The estimate from its counts and its copies, of which the first `queries(counts)` rows are used."""
+        """The estimate from its counts and its copies, of which the first `queries(counts)` rows are used.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> feature_map.assemble(jnp.int32(1), jnp.array([[2.0], [5.0]])).copies.tolist()
+            [[2.0], [0.0]]
+        """
 
     @abc.abstractmethod
-    def log_level(self, n: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
-        """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x)."""
+    def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x).
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> round(float(feature_map.log_level(jnp.int32(2), jnp.ones(1))), 4)  # log sqrt(1/2!)
+            -0.3466
+        """
 
     @abc.abstractmethod
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         """P(counts) E[<Psi~, Psi(x2)> | counts], one term of the series of k(x, x2), in float64 on the host.
 
         It is 0 where the law never draws `counts`.
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> feature_map.term(2, [1.0, 1.0], [1.0, 2.0])  # 3^2 / 2!
+            4.5
         """
 
     @abc.abstractmethod
@@ -103,21 +151,55 @@ class FeatureMap(abc.ABC):
         """E[<Psi~, Psi(x2)>^2 | counts] for independent copies with mean x and this covariance, in float64.
 
         `covariance` is a variance (number), variances [d] or a matrix [d, d].
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> round(feature_map.second_moment_given(1, [1.0], [1.0], 0.5), 9)  # (1/P(1))^2 E x~^2
+            24.0
         """
 
     @abc.abstractmethod
     def expected_queries(self) -> float:
-        """The expected number of copies of one estimate."""
+        """The expected number of copies of one estimate.
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> feature_map.expected_queries()
+            1.0
+        """
 
     @abc.abstractmethod
     def overflow_probability(self, capacity: int) -> float:
-        """The probability that an estimate needs more than `capacity` copies."""
+        """The probability that an estimate needs more than `capacity` copies.
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> round(feature_map.overflow_probability(9), 9)  # 2^-10
+            0.000976562
+        """
 
     @abc.abstractmethod
     def bias(self, capacity: int, squared_norm: float) -> float:
         """A bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`: what the cap, and a law without support, leave out.
 
         The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
+
+        Example:
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> feature_map.bias(20, 1.0) < 1e-9
+            True
         """
 
     def given(
@@ -130,6 +212,15 @@ class FeatureMap(abc.ABC):
             counts: N, or (N1, N2) for the Gaussian map.
             draw: `draw(key)` returns an independent noisy copy of x.
             capacity: the largest number of copies, at least 1.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> feature_map.given(jax.random.key(0), jnp.int32(2), lambda key: jnp.ones(1), 4).queries.item()
+            2
         """
         indices = jnp.arange(_check.count("capacity", capacity), dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
@@ -146,16 +237,47 @@ class FeatureMap(abc.ABC):
 
         Raises:
             TypeError, ValueError: `capacity` is not an integer of at least 1.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> feature_map.estimate(jax.random.key(0), lambda key: jnp.ones(1), 4).copies.shape
+            (4, 1)
         """
         counts_key, copies_key = jax.random.split(key)
         return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
 
     def prod(self, psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-        """The inner product of two estimates; see the function `prod`."""
+        """The inner product of two estimates; see the function `prod`.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> psi = feature_map.assemble(jnp.int32(1), jnp.array([[2.0], [5.0]]))
+            >>> round(float(feature_map.prod(psi, psi)), 4)  # (2 / P(1))^2
+            64.0
+        """
         return prod(psi, psi2)
 
-    def prod_clean(self, psi: NoisyFeature, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """The inner product of an estimate with the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7."""
+    def prod_clean(self, psi: NoisyFeature, x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        """The inner product of an estimate with the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> psi = feature_map.assemble(jnp.int32(1), jnp.array([[2.0], [5.0]]))
+            >>> round(float(feature_map.prod_clean(psi, jnp.array([3.0]))), 4)  # 2 * 3 / P(1)
+            24.0
+        """
         inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
         log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
         return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)

@@ -122,8 +122,8 @@ class AttributeGradient:
     """
 
     n_attributes: int = static()
-    law: str = static("l1")
-    form: str = static("corrected")
+    law: str = static(default="l1")
+    form: str = static(default="corrected")
 
     def __post_init__(self):
         _even("n_attributes", self.n_attributes)

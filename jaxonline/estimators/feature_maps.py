@@ -80,11 +80,11 @@ class DotProductFeatureMap(FeatureMap):
         log_weight = (0.5 * self.kernel.log_coefficient(n)).astype(copies.dtype) - _log_pmf(self.law, n, copies)
         return noisy_feature(n, jnp.ones((), copies.dtype), log_weight, copies, n)
 
-    def log_level(self, n: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
+    def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return 0.5 * self.kernel.log_coefficient(n)
 
     def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
-        """beta_n <x, x2>^n at n = `counts`, where the law reaches n."""
+        # beta_n <x, x2>^n, where the law reaches n.
         n = int(np.asarray(counts).reshape(()))
         reached = _reached(self.law, n + 1)[n]
         inner = float(np.asarray(x, float) @ np.asarray(x2, float))
@@ -93,20 +93,20 @@ class DotProductFeatureMap(FeatureMap):
     def second_moment_given(
         self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike, covariance: ArrayLike
     ) -> float:
-        """(beta_n / P(n))^2 (E <x~, x2>^2)^n at n = `counts`."""
+        # (beta_n / P(n))^2 (E <x~, x2>^2)^n
         n = int(np.asarray(counts).reshape(()))
         weight = self.kernel.coefficients(n + 1)[n] / np.exp(self.law.log_table(n + 1)[n])
         return float(weight**2 * _inner_moment(x, x2, covariance) ** n)
 
     def expected_queries(self) -> float:
-        """E N; p/(p-1)^2 in all for the paper's learner, which makes 1 + E N estimates a round."""
+        # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return self.law.mean()
 
     def overflow_probability(self, capacity: int) -> float:
         return float(self.law.tail(_check.count("capacity", capacity) + 1))
 
     def bias(self, capacity: int, squared_norm: float) -> float:
-        """The exact |E Psi~ - Psi(x)|: the root of the sum of beta_n |x|^(2n) over the n that are left out."""
+        # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
         squared_norm = known("squared_norm", _check.not_negative("squared_norm", squared_norm))
         kept = _reached(self.law, _check.count("capacity", capacity) + 1)
         n = np.arange(capacity + 1)
@@ -195,7 +195,7 @@ class GaussianFeatureMap(FeatureMap):
     def assemble(
         self, counts: tuple[Int[Array, ""], Int[Array, ""]], copies: Float[Array, "capacity d"]
     ) -> NoisyFeature:
-        """The estimate: rows 0 .. 2 N1 - 1 of `copies` are the pairs, the next N2 the factors."""
+        # Rows 0 .. 2 N1 - 1 of `copies` are the pairs, the next N2 the factors.
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
         even = copies[: 2 * (copies.shape[0] // 2)]
         pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
@@ -212,12 +212,12 @@ class GaussianFeatureMap(FeatureMap):
         )
         return noisy_feature(n2, sign, log_weight, jnp.roll(copies, -2 * n1, axis=0), self.queries((n1, n2)))
 
-    def log_level(self, n: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, ""]:
+    def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         x = floating(x)
         return self._log_root(n, x) - jnp.sum((x / jnp.asarray(self.kernel.width, x.dtype)) ** 2)
 
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
-        """(-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2) at (n1, n2) = `counts`."""
+        # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
         reached = _reached(self._pair_law(), n1 + 1)[n1] and _reached(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / known("width", self.kernel.width) for v in (x, x2))
@@ -225,7 +225,7 @@ class GaussianFeatureMap(FeatureMap):
         return float(value / (math.factorial(n1) * math.factorial(n2))) if reached else 0.0
 
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
-        """The square of the weights of `term` times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2 at (n1, n2) = `counts`."""
+        # The weights of `term` over P(n1) P(n2), squared, times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2.
         n1, n2 = (int(n) for n in counts)
         width2 = known("width", self.kernel.width) ** 2
         log_weight = (
@@ -241,7 +241,7 @@ class GaussianFeatureMap(FeatureMap):
         return float(np.exp(2.0 * log_weight) * pair_moment**n1 * _inner_moment(x, x2, covariance) ** n2)
 
     def expected_queries(self) -> float:
-        """2 E N1 + E N2; 3p/(p-1)^2 in all for the paper's learner, which makes 1 + E N estimates a round."""
+        # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
     def overflow_probability(self, capacity: int) -> float:
@@ -250,7 +250,7 @@ class GaussianFeatureMap(FeatureMap):
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
     def bias(self, capacity: int, squared_norm: float) -> float:
-        """A bound on |E Psi~ - Psi(x)|, the lost terms of the series of e^(-|x|^2/width^2) added in absolute value."""
+        # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value.
         s = known("squared_norm", _check.not_negative("squared_norm", squared_norm))
         s /= known("width", self.kernel.width) ** 2
         n = np.arange(_check.count("capacity", capacity) + 1)

@@ -11,6 +11,7 @@ which reaches sqrt(2).)
 """
 
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -44,8 +45,8 @@ class FourierFeatures:
         [1.0, 0.0]
     """
 
-    frequencies: Float[ArrayLike, "m d"]
-    phases: Float[ArrayLike, "m"] | None = None
+    frequencies: Float[ArrayLike, "m d"] | Sequence
+    phases: Float[ArrayLike, "m"] | Sequence[float] | None = None
     at_zero: ArrayLike = 1.0
 
     def __post_init__(self):
@@ -96,10 +97,17 @@ class FourierFeatures:
 
     @property
     def size(self) -> int:
-        """The number of features: m for the form "cosine", 2m for the form "pair"."""
+        """The number of features: m for the form "cosine", 2m for the form "pair".
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.estimators.fourier import FourierFeatures
+            >>> FourierFeatures(jnp.zeros((5, 2))).size
+            10
+        """
         return np.shape(self.frequencies)[0] * (1 if self.phases is not None else 2)
 
-    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "size"]:
+    def __call__(self, x: Float[ArrayLike, "d"]) -> Float[Array, "size"]:
         """phi(x); for the form "pair" first all cosines, then all sines."""
         x = floating(x)
         frequencies = jnp.asarray(self.frequencies, x.dtype)
@@ -111,7 +119,7 @@ class FourierFeatures:
 
 
 def single_frequency_variance(
-    kernel: Kernel, x: Float[Array, "d"], x2: Float[Array, "d"], form: str
+    kernel: Kernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], form: str
 ) -> Float[Array, ""]:
     """The exact variance of <phi(x), phi(x')> for one frequency; with m of them it is 1/m of this.
 

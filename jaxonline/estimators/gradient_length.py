@@ -125,6 +125,20 @@ class GradientLength:
             fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); it is called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
             y: the target; +1 or -1 for classification.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
+            >>> from jaxonline.estimators.gradient_length import GradientLength
+            >>> from jaxonline.estimators.laws import Law, minimum_variance
+            >>> from jaxonline.kernels import Linear
+            >>> from jaxonline.losses import Squared
+            >>> feature_map = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+            >>> fresh = lambda key: feature_map.estimate(key, lambda k: jnp.ones(1), capacity=1)
+            >>> estimator = GradientLength.of(Squared(), minimum_variance, 1.0)
+            >>> g = estimator.estimate(jax.random.key(0), fresh, lambda psi: 3.0 * prod(psi, psi), y=1.0)
+            >>> round(g.value.item(), 4)  # without noise the gradient itself, 2 (3 - 1)
+            4.0
         """
         n_key, key = jax.random.split(key)
         return self.given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
@@ -137,7 +151,22 @@ class GradientLength:
         hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
         y: ArrayLike,
     ) -> LengthEstimate:
-        """The estimate when N = n, for stratified verification; arguments as in `estimate`."""
+        """The estimate when N = n, for stratified verification; arguments as in `estimate`.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
+            >>> from jaxonline.estimators.gradient_length import GradientLength
+            >>> from jaxonline.estimators.laws import Geometric, Law
+            >>> from jaxonline.kernels import Linear
+            >>> from jaxonline.losses import Squared
+            >>> feature_map = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+            >>> fresh = lambda key: feature_map.estimate(key, lambda k: jnp.ones(1), capacity=1)
+            >>> estimator = GradientLength.of(Squared(), Geometric(2.0), 1.0)
+            >>> g = estimator.given(jax.random.key(0), 1, fresh, lambda psi: 3.0 * prod(psi, psi), y=1.0)
+            >>> round(g.value.item(), 4), g.queries.item()  # 2 (3 - 1) / P(N = 1)
+            (16.0, 1)
+        """
         n = jnp.asarray(n, jnp.int32)
         most = len(self.series.coefficients)
         dtype = jax.eval_shape(lambda k: hypothesis(fresh(k)), key).dtype

@@ -11,6 +11,7 @@ workshop 2010), section 6, Lemma 4, and appendix E with erratum E13 (2 sigma u i
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -48,7 +49,7 @@ class Surrogate(Kernel):
     """
 
     kernel: Gaussian | GaussianMixture
-    covariance: Float[ArrayLike, "..."]
+    covariance: Float[ArrayLike, "..."] | Sequence
     dimension: int | None = static(None)
     variances: Float[ArrayLike, "d"] = dataclasses.field(init=False)
     """The eigenvalues of the covariance."""
@@ -58,10 +59,12 @@ class Surrogate(Kernel):
     def __post_init__(self):
         if not isinstance(self.kernel, Gaussian | GaussianMixture):
             raise TypeError(f"kernel must be a Gaussian or a GaussianMixture, got {self.kernel!r}")
-        if isinstance(self.covariance, list | tuple):
-            set_field(self, "covariance", np.asarray(self.covariance, float))
-        _check.covariance("covariance", self.covariance)
-        variances, rotation = _eigenvectors(self.covariance, self.dimension)
+        covariance = self.covariance
+        if isinstance(covariance, list | tuple):
+            covariance = np.asarray(covariance, float)
+        _check.covariance("covariance", covariance)
+        variances, rotation = _eigenvectors(covariance, self.dimension)  # type: ignore[arg-type]
+        set_field(self, "covariance", covariance)
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)
         set_field(self, "rotation", rotation)
@@ -72,7 +75,7 @@ class Surrogate(Kernel):
                 f"kernel, got 2 * {known_variances.max():g}"
             )
 
-    def __call__(self, x: Float[Array, "d"], x2: Float[Array, "d"]) -> Float[Array, ""]:
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         difference = floating(x) - floating(x2)
         if self.rotation is not None:
             difference = difference @ jnp.asarray(self.rotation, difference.dtype)
@@ -119,7 +122,7 @@ class Surrogate(Kernel):
 
 def radial_surrogate(
     kernel: SchoenbergKernel,
-    covariance: Float[ArrayLike, "..."],
+    covariance: Float[ArrayLike, "..."] | Sequence,
     cut: float,
     dimension: int | None = None,
     n_nodes: int = 128,
@@ -158,7 +161,7 @@ def radial_surrogate(
 
 def surrogate_error(
     kernel: SchoenbergKernel,
-    covariance: Float[ArrayLike, "..."],
+    covariance: Float[ArrayLike, "..."] | Sequence,
     cut: float,
     dimension: int | None = None,
     n_nodes: int = 128,
@@ -217,7 +220,7 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
         covariance = known_covariance.astype(float)
     xp = jnp if known_covariance is None else np
     if ndim == 0:
-        return xp.broadcast_to(covariance, (dimension,)), None
+        return xp.broadcast_to(covariance, (dimension,)), None  # type: ignore[arg-type]
     if ndim == 1:
         return covariance, None
     return xp.linalg.eigh(covariance)

@@ -16,7 +16,7 @@ batch of thousands of verdicts is one call.
 """
 
 import dataclasses
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -28,7 +28,7 @@ _VARIANCE_SHARE = 0.1
 class Interval(Protocol):
     """A way to turn moments into the half-width of an interval around the sample mean."""
 
-    method: str
+    method: ClassVar[str]
 
     def least_samples(self, level: float) -> int:
         """The number of samples below which the half-width may be infinite."""
@@ -63,7 +63,7 @@ class Bernstein:
 
     low: np.ndarray
     high: np.ndarray
-    method: str = "bernstein"
+    method: ClassVar[str] = "bernstein"
 
     def least_samples(self, level: float) -> int:
         """The number of samples below which there is no bound."""
@@ -84,7 +84,7 @@ class KnownVariance:
 
     variance: np.ndarray
     level: float
-    method: str = "second moment"
+    method: ClassVar[str] = "second moment"
 
     def least_samples(self, level: float) -> int:
         """The number of samples below which the bound may be infinite."""
@@ -108,7 +108,7 @@ class BoundedKurtosis:
     kurtosis: float
     scale: np.ndarray
     level: float
-    method: str = "kurtosis"
+    method: ClassVar[str] = "kurtosis"
 
     def shortfall(self, n: int, level: float) -> float:
         """How far the mean of the squared deviations may lie below the variance, relatively."""
@@ -140,7 +140,7 @@ def mean_shortfall(kurtosis: float, n: int, level: float) -> float:
     return float(np.sqrt(2 * kurtosis * np.log(1 / level) / n))
 
 
-def bernstein_lower(moments: Moments, top: np.ndarray, level: float) -> np.ndarray:
+def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
     """A lower confidence limit of the mean of numbers between 0 and `top` (Maurer and Pontil 2009, one side)."""
     n, log = moments.n, np.log(2 / level)
     if n < 2:

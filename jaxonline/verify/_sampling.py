@@ -182,6 +182,12 @@ class Sampler:
         dtype = self.estimate.dtype
         return float(jnp.finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.floating) else float(np.finfo(float).eps)
 
+    @property
+    def tiny(self) -> float:
+        """The number below which an estimate may be rounded to 0."""
+        dtype = self.estimate.dtype
+        return float(jnp.finfo(dtype).tiny) if jnp.issubdtype(dtype, jnp.floating) else 0.0
+
     def check_shape(self, target: np.ndarray) -> None:
         """Check that an estimate has the shape of its target."""
         if self.estimate.shape != target.shape:

@@ -21,7 +21,7 @@ from jaxonline import _check
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
 
 FORMS = ("printed", "corrected", "improved")
-TOPICS = ("claims_series", "claims_kernels", "claims_noise", "claims_attributes", "claims_features")
+TOPICS = ("claims_series", "claims_kernels", "claims_lengths", "claims_noise", "claims_attributes", "claims_features")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,7 +215,7 @@ def run_claims(
 
     Example:
         >>> from jaxonline.verify.claims import run_claims
-        >>> [(row.form, row.verdict) for row in run_claims("E8 ")]
+        >>> [(row.form, row.verdict) for row in run_claims("(E8)")]
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
     claims = select(pattern)
@@ -224,16 +224,17 @@ def run_claims(
         inner = None
         if progress is not None:
             progress(one.name, number, len(claims))
-
-            def inner(done, total, name=one.name, number=number):
-                progress(name, number + 0.99 * done / max(total, 1), len(claims))
-
+            inner = _within(progress, one.name, number, len(claims))
         began = time.perf_counter()
         result = one.check(Options(samples, seed, mesh, inner))
         rows.append(_row(one, result, time.perf_counter() - began))
     if progress is not None:
         progress("", len(claims), len(claims))
     return rows
+
+
+def _within(progress: Callable[[str, float, int], None], name: str, number: int, n: int) -> Callable[[int, int], None]:
+    return lambda done, total: progress(name, number + 0.99 * done / max(total, 1), n)
 
 
 def _row(one: Claim, result: Verification, seconds: float) -> Row:

@@ -143,6 +143,7 @@ def second_moment(
         unit_is="the bound",
         second_moment=sample,
         exact_second_moment=None if exact is None else float(exact),
+        second_moment_bound=float(limit),
         exceeded=tally.exceeded,
         notes=tuple(notes),
     )
@@ -152,7 +153,8 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
     """Verify the mean number of queries of an estimator.
 
     Args:
-        counts: a function of a key that returns the number of queries of one estimate, an integer (any shape).
+        counts: a function of a key that returns the number of queries of one estimate, an integer (any shape), or
+            `Capped(number, exceeded)`.
         expected: its expectation, for instance p / (p - 1)^2 for one round of Algorithm 1 of Cesa-Bianchi,
             Shalev-Shwartz and Shamir (2010) with a dot-product kernel.
         **options: the options of `unbiased`.
@@ -193,7 +195,10 @@ class _AsNumbers:
     counts: Any
 
     def __call__(self, key):
-        return jnp.asarray(self.counts(key)).astype(jnp.float32)
+        out = self.counts(key)
+        if isinstance(out, Capped):
+            return Capped(jnp.asarray(out.value).astype(jnp.float32), out.exceeded)
+        return jnp.asarray(out).astype(jnp.float32)
 
 
 def _spread(moments: Moments) -> float:

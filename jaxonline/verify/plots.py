@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.plotting import COLOURS
 from jaxonline.verify.claims import Row
 
-_COLOURS = {"printed": "#c0392b", "corrected": "#1e7b4f", "improved": "#2c5aa0"}
-_LINEAR = 0.05
+_STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}
+_LINEAR = 0.1
 
 
 def plot_intervals(rows: Sequence[Row]) -> Any:
@@ -33,25 +34,31 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
     from matplotlib.figure import Figure
 
     shown = [row for row in rows if row.bias is not None and row.half_width is not None]
-    figure = Figure(figsize=(9.5, 0.6 + 0.24 * max(len(shown), 2)), layout="constrained")
+    bias = np.array([row.bias for row in shown], float)
+    half_width = np.array([row.half_width for row in shown], float)
+    figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")
     axes = figure.add_subplot()
-    for form, colour in _COLOURS.items():
+    for form, (colour, marker) in _STYLES.items():
         places = [i for i, row in enumerate(shown) if row.form == form]
         if places:
             axes.errorbar(
-                [shown[i].bias for i in places], places, xerr=[shown[i].half_width for i in places],
-                fmt="o", color=colour, markersize=4, capsize=2, label=form,
+                bias[places], places, xerr=half_width[places],
+                fmt=marker, color=colour, markersize=4, capsize=2, label=form,
             )  # fmt: skip
     unexpected = [i for i, row in enumerate(shown) if not row.as_expected]
     if unexpected:
-        axes.scatter([shown[i].bias for i in unexpected], unexpected, s=90, facecolors="none", edgecolors="black",
+        axes.scatter(bias[unexpected], unexpected, s=90, facecolors="none", edgecolors="black",
                      label="not as expected")  # fmt: skip
     axes.axvline(0.0, color="black", linewidth=0.8)
     axes.set_xscale("symlog", linthresh=_LINEAR)
-    reach = max([abs(row.bias) + row.half_width for row in shown], default=_LINEAR)
-    axes.set_xlim(-1.3 * reach, 1.3 * reach)
+    reach = 2 * float(np.max(np.abs(bias) + half_width, initial=_LINEAR))
+    axes.set_xlim(-reach, reach)
+    decades = [t for t in 10.0 ** np.arange(-1, 9) if t <= reach]
+    axes.set_xticks([-t for t in reversed(decades)] + [0.0, *decades])
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
     axes.set_yticks(np.arange(len(shown)), [f"{row.claim}: {row.verdict}" for row in shown], fontsize=7)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     axes.set_xlabel("bias in units of the target (bounds: value / bound - 1)")
     axes.grid(axis="x", alpha=0.3)
     if shown:

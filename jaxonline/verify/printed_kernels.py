@@ -75,10 +75,10 @@ class PrintedGaussianFeatureMap(GaussianFeatureMap):
     def second_moment(self, copy_moment: float, pair_moment: float | None = None) -> float:
         """For the paper's law; see `printed_gaussian_second_moment`."""
         laws = (self.law, self._pair_law())
-        if not all(isinstance(law, Geometric) for law in laws) or len({known("p", law.p) for law in laws}) > 1:
+        ps = [known("p", law.p) for law in laws if isinstance(law, Geometric)]
+        if len(ps) < 2 or ps[0] != ps[1]:
             raise TypeError(f"law must be one Geometric for both counts, got {laws}")
-        width = known("width", self.kernel.width)
-        return printed_gaussian_second_moment(known("p", self.law.p), copy_moment, width, pair_moment)
+        return printed_gaussian_second_moment(ps[0], copy_moment, known("width", self.kernel.width), pair_moment)
 
     def _excess(self, counts: tuple[int, ...]) -> float:
         n = int(counts[1])
@@ -188,7 +188,7 @@ def printed_gradient_length(
 
 
 def printed_radial_surrogate(
-    mixture: GaussianMixture, standard_deviation: float, x: Float[Array, "d"], x2: Float[Array, "d"]
+    mixture: GaussianMixture, standard_deviation: float, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]
 ) -> Float[Array, ""]:
     """E13, B appendix E: the surrogate of a mixture of Gaussian kernels with 2 sigma u where 2 sigma^2 u is right.
 

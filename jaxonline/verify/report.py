@@ -30,10 +30,10 @@ def claims_table(rows: Sequence[Row], title: str | None = None) -> Any:
     for row in rows:
         colour = "red" if not row.as_expected else "green" if row.form != "printed" else "yellow"
         verdict = row.verdict if row.as_expected else f"{row.verdict}, not {row.expected}"
-        interval = f"{_number(row.bias, '+.2g')} +- {_number(row.half_width, '.1g')}"
+        interval = f"{_number(row.bias, '+.2g')} +- {_number(row.half_width, '.2g')}"
         moments = (row.second_moment, row.exact_second_moment, row.second_moment_bound)
         table.add_row(
-            row.claim, row.paper, row.form, row.method, interval, _number(row.detectable, ".1g"),
+            row.claim, row.paper, row.form, row.method, interval, _number(row.detectable, ".2g"),
             ", ".join(_number(moment, ".3g") for moment in moments), f"[{colour}]{verdict}[/]",
         )  # fmt: skip
     return table
@@ -74,21 +74,31 @@ def verify_command(
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console() if console is None else console
-    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=1)
         rows = run_claims(
-            pattern, samples, seed, lambda name, done, total: bar.update(task, description=name, completed=done, total=total)
+            pattern,
+            samples,
+            seed,
+            lambda name, done, total: bar.update(task, description=name, completed=done, total=total),
         )
     console.print(claims_table(rows))
     wrong = [row for row in rows if not row.as_expected]
     for row in wrong:
-        console.print(f"[red]{row.claim}, {row.form}: {row.verdict}, expected {row.expected}; {'; '.join(row.notes)}[/]")
+        console.print(
+            f"[red]{row.claim}, {row.form}: {row.verdict}, expected {row.expected}; {'; '.join(row.notes)}[/]"
+        )
     seconds = sum(row.seconds for row in rows)
     level = max((row.level for row in rows), default=0.0)
     console.print(
-        f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s; false-alarm rate of each at most "
-        f"{level:g}; a bias counts as none below the smallest detectable one"
+        f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s; false-alarm rate of each at "
+        f"most {level:g}"
     )
     if json_file is not None:
         write_json(rows, json_file)

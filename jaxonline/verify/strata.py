@@ -70,6 +70,18 @@ class Strata:
                 object.__setattr__(self, name, value)
         if self.terms is None and self.remainder is None:
             raise ValueError("remainder must be given where the terms are not, got None")
+        if self.terms is not None and self.second_moments is not None:
+            self._check_second_moments()
+
+    def _check_second_moments(self):
+        share = np.where(self.pmf > 0, self.pmf, np.inf).reshape((-1,) + (1,) * (self.terms.ndim - 1))
+        low = self.second_moments < (self.terms / share) ** 2 * (1 - 1e-6)
+        if np.any(low):
+            n = int(np.argwhere(low)[0][0])
+            raise ValueError(
+                f"second_moments must be at least (terms / pmf)^2, the squared means, got {self.second_moments[n]} "
+                f"below {(self.terms[n] / self.pmf[n]) ** 2} for N = {n}"
+            )
 
 
 def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:

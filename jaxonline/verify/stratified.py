@@ -55,7 +55,7 @@ class _Stratum:
     interval: KnownVariance | BoundedKurtosis
     variance: np.ndarray
     rounding: np.ndarray
-    term: np.ndarray | None
+    term: np.ndarray
     level: float
 
     @classmethod
@@ -65,24 +65,23 @@ class _Stratum:
         sampler = Sampler.create(estimator, settings.seed, settings.width, settings.mesh)
         sampler = dataclasses.replace(sampler, key=jax.random.fold_in(sampler.key, n))
         sampler.check_shape(target)
-        term = None if strata.terms is None else strata.terms[n].ravel()
+        term = np.full(target.size, np.nan) if strata.terms is None else strata.terms[n].ravel()
         if strata.second_moments is not None:
             second_moment = strata.second_moments[n].ravel()
-            variance = np.maximum(second_moment - (0.0 if term is None else (term / p) ** 2), 0.0)
+            variance = np.maximum(second_moment - np.nan_to_num(term / p) ** 2, 0.0)
             interval: KnownVariance | BoundedKurtosis = KnownVariance(variance, level)
         else:
             pilot = sampler.tally(settings.width).moments
             second_moment, variance = pilot.second_moment, 1.5 * pilot.variance
             interval = BoundedKurtosis(settings.kurtosis, pilot.variance, level)
-        # A product of n factors carries the rounding of n operations.
-        rounding = (32 + 4 * n) * sampler.epsilon * np.sqrt(second_moment)
+        # A product of n factors carries the rounding of n operations, and may vanish altogether.
+        rounding = (32 + 4 * n) * sampler.epsilon * np.sqrt(second_moment) + sampler.tiny
         return cls(n, p, sampler, interval, variance, rounding, term, level)
 
     def needed(self, settings: Settings, n_strata: int) -> float:
         """The samples that resolve this term to `detect` of itself; infinite where it is zero or not known."""
-        own = 0.0 if self.term is None else float(np.abs(self.term).max()) / self.p
-        goal = settings.detect * own - self.rounding
-        if np.any(goal <= 0):
+        goal = settings.detect * np.abs(self.term).max() / self.p - self.rounding
+        if not np.all(goal > 0):
             return np.inf
         power = 1 - settings.miss / n_strata
         return max(
@@ -121,7 +120,10 @@ class _Stratum:
 
 @dataclasses.dataclass(frozen=True)
 class _Term:
-    """What the samples of one stratum say of its term P(N = n) E[theta | N = n], coordinate by coordinate."""
+    """What the samples of one stratum say of its term P(N = n) E[theta | N = n], coordinate by coordinate.
+
+    `target` is NaN where the term is not known.
+    """
 
     n: int
     mean: np.ndarray
@@ -132,17 +134,15 @@ class _Term:
     variance: np.ndarray
     second_moment: np.ndarray
     samples: int
-    target: np.ndarray | None
+    target: np.ndarray
     refusal: str | None = None
 
     def wrong(self) -> np.ndarray:
         """Whether the interval excludes the term, coordinate by coordinate."""
-        if self.target is None:
-            return np.zeros(self.mean.shape, bool)
         return np.abs(self.mean - self.target) > self.half_width
 
     def resolved(self, detect: float) -> bool:
-        return self.target is not None and bool(np.all(self.detectable <= detect * np.abs(self.target).max()))
+        return bool(np.all(self.detectable <= detect * np.abs(self.target).max()))
 
 
 def _allocate(strata: list[_Stratum], target: float, level: float, settings: Settings) -> list[int]:
@@ -167,8 +167,10 @@ def _allocate(strata: list[_Stratum], target: float, level: float, settings: Set
 
 def _half_width_of_sum(terms: list[_Term], tuned_to: float, level: float) -> np.ndarray:
     """The half-width of the sum of all terms: the intervals of the terms bound what it needs to know."""
-    squares, variance = sum(term.squares for term in terms), sum(term.variance for term in terms)
-    return weighted_sum(squares, variance, tuned_to, level) + sum(term.rounding for term in terms)
+    squares, variance, rounding = (
+        np.sum([getattr(term, name) for term in terms], axis=0) for name in ("squares", "variance", "rounding")
+    )
+    return weighted_sum(squares, variance, tuned_to, level) + rounding
 
 
 def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Settings) -> Verification:
@@ -219,9 +221,10 @@ def _coverage(strata: Strata, terms: list[_Term], remainder: float, detect: floa
     """What the verdict does not cover."""
     notes = [f"N >= {len(strata.pmf)} not sampled, weighs {remainder:.1g}"]
     if strata.terms is not None:
-        blurred = [term for term in terms if not term.resolved(detect)]
+        there = [term for term in terms if np.any(term.target != 0)]
+        blurred = [term for term in there if not term.resolved(detect)]
         weight = sum(float(np.abs(term.target).max()) for term in blurred) / unit
-        text = f"{len(terms) - len(blurred)} of {len(terms)} terms resolved to {detect:g} of themselves"
+        text = f"{len(there) - len(blurred)} of {len(there)} terms resolved to {detect:g} of themselves"
         notes.insert(0, text + (f", the others weigh {weight:.1g}" if blurred else ""))
     if strata.draw is None:
         notes.append("the law of N is taken as stated")

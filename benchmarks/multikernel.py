@@ -1,0 +1,168 @@
+"""The workload "multikernel": 76 kernels x 100 random features in float64, one forecaster for each kernel.
+
+What a round must cost. The textbook update reads and writes a 100 x 100 matrix a kernel: 2 x 76 x 80 kB = 12 MB a
+round, and 4 m^2 = 40,000 flops a kernel, 3 Mflop a round. In blocks of b rounds the traffic falls to 12 MB / b, out of
+memory altogether when few kernels at a time go through all rounds (80 kB a matrix, 1 MB of cache), and the flops
+become matrix products: 4 m^2 + 4 b m + b^2 = 54,000 a kernel at b = 32, 4.1 Mflop a round, some 40 to 70 us at the 60 to
+100 Gflop/s that XLA's float64 products reach on two cores. The features are 3,800 sines and cosines, 6 us.
+
+    python -m benchmarks.multikernel [--json results/benchmarks.json]
+"""
+
+import argparse
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks._timing import report, side_by_side, write
+from jaxonline.dictionaries import Dictionary
+from jaxonline.study.multikernel import expert_forecasts
+
+N, M, D, T = 76, 100, 5, 640
+
+
+def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((T, D)) / np.sqrt(D)
+    y = np.sin(3 * X.sum(axis=1)) + 0.1 * rng.standard_normal(T)
+    return Dictionary.published(0, D).frequencies, X, y
+
+
+def numpy_vectorised(frequencies: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A Python loop over rounds, all kernels at once (Sherman-Morrison)."""
+    P = np.tile(np.eye(M), (N, 1, 1))
+    w = np.zeros((N, M))
+    forecasts = np.empty((len(y), N))
+    update = np.empty_like(P)
+    for t in range(len(y)):
+        angles = frequencies @ X[t]
+        z = np.concatenate([np.sin(angles), np.cos(angles)], axis=1) / np.sqrt(M / 2)
+        Pz = (P @ z[:, :, None])[:, :, 0]
+        leverage = 1 + np.einsum("km,km->k", z, Pz)
+        means = np.einsum("km,km->k", w, z)
+        forecasts[t] = means / leverage
+        np.multiply(Pz[:, :, None], (Pz / leverage[:, None])[:, None, :], out=update)
+        P -= update
+        w += ((y[t] - means) / leverage)[:, None] * Pz
+    return forecasts
+
+
+def numba_loops(order: str):
+    """Compiled loops, kernels in parallel: each round for all kernels, or (better) each kernel for all rounds."""
+    import numba
+
+    @numba.njit(fastmath=True)
+    def one(k, t, P, w, z, Pz, frequencies, X, y, forecasts):
+        for j in range(M // 2):
+            angle = 0.0
+            for i in range(D):
+                angle += frequencies[k, j, i] * X[t, i]
+            z[j] = np.sin(angle) / np.sqrt(M / 2)
+            z[j + M // 2] = np.cos(angle) / np.sqrt(M / 2)
+        leverage, mean = 1.0, 0.0
+        for i in range(M):
+            total = 0.0
+            for j in range(M):
+                total += P[i, j] * z[j]
+            Pz[i] = total
+            leverage += z[i] * total
+            mean += w[i] * z[i]
+        forecasts[t, k] = mean / leverage
+        for i in range(M):
+            scaled = Pz[i] / leverage
+            w[i] += (y[t] - mean) * scaled
+            for j in range(M):
+                P[i, j] -= scaled * Pz[j]
+
+    @numba.njit(parallel=True, fastmath=True)
+    def by_round(frequencies, X, y):
+        P, w = np.zeros((N, M, M)), np.zeros((N, M))
+        z, Pz = np.zeros((N, M)), np.zeros((N, M))
+        forecasts = np.empty((len(y), N))
+        for k in range(N):
+            for i in range(M):
+                P[k, i, i] = 1.0
+        for t in range(len(y)):
+            for k in numba.prange(N):
+                one(k, t, P[k], w[k], z[k], Pz[k], frequencies, X, y, forecasts)
+        return forecasts
+
+    @numba.njit(parallel=True, fastmath=True)
+    def by_kernel(frequencies, X, y):
+        forecasts = np.empty((len(y), N))
+        for k in numba.prange(N):
+            P, w, z, Pz = np.eye(M), np.zeros(M), np.zeros(M), np.zeros(M)
+            for t in range(len(y)):
+                one(k, t, P, w, z, Pz, frequencies, X, y, forecasts)
+        return forecasts
+
+    return {"by round": by_round, "by kernel": by_kernel}[order]
+
+
+@jax.jit
+def plain_jax(frequencies, X, y):
+    """What a jax user writes by hand: a scan over rounds of the Sherman-Morrison update, vmapped over kernels."""
+
+    def kernel(omega):
+        def round_(carry, row):
+            P, w = carry
+            x, target = row
+            z = jnp.concatenate([jnp.sin(omega @ x), jnp.cos(omega @ x)]) / np.sqrt(M / 2)
+            Pz = P @ z
+            leverage = 1 + z @ Pz
+            mean = w @ z
+            return (P - jnp.outer(Pz, Pz) / leverage, w + (target - mean) / leverage * Pz), mean / leverage
+
+        return jax.lax.scan(round_, (jnp.eye(M), jnp.zeros(M)), (X, y))[1]
+
+    return jax.vmap(kernel, out_axes=1)(frequencies)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="add the rates to this file")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=5, help="dictionaries that jaxonline plays at once")
+    options = parser.parse_args()
+    frequencies, X, y = data()
+
+    with jax.enable_x64(True):
+        device = jnp.asarray(frequencies), jnp.asarray(X), jnp.asarray(y)
+        many = jnp.stack([device[0]] * options.runs)
+        play = jax.jit(expert_forecasts)
+
+        def ours(dictionaries) -> float:
+            jax.block_until_ready(play(dictionaries, *device[1:]))
+            return len(dictionaries) * T
+
+        def others(function, *arguments) -> float:
+            jax.block_until_ready(function(*arguments))
+            return T
+
+        expected = numpy_vectorised(frequencies, X, y)
+        np.testing.assert_allclose(play(many, *device[1:]).vaw[-1], expected, atol=1e-9)
+        contenders = {"NumPy, vectorised": lambda: others(numpy_vectorised, frequencies, X, y)}
+        try:
+            for order in ("by round", "by kernel"):
+                loops = numba_loops(order)
+                np.testing.assert_allclose(loops(frequencies, X, y), expected, atol=1e-9)
+                contenders[f"numba, {order}"] = lambda loops=loops: others(loops, frequencies, X, y)
+        except ImportError:
+            print("  numba is not installed: left out")
+        contenders |= {
+            "plain jax vmap(scan)": lambda: others(plain_jax, *device),
+            "jaxonline, one run": lambda: ours(many[:1]),
+            f"jaxonline, {options.runs} runs": lambda: ours(many),
+        }
+        rates = side_by_side(contenders, options.repeats)
+    report(f"multikernel, {N} kernels x {M} features, T={T}", "rounds/s", rates, ours=f"jaxonline, {options.runs} runs")
+    for name, values in rates.items():
+        print(f"  {name:22} {1e6 / max(values):8.1f} us a round at best")
+    print("  (the others play one forecaster, jaxonline plays VAW and online ridge)")
+    if options.json:
+        write(options.json, "multikernel", rates)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+"""The registry of claims, its runner, its rows on file, on a terminal and in a figure."""
+
+import dataclasses
+import io
+import json
+import math
+import re
+
+import jax
+import pytest
+from rich.console import Console
+
+from jaxonline import verify
+from jaxonline.blocks import default_mesh
+from jaxonline.verify import claims as registry
+from jaxonline.verify.claims import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
+from jaxonline.verify.plots import plot_intervals, save_intervals
+from jaxonline.verify.report import claims_table, verify_command
+
+KEYS = {"claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected"}
+ONE = default_mesh(jax.devices()[:1])
+
+
+@pytest.fixture(scope="module")
+def errata():
+    """The claims on attributes, Fourier features and exponential weights that take no samples."""
+    return run_claims("E1[4568]*", mesh=ONE)
+
+
+@pytest.mark.parametrize("number", [n for n in range(1, 19) if n != 17])
+def test_every_erratum_is_a_claim_that_fails_in_print_and_holds_corrected(number):
+    """E17 is about Table 2 of paper D as a whole, and is shown by reproducing the table."""
+    of_this = [c for c in all_claims() if re.search(rf"\(E{number}\)", c.name)]
+    assert any(c.form == "printed" and c.expected in ("biased", "violated") for c in of_this)
+    assert any(c.form == "corrected" and c.expected in ("unbiased", "respected") for c in of_this)
+
+
+def test_claims_are_distinct_and_say_where_they_come_from():
+    names = [(c.name, c.form) for c in all_claims()]
+    assert len(set(names)) == len(names)
+    assert all(c.paper for c in all_claims())
+    assert [(c.name, c.form) for c in all_claims()] == names  # asking twice registers nothing twice
+
+
+@pytest.mark.long
+def test_all_claims_come_out_as_expected():
+    rows = run_claims(mesh=ONE)
+    assert [(row.claim, row.form, row.verdict, row.notes) for row in rows if not row.as_expected] == []
+    assert exit_code(rows) == 0
+
+
+def test_exact_errata_come_out_as_expected(errata):
+    assert {(row.claim, row.form): row.verdict for row in errata} == {
+        (c.name, c.form): c.expected for c in select("E1[4568]*")
+    }
+    assert len(errata) == 8
+
+
+@pytest.mark.parametrize("pattern", ["(E1)", "(E9)", "surrogate*radial*(E13)"])
+def test_sampled_errata_come_out_as_expected(pattern):
+    rows = run_claims(pattern, mesh=ONE)
+    assert {row.form for row in rows} == {"printed", "corrected"}
+    assert all(row.as_expected for row in rows)
+
+
+def test_numbers_of_the_errata():
+    """The numbers with which the errata were found, by other programs."""
+    rows = {
+        (row.claim, row.form): row for pattern in ("(E6)", "(E13)", "(E18)") for row in run_claims(pattern, mesh=ONE)
+    }
+    bessel = rows["inner product of exact Gaussian features (E6)", "printed"]
+    assert 0.9512 * (1 + bessel.bias) == pytest.approx(1.521, abs=5e-4)
+    radial = rows["surrogate of a radial kernel (E13)", "printed"]
+    assert 0.890 * (1 + radial.bias) == pytest.approx(1.206, abs=0.890 * radial.half_width)
+    hedge = (
+        rows["regret of exponential weights (E18)", "printed"],
+        rows["regret of exponential weights (E18)", "corrected"],
+    )
+    assert "125.45 against 47.98" in hedge[0].notes[1]
+    assert "17.4164 against 33.93" in hedge[1].notes[1]
+
+
+def test_selection():
+    assert [c.form for c in select("E18")] == ["printed", "corrected"]
+    assert {c.form for c in select("improved")} == {"improved"}
+    assert len(select(None)) == len(all_claims()) > 60
+    assert select("GRADIENT from two*") == select("gradient from two")
+    with pytest.raises(ValueError, match="claim must match at least one claim, got 'E99'"):
+        select("E99")
+
+
+def test_rows_on_file(errata, tmp_path):
+    write_json(errata, tmp_path / "deep" / "rows.json")
+    rows = json.loads((tmp_path / "deep" / "rows.json").read_text(), parse_constant=lambda name: pytest.fail(name))
+    assert len(rows) == len(errata)
+    assert all(row.keys() >= KEYS for row in rows)
+    printed = [row for row in rows if row["form"] == "printed"]
+    assert all(row["verdict"] in ("biased", "violated") for row in printed)
+
+
+def test_numbers_that_are_not_finite_become_null(monkeypatch):
+    def undecided(options):
+        return verify.unbiased(lambda key: jax.random.normal(key), 0.5, second_moment=math.inf)
+
+    bad = Claim("refused", "nobody", "improved", "unbiased", undecided)
+    monkeypatch.setattr(registry, "select", lambda pattern: [bad])
+    rows = run_claims()
+    assert rows[0].bias is rows[0].half_width is rows[0].detectable is None
+    assert json.loads(to_json(rows))[0]["bias"] is None
+    assert exit_code(rows) == 1
+    assert claims_table(rows).row_count == 1
+    assert len(plot_intervals(rows).axes) == 1
+
+
+def test_an_unexpected_verdict_fails_the_command(monkeypatch, tmp_path):
+    wrong = Claim("one is below zero", "nobody", "printed", "respected", lambda options: verify.bound(1.0, 0.5))
+    monkeypatch.setattr(registry, "select", lambda pattern: [wrong])
+    out = io.StringIO()
+    assert verify_command(json_file=tmp_path / "rows.json", console=Console(file=out, width=200)) == 1
+    assert "violated, expected respected" in out.getvalue()
+    assert "0 of 1 claims as expected" in out.getvalue()
+    assert json.loads((tmp_path / "rows.json").read_text())[0]["verdict"] == "violated"
+
+
+def test_the_command_prints_draws_and_writes(tmp_path):
+    out = io.StringIO()
+    files = {"json_file": tmp_path / "rows.json", "figure": tmp_path / "figures" / "claims.png"}
+    assert verify_command("E1[48]*", console=Console(file=out, width=200), **files) == 0
+    text = out.getvalue()
+    assert "4 of 4 claims as expected" in text
+    assert "violated" in text
+    assert all(path.stat().st_size > 100 for path in files.values())
+
+
+def test_progress_counts_claims_and_fractions():
+    seen = []
+    run_claims("gradient from two noisy", samples=20_000, mesh=ONE, progress=lambda *at: seen.append(at))
+    assert seen[0] == ("gradient from two noisy copies", 0, 1)
+    assert seen[-1] == ("", 1, 1)
+    assert 0 < seen[1][1] < 1
+
+
+def test_options_reach_the_samples():
+    row = run_claims("gradient from two noisy", samples=20_000, seed=1, mesh=ONE)[0]
+    again = run_claims("gradient from two noisy", samples=20_000, seed=1, mesh=default_mesh(jax.devices()[:2]))[0]
+    other = run_claims("gradient from two noisy", samples=20_000, seed=2, mesh=ONE)[0]
+    assert row.samples == 20_000
+    assert dataclasses.replace(row, seconds=0.0) == dataclasses.replace(again, seconds=0.0)
+    assert row.bias != other.bias
+    assert Options(5, 1).sampling() == {"samples": 5, "seed": 1, "mesh": None, "progress": None}
+
+
+def test_figure(errata, tmp_path):
+    figure = plot_intervals(errata)
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert len(labels) == len(errata)
+    assert any("violated" in label for label in labels)
+    save_intervals(errata, tmp_path / "claims.svg")
+    assert (tmp_path / "claims.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"form": "guessed"}, "form must be one of"), ({"expected": "fine"}, "expected must be one of")],
+)
+def test_bad_claims(fields, message):
+    good = {"name": "a", "paper": "b", "form": "printed", "expected": "biased", "check": lambda options: None}
+    with pytest.raises(ValueError, match=message):
+        Claim(**(good | fields))

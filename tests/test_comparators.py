@@ -1,0 +1,167 @@
+"""The best linear predictor in a ball: against scipy's optimisers, the conditions of optimality, and closed forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import linalg, optimize
+
+import jaxonline as jo
+from jaxonline.comparators import QuadraticSums, best_in_ball, sums_of
+
+RADII = [0.01, 0.3, 1.0, 5.0, np.inf]
+
+
+def data(seed: int, n: int, d: int, rank: int | None = None, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * scale
+    if rank is not None:
+        X = (rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d))) * scale
+    return X, X @ rng.normal(size=d) + 0.5 * rng.normal(size=n)
+
+
+def sums(X: np.ndarray, y: np.ndarray) -> QuadraticSums:
+    return QuadraticSums(X.T @ X, X.T @ y, np.float64(y @ y))
+
+
+def loss(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    return float(np.sum((X @ w - y) ** 2))
+
+
+CASES = {
+    "tall": data(0, 50, 4),
+    "square": data(1, 5, 5),
+    "wide": data(2, 3, 6),
+    "singular": data(3, 30, 5, rank=2),
+    "one column": data(4, 10, 1),
+    "one row": data(5, 1, 4),
+    "small numbers": data(6, 20, 3, scale=1e-4),
+    "large numbers": data(7, 20, 3, scale=1e4),
+    "columns of unlike size": (data(8, 40, 3)[0] * np.array([1.0, 0.03, 30.0]), data(8, 40, 3)[1]),
+}
+
+
+@pytest.mark.parametrize("radius", RADII)
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_the_optimum(case, radius):
+    """The conditions of optimality, which are sufficient here: the gradient vanishes inside the ball, and on its
+    border points straight out: (X'X + mu) w = X'y with mu >= 0, mu (|w| - radius) = 0. And the loss is that of w."""
+    X, y = CASES[case]
+    best, w = best_in_ball(sums(X, y), radius)
+    np.testing.assert_allclose(best, loss(X, y, w), rtol=1e-9, atol=1e-12 * (y @ y))
+    assert np.linalg.norm(w) <= radius * (1 + 1e-12)
+    force = X.T @ y - X.T @ X @ w  # mu w
+    unit = np.linalg.norm(X.T @ y)
+    if np.linalg.norm(w) < radius * (1 - 1e-9):
+        np.testing.assert_allclose(force, 0.0, atol=1e-9 * unit)
+    else:
+        mu = force @ w / (w @ w)
+        assert mu >= -1e-9 * unit / np.linalg.norm(w)
+        np.testing.assert_allclose(force, mu * w, atol=1e-9 * unit)
+
+
+@pytest.mark.parametrize("radius", [0.3, 1.0])
+@pytest.mark.parametrize("case", ["tall", "wide", "singular"])
+def test_against_a_general_optimiser(case, radius):
+    X, y = CASES[case]
+    start = np.full(X.shape[1], 0.1 * radius)
+    constraint = {"type": "ineq", "fun": lambda w: radius**2 - w @ w, "jac": lambda w: -2 * w}
+    options = {"jac": lambda w: 2 * X.T @ (X @ w - y), "method": "SLSQP", "constraints": [constraint]}
+    found = optimize.minimize(lambda w: loss(X, y, w), start, **options, options={"ftol": 1e-14, "maxiter": 500})
+    assert found.success
+    np.testing.assert_allclose(jo.L2Ball(radius).best_loss(sums(X, y)), found.fun, rtol=1e-7)
+
+
+def test_against_the_ridge_path():
+    """On the border the optimum is a ridge predictor, with the penalty whose predictor has that length."""
+    X, y = CASES["tall"]
+
+    def ridge(mu):
+        return linalg.solve(X.T @ X + mu * np.eye(4), X.T @ y, assume_a="pos")
+
+    for radius in (0.1, 0.5, 1.0):
+        mu = optimize.brentq(lambda mu, r=radius: np.linalg.norm(ridge(mu)) - r, 0.0, 1e6, xtol=1e-13, rtol=1e-14)
+        w = jo.L2Ball(radius).best_predictor(sums(X, y))
+        np.testing.assert_allclose(w, ridge(mu), rtol=1e-9)
+
+
+@pytest.mark.parametrize("case", ["tall", "wide", "singular", "one row"])
+def test_without_a_limit_it_is_least_squares_of_least_norm(case):
+    X, y = CASES[case]
+    w = np.linalg.lstsq(X, y, rcond=1e-9)[0]
+    best, got = best_in_ball(sums(X, y), np.inf)
+    np.testing.assert_allclose(got, w, atol=1e-9)
+    np.testing.assert_allclose(best, loss(X, y, w), rtol=1e-9, atol=1e-10)
+
+
+def test_batches():
+    """Leading dimensions are independent problems: the same numbers as one by one."""
+    problems = [[sums(*data(10 * i + j, 8, 3, rank=2 if j == 1 else None)) for j in range(4)] for i in range(2)]
+    batch = QuadraticSums(*(np.array([[getattr(p, part) for p in row] for row in problems]) for part in ("xx", "xy", "yy")))
+    for radius in RADII:
+        losses, predictors = best_in_ball(batch, radius)
+        assert losses.shape == (2, 4)
+        assert predictors.shape == (2, 4, 3)
+        for i in range(2):
+            for j in range(4):
+                one, w = best_in_ball(problems[i][j], radius)
+                np.testing.assert_allclose(losses[i, j], one, rtol=1e-10, atol=1e-12)
+                np.testing.assert_allclose(predictors[i, j], w, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("radius", RADII)
+def test_nothing_seen_yet(radius):
+    best, w = best_in_ball(QuadraticSums(np.zeros((2, 3, 3)), np.zeros((2, 3)), np.array([0.0, 4.0])), radius)
+    assert best.tolist() == [0.0, 4.0]
+    assert (w == 0).all()
+
+
+def test_a_problem_that_is_not_finite_stays_alone():
+    good, bad = sums(*data(0, 8, 3)), sums(*data(1, 8, 3))
+    for part in range(3):
+        broken = QuadraticSums(*(np.where(i == part, np.nan, each) for i, each in enumerate(bad)))
+        batch = QuadraticSums(*(np.stack(each) for each in zip(broken, good, strict=True)))
+        losses, predictors = best_in_ball(batch, 1.0)
+        assert np.isnan(losses[0])
+        assert np.isnan(predictors[0]).all()
+        np.testing.assert_allclose(losses[1], best_in_ball(good, 1.0)[0], rtol=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 12), st.floats(0.01, 10.0))
+def test_no_predictor_in_the_ball_is_better(seed, d, n, radius):
+    X, y = data(seed, n, d, scale=10 ** np.random.default_rng(seed).uniform(-2, 2))
+    best, w = best_in_ball(sums(X, y), radius)
+    assert np.linalg.norm(w) <= radius * (1 + 1e-9)
+    rng = np.random.default_rng(seed + 1)
+    others = rng.normal(size=(50, d))
+    others *= (radius * rng.random((50, 1)) ** (1 / d)) / np.linalg.norm(others, axis=1, keepdims=True)
+    near = w + 1e-3 * others
+    near *= np.minimum(1, radius / np.linalg.norm(near, axis=1, keepdims=True))
+    for other in np.concatenate([others, near]):
+        assert best <= loss(X, y, other) * (1 + 1e-9) + 1e-11 * (y @ y)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 5.0), st.floats(1.01, 3.0))
+def test_a_larger_ball_is_not_worse(seed, radius, factor):
+    problem = sums(*data(seed, 10, 4))
+    small, large, whole = (jo.L2Ball(r).best_loss(problem) for r in (radius, radius * factor, np.inf))
+    assert whole - 1e-9 <= large <= small + 1e-9
+
+
+def test_statistics_of_a_data_set(both_precisions):
+    X, y = CASES["tall"]
+    got = sums_of(jo.L2Ball(1.0), X, y)
+    tolerance = 1e-13 if both_precisions == np.float64 else 1e-5
+    for part, wanted in zip(got, sums(X, y), strict=True):
+        assert part.dtype == np.float64
+        np.testing.assert_allclose(part, wanted, rtol=tolerance, atol=tolerance)
+
+
+def test_float32_sums_of_wide_data_cost_nothing_but_rounding():
+    """Sums made in float32 have small wrong eigenvalues where there should be zeros; no loss is invented from them."""
+    X, y = data(20, 4, 8)
+    single = QuadraticSums(*(np.asarray(part, np.float32) for part in sums(X, y)))
+    for radius in (0.5, 1.0, 5.0):
+        exact = best_in_ball(sums(X, y), radius)[0]
+        assert abs(best_in_ball(single, radius)[0] - exact) < 1e-5 * (y @ y)
+    assert abs(best_in_ball(single, np.inf)[0]) < 1e-3 * (y @ y)

@@ -1,0 +1,385 @@
+"""The gradient learner: each of the registry against a NumPy loop on the same noise, and the mean over runs against the
+exact expectation."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from registry import COVARIANCE, LEARNERS
+from scipy import stats
+
+import jaxonline as jo
+from jaxonline._struct import struct
+from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+
+ROUNDS = 40
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A NumPy loop for each learner
+
+
+class Seen(NamedTuple):
+    """What a learner may see of a round."""
+
+    x: np.ndarray
+    y: float
+    copies: np.ndarray
+    label: float
+
+
+def full(w, seen):
+    return 2 * (np.dot(w, seen.x) - seen.y) * seen.x
+
+
+def two(w, seen):
+    return 2 * (np.dot(w, seen.copies[0]) - seen.label) * seen.copies[1]
+
+
+def naive(w, seen):
+    return 2 * (np.dot(w, seen.copies[0]) - seen.label) * seen.copies[0]
+
+
+def known(w, seen):
+    return naive(w, seen) - 2 * COVARIANCE.dot(w)
+
+
+def printed(w, seen):
+    return naive(w, seen) - COVARIANCE.dot(w)
+
+
+def mean_of_four(w, seen):
+    x = (seen.copies[0] + seen.copies[1] + seen.copies[2] + seen.copies[3]) / 4
+    return 2 * (np.dot(w, x) - seen.label) * x
+
+
+def l2_ball(w, radius):
+    size = np.sqrt(np.sum(w**2))
+    return w if size <= radius else w * (radius / size)
+
+
+def l1_ball(w, radius):
+    """By bisection on the threshold of soft thresholding."""
+    if np.sum(np.abs(w)) <= radius:
+        return w
+    low, high = 0.0, np.max(np.abs(w))
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.sum(np.maximum(np.abs(w) - middle, 0)) > radius:
+            low = middle
+        else:
+            high = middle
+    return np.sign(w) * np.maximum(np.abs(w) - high, 0)
+
+
+class Descent:
+    """The direction of plain gradient descent."""
+
+    def __call__(self, g, t):
+        return g
+
+
+class Momentum:
+    """Heavy ball: the direction is a geometric sum of gradients."""
+
+    def __init__(self, decay):
+        self.decay, self.trace = decay, 0.0
+
+    def __call__(self, g, t):
+        self.trace = g + self.decay * self.trace
+        return self.trace
+
+
+class Adam:
+    """Kingma and Ba (2015), Algorithm 1, with step size 1."""
+
+    def __init__(self, b1=0.9, b2=0.999, eps=1e-8):
+        self.b1, self.b2, self.eps, self.m, self.v = b1, b2, eps, 0.0, 0.0
+
+    def __call__(self, g, t):
+        self.m = self.b1 * self.m + (1 - self.b1) * g
+        self.v = self.b2 * self.v + (1 - self.b2) * g**2
+        m, v = self.m / (1 - self.b1**t), self.v / (1 - self.b2**t)
+        return m / (np.sqrt(v) + self.eps)
+
+
+class Loop(NamedTuple):
+    gradient: Callable
+    step: Callable
+    project: Callable = lambda w: w
+    direction: Callable = Descent
+    averaged: bool = False
+
+
+def cosine(t):
+    return 0.5 * 0.1 * 0.5 * (1 + np.cos(np.pi * min(t - 1, 30) / 30))
+
+
+LOOPS = {
+    "full gradient": Loop(full, lambda t: 0.1),
+    "full gradient, inverse sqrt, ball": Loop(full, lambda t: 0.4 / np.sqrt(t), lambda w: l2_ball(w, 0.5)),
+    "two copies": Loop(two, lambda t: 0.05),
+    "two copies, over horizon, ball": Loop(two, lambda t: 0.7 / np.sqrt(40), lambda w: l2_ball(w, 0.6)),
+    "two copies, averaged": Loop(two, lambda t: 0.1 / np.sqrt(t), lambda w: l2_ball(w, 0.8), averaged=True),
+    "two copies, l1 ball": Loop(two, lambda t: 0.3 / np.sqrt(t), lambda w: l1_ball(w, 0.5)),
+    "two copies, adam": Loop(two, lambda t: 0.05, direction=Adam),
+    "two copies, adam, schedule, ball": Loop(
+        two, lambda t: 0.2 * 0.5 ** ((t - 1) / 10), lambda w: l2_ball(w, 0.7), lambda: Adam(0.8, 0.95)
+    ),
+    "two copies, momentum, schedule": Loop(two, cosine, direction=lambda: Momentum(0.7)),
+    "known covariance": Loop(known, lambda t: 0.03),
+    "known covariance, ball, averaged": Loop(
+        known, lambda t: 0.2 / np.sqrt(t), lambda w: l2_ball(w, 0.9), averaged=True
+    ),
+    "known covariance, as printed": Loop(printed, lambda t: 0.03, lambda w: l2_ball(w, 0.9)),
+    "naive copy": Loop(naive, lambda t: 0.05),
+    "mean of copies": Loop(mean_of_four, lambda t: 0.1 / np.sqrt(t), lambda w: l2_ball(w, 0.6)),
+}
+
+
+def run_loop(loop: Loop, rounds: list[Seen]) -> tuple[np.ndarray, np.ndarray]:
+    """The predictions [T] on clean instances, and the last hypothesis."""
+    played = [np.zeros(3)]
+    direction, y_hat = loop.direction(), []
+    for t, seen in enumerate(rounds, start=1):
+        used = np.mean(played, axis=0) if loop.averaged else played[-1]
+        y_hat.append(np.dot(used, seen.x))
+        w = played[-1]
+        played.append(loop.project(w - loop.step(t) * direction(loop.gradient(w, seen), t)))
+    return np.array(y_hat), played[-1]
+
+
+@jax.jit
+def open_oracles(channel, key, X, y):
+    """Copies [T, 4, d] and labels [T] of a run, from the oracles that the referee opens."""
+    oracle_key = jo.game.stream_keys(key).oracle
+
+    def one(t, x, y):
+        oracle = channel.open(jax.random.fold_in(oracle_key, t), t, x, y, jnp.zeros((), x.dtype))
+        return jnp.stack([oracle.copy(j) for j in range(4)]), oracle.label()
+
+    return jax.vmap(one)(jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y)
+
+
+def test_every_gradient_learner_of_the_registry_has_a_loop():
+    assert {name for name, make in LEARNERS.items() if isinstance(make().learner, jo.GradientLearner)} == set(LOOPS)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_learner_is_its_numpy_loop(name, x64):
+    entry, key = LEARNERS[name](), jax.random.fold_in(jax.random.key(11), 3)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROUNDS, 3)) / 2
+    y = X @ np.array([0.9, -0.6, 0.3]) + 0.1 * rng.normal(size=ROUNDS)
+    copies, labels = np.zeros((ROUNDS, 4, 3)), np.zeros(ROUNDS)
+    if isinstance(entry.channel, jo.NoisyCopies):
+        copies, labels = map(np.asarray, open_oracles(entry.channel, key, jnp.asarray(X), jnp.asarray(y)))
+        assert copies.dtype == np.float64
+    y_hat, w = run_loop(LOOPS[name], [Seen(*each) for each in zip(X, y, copies, labels, strict=True)])
+
+    with entry.promotion():
+        game = jo.Game(jo.environments.DataStream(X, y), entry.channel)
+        state, history = jo.play(game, entry.learner, key, ROUNDS)
+    np.testing.assert_allclose(history.y_hat, y_hat, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(state.w, w, rtol=1e-10)
+    np.testing.assert_allclose(history.loss, (y_hat - y) ** 2, rtol=1e-9)
+    assert state.t == ROUNDS
+    assert np.ptp(y_hat) > 0.1, "a learner that does not move would be no test"
+
+
+def test_the_step_sizes(x64):
+    t = jnp.int32(9)
+    assert float(jo.Constant(0.25)(t, jnp.float64)) == 0.25
+    assert float(jo.Constant.over_horizon(3.0, n_rounds=16).value) == 0.75
+    assert float(jo.InverseSqrt(0.6)(t, jnp.float64)) == pytest.approx(0.2, rel=1e-15)
+    with jax.numpy_dtype_promotion("standard"):  # optax does not run under the strict one
+        counted = jo.Schedule(lambda count: 1.0 * count, scale=0.5)
+        assert float(counted(t, jnp.float64)) == 4.0, "optax counts the updates made before"
+        drops = jo.Schedule(optax.piecewise_constant_schedule(1.0, {8: 0.1}))
+        assert float(drops(t, jnp.float64)) == pytest.approx(0.1, rel=1e-6)
+
+
+def test_the_average_is_of_the_hypotheses_that_were_played(x64):
+    """After t updates it is the mean of w_1 = 0, w_2, ..., w_(t+1): the one used in the next round."""
+    entry = LEARNERS["two copies, averaged"]()
+    rng = np.random.default_rng(1)
+    stream = jo.environments.DataStream(rng.normal(size=(7, 3)), rng.normal(size=7))
+    last = jo.replace(entry.learner, hypothesis="last")
+    hypotheses = [np.zeros(3)]
+    for n_rounds in range(1, 4):
+        state, _ = jo.play(jo.Game(stream, entry.channel), last, jax.random.key(0), n_rounds)
+        hypotheses.append(np.asarray(state.w))
+    state, _ = jo.play(jo.Game(stream, entry.channel), entry.learner, jax.random.key(0), 3)
+    np.testing.assert_allclose(state.average, np.mean(hypotheses, axis=0), rtol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The mean over runs, exactly
+
+HORIZON, ETA, RUNS = 32, 0.08, 4096
+FALSE_ALARM = 1e-6  # of each test, two-sided, multiplicity over read-outs included
+READ_OUTS = 4
+LIMIT = stats.norm.ppf(1 - FALSE_ALARM / (2 * READ_OUTS))
+
+
+def fixed_data():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(HORIZON, 3)) / 2
+    return X, X @ np.array([1.5, -1.0, 0.8]) + 0.5
+
+
+def mean_path(extra: np.ndarray) -> np.ndarray:
+    """E <w_t, x_t> [T] when E g = 2 (x x' + extra) w - 2 y x: the recursion of E w."""
+    X, y = fixed_data()
+    m, out = np.zeros(3), []
+    for x, target in zip(X, y, strict=True):
+        out.append(m @ x)
+        m = m - 2 * ETA * ((np.outer(x, x) + extra) @ m - target * x)
+    return np.array(out)
+
+
+def expected_losses(label_variance: float) -> np.ndarray:
+    """E (<w_t, x_t> - y_t)^2 [T] of two copies with noise of covariance S: the recursions of m = E w and M = E w w'.
+
+    w' = w - 2 eta r x~' with r = <w, x~> - y~, and x~, x~', y~ independent of each other and of w. Hence
+    E r w' = x'M - y m', E r^2 = x'Mx + tr(S M) - 2 y x'm + y^2 + label variance, E x~' x~'' = x x' + S.
+    """
+    X, y = fixed_data()
+    m, M, out = np.zeros(3), np.zeros((3, 3)), []
+    for x, target in zip(X, y, strict=True):
+        out.append(x @ M @ x - 2 * target * (x @ m) + target**2)
+        cross = np.outer(x, x @ M - target * m)
+        r_squared = out[-1] + np.trace(COVARIANCE @ M) + label_variance
+        M = M - 2 * ETA * (cross + cross.T) + 4 * ETA**2 * r_squared * (np.outer(x, x) + COVARIANCE)
+        m = m - 2 * ETA * (x * (x @ m) - target * x)
+    return np.array(out)
+
+
+@struct
+class Residual:
+    """A linear "loss", whose expected sum is linear in E w."""
+
+    def __call__(self, y_hat, y):
+        return y_hat - y
+
+
+@struct
+class TimesTooMuch:
+    """A mutant: two copies, scaled by a factor that makes the mean wrong."""
+
+    factor: Any
+
+    def __call__(self, key, w, oracle):
+        return self.factor * TwoCopies()(key, w, oracle)
+
+
+def simulated(estimator, loss) -> jo.Result:
+    laws = jo.noise.gaussian(COVARIANCE), jo.noise.gaussian(0.09)
+    game = jo.Game(
+        jo.environments.DataStream(*fixed_data()),
+        jo.FullInformation() if isinstance(estimator, FullGradient) else jo.NoisyCopies(*laws, reveal_covariance=True),
+        loss,
+    )
+    learner = jo.GradientLearner(estimator, step_size=ETA)
+    mesh = jo.blocks.default_mesh(jax.devices()[:1])
+    return jo.simulate(game, learner, n_runs=RUNS, n_rounds=HORIZON, key=2, read_outs=READ_OUTS, mesh=mesh)
+
+
+def scores(result: jo.Result, exact_per_round: np.ndarray) -> np.ndarray:
+    """z-scores of the mean cumulative loss at the read-outs."""
+    estimate = result.mean("cumulative_loss")
+    exact = np.cumsum(exact_per_round)[result.rounds - 1]
+    return (estimate.mean[0] - exact) / estimate.standard_error[0]
+
+
+def test_mean_loss_of_two_copies_is_the_exact_expectation():
+    """False alarm 1e-6 (normal limit, 4 read-outs). A bias is detected with probability 0.999 when it is larger than
+    (5.1 + 3.1) standard errors: 3 % of the expected cumulative loss here. The mutants, a gradient 1.05 times too
+    long and the printed form of the known covariance, are caught."""
+    exact = expected_losses(0.09)
+    result = simulated(TwoCopies(), jo.losses.Squared())
+    assert (np.abs(scores(result, exact)) < LIMIT).all()
+    estimate = result.mean("cumulative_loss")
+    assert (LIMIT + 3.1) * estimate.standard_error[0, -1] < 0.03 * np.sum(exact)
+
+    assert np.abs(scores(simulated(TimesTooMuch(1.05), jo.losses.Squared()), exact)).max() > LIMIT
+
+
+BIAS = {  # E g = 2 (x x' + extra) w - 2 y x
+    "full information": (FullGradient(), 0.0),
+    "two copies": (TwoCopies(), 0.0),
+    "known covariance": (KnownCovariance(), 0.0),
+    "as printed (E11)": (KnownCovariance(form="printed"), 0.5),
+    "naive": (NaiveCopy(), 1.0),
+    "mean of 4 copies": (MeanOfCopies(4), 0.25),
+}
+
+
+@pytest.mark.parametrize("name", BIAS)
+def test_mean_hypothesis_is_the_exact_expectation(name):
+    """E w obeys a linear recursion for every estimator, with its bias. False alarm 1e-6. The biased estimators are
+    told from unbiased ones: their mean is far (z > 20) from the recursion without a bias."""
+    estimator, extra = BIAS[name]
+    X, y = fixed_data()
+    result = simulated(estimator, Residual())
+    if name == "full information":
+        exact = np.cumsum(mean_path(np.zeros((3, 3))) - y)[result.rounds - 1]
+        np.testing.assert_allclose(result.cumulative_loss[0], np.broadcast_to(exact, (RUNS, READ_OUTS)), rtol=2e-6)
+        return
+    assert (np.abs(scores(result, mean_path(extra * COVARIANCE) - y)) < LIMIT).all()
+    without_bias = np.abs(scores(result, mean_path(np.zeros((3, 3))) - y)).max()
+    assert without_bias > 20 if extra else without_bias < LIMIT
+
+
+def test_a_gradient_too_long_is_caught_in_the_mean_hypothesis():
+    y = fixed_data()[1]
+    assert np.abs(scores(simulated(TimesTooMuch(1.05), Residual()), mean_path(np.zeros((3, 3))) - y)).max() > LIMIT
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("step_size", {"step_size": 0.0}),
+        ("step_size", {"step_size": -0.1}),
+        ("step_size", {"step_size": np.nan}),
+        ("step_size", {"step_size": None}),
+        ("step_size", {"step_size": "0.1"}),
+        ("radius", {"step_size": 0.1, "radius": 0.0}),
+        ("radius", {"step_size": 0.1, "radius": -1.0}),
+        ("radius", {"step_size": 0.1, "radius": np.inf}),
+        ("hypothesis", {"step_size": 0.1, "hypothesis": "first"}),
+        ("optimizer", {"step_size": 0.1, "optimizer": optax.sgd}),
+        ("projection", {"step_size": 0.1, "projection": 1.0}),
+        ("estimator", {"step_size": 0.1, "estimator": "two copies"}),
+    ],
+)
+def test_bad_arguments(message, arguments):
+    with pytest.raises((ValueError, TypeError), match=message):
+        jo.GradientLearner(**{"estimator": TwoCopies(), **arguments})
+
+
+@pytest.mark.parametrize(
+    ("message", "make"),
+    [
+        ("eta", lambda: jo.InverseSqrt(0.0)),
+        ("eta", lambda: jo.Constant.over_horizon(-1.0, 10)),
+        ("n_rounds", lambda: jo.Constant.over_horizon(1.0, 0)),
+        ("scale", lambda: jo.Schedule(lambda t: 1.0, scale=-1.0)),
+        ("schedule", lambda: jo.Schedule(0.1)),
+        ("form", lambda: KnownCovariance(form="Printed")),
+        ("n_copies", lambda: MeanOfCopies(0)),
+        ("n_copies", lambda: MeanOfCopies(2.0)),
+    ],
+)
+def test_bad_step_sizes_and_estimators(message, make):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+def test_instances_must_be_vectors():
+    learner = jo.GradientLearner(TwoCopies(), step_size=0.1)
+    with pytest.raises(ValueError, match="one dimension"):
+        learner.init(jax.random.key(0), jax.ShapeDtypeStruct((2, 2), np.float32))

@@ -1,0 +1,386 @@
+"""The simulator: the same key gives the same bits however the work is cut, and programs are compiled once."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jaxonline as jo
+from jaxonline._segments import Contest, advance, begin
+from jaxonline._struct import cast_leaves
+from jaxonline.blocks import default_mesh, waves
+from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
+from jaxonline.simulate import read_out_rounds
+
+RUNS, ROUNDS, WIDTH = 20, 80, 2  # ten blocks: two waves on eight devices, the second not full
+BALL = jo.L2Ball(1.0)
+
+
+def small_game(regret: str = "clean") -> jo.Game:
+    model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1, instances="sphere")
+    return jo.Game(model, jo.NoisyCopies(jo.noise.gaussian(0.2), reveal_covariance=True), regret=regret)
+
+
+def learner(eta: float = 0.2, estimator=None) -> jo.GradientLearner:
+    return jo.GradientLearner(estimator or TwoCopies(), step_size=jo.InverseSqrt(eta), radius=1.0)
+
+
+def study(learners=None, **options) -> jo.Result:
+    defaults = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 3, "block_size": WIDTH, "read_outs": 4, "comparator": BALL}
+    options = {"mesh": default_mesh(jax.devices()[:1]), **defaults, **options}
+    return jo.simulate(small_game(), learners or learner(), **options)
+
+
+def assert_same_bits(first: jo.Result, second: jo.Result, runs=slice(None), read_outs=slice(None)):
+    """`first` holds these runs and read-outs of `second`, bit for bit."""
+    for name in ("cumulative_loss", "comparator_loss", "queries"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name)[:, runs][:, :, read_outs], name)
+    np.testing.assert_array_equal(first.first_nonfinite, second.first_nonfinite[:, runs])
+
+
+@pytest.fixture(scope="module")
+def reference() -> jo.Result:
+    return study()
+
+
+@pytest.fixture(scope="module")
+def many_read_outs() -> jo.Result:
+    return study(read_outs=40)
+
+
+class Compilations:
+    """Counts programs that are compiled (or loaded from the compilation cache on disk)."""
+
+    def __init__(self):
+        self.count = 0
+        jax.monitoring.register_event_duration_secs_listener(self._listen)
+
+    def _listen(self, event: str, duration: float, **_):
+        self.count += event == "/jax/core/compile/backend_compile_duration"
+
+
+COMPILATIONS = Compilations()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The same bits
+
+
+def test_a_result_has_the_sizes_that_were_asked_for(reference):
+    assert reference.cumulative_loss.shape == (1, RUNS, 4)
+    assert reference.cumulative_loss.dtype == reference.regret.dtype == np.float64
+    assert reference.rounds.tolist() == [20, 40, 60, 80]
+    assert reference.runs.tolist() == list(range(RUNS))
+    np.testing.assert_array_equal(reference.queries[0, 0], 2 * reference.rounds)
+    assert len(np.unique(reference.cumulative_loss[0, :, -1])) == RUNS, "every run is another one"
+    assert (reference.meta["block_size"], reference.meta["n_rounds"], reference.meta["dtype"]) == (2, 80, "float32")
+
+
+def test_a_study_is_the_game_played_run_by_run(reference):
+    """Losses against `play`, and the comparator against least squares on its history."""
+    for run in (0, RUNS - 1):
+        _, history = jo.play(small_game(), learner(), jax.random.fold_in(jax.random.key(3), run), ROUNDS)
+        sums = np.cumsum(np.asarray(history.loss, float))[reference.rounds - 1]
+        np.testing.assert_allclose(reference.cumulative_loss[0, run], sums, rtol=2e-6)
+        for i, t in enumerate(reference.rounds):
+            X, y = np.asarray(history.x, float)[:t], np.asarray(history.y, float)[:t]
+            w = np.linalg.lstsq(X, y, rcond=None)[0]
+            least = np.sum((X @ w - y) ** 2)
+            if np.linalg.norm(w) <= 1:
+                np.testing.assert_allclose(reference.comparator_loss[0, run, i], least, rtol=1e-4)
+            else:
+                assert reference.comparator_loss[0, run, i] > least
+
+
+@pytest.mark.parametrize("n_devices", [2, 8])
+def test_any_number_of_devices(reference, n_devices):
+    assert_same_bits(study(mesh=default_mesh(jax.devices()[:n_devices])), reference)
+
+
+def test_another_key_and_another_block_size(reference):
+    """Another key is another study; a jax key is a seed; another width is the same study up to rounding."""
+    assert_same_bits(study(key=jax.random.key(3)), reference)
+    assert (study(key=4).cumulative_loss != reference.cumulative_loss).all()
+    wide = study(block_size=RUNS)
+    np.testing.assert_allclose(wide.cumulative_loss, reference.cumulative_loss, rtol=1e-5)
+    np.testing.assert_allclose(wide.comparator_loss, reference.comparator_loss, rtol=1e-4)
+
+
+@pytest.mark.parametrize("runs", [[7], [19, 0, 7], [5, 4, 3, 2]])
+def test_runs_are_replayed_on_request(reference, runs):
+    replayed = study(runs=runs)
+    assert replayed.runs.tolist() == runs
+    assert_same_bits(replayed, reference, runs=runs)
+
+
+def test_a_longer_study_starts_with_the_same_runs(reference):
+    assert_same_bits(reference, study(n_runs=RUNS + 5), runs=slice(RUNS))
+
+
+@pytest.mark.parametrize("order", [[3, 1, 0, 2, 4, 6, 5, 7], [7, 7, 0, 1, 2, 3, 4, 5]])
+def test_any_order_of_blocks(order):
+    """A block's numbers do not depend on its place in a wave, nor on its neighbours."""
+    mesh = default_mesh()
+    contest = cast_leaves(Contest(small_game(), jo.Player(learner(), small_game().channel), None), np.float32)
+    key, sizes = jax.random.key(3), {"width": WIDTH, "mesh": mesh}
+
+    def played(blocks):
+        blocks = np.asarray(blocks, np.int32)
+        carry = begin(contest, key, blocks, **sizes)
+        options = {"length": ROUNDS, "may_overrun": False}
+        _, tally = advance(contest, key, jnp.int32(0), jnp.int32(ROUNDS), blocks, carry, **options, **sizes)
+        return np.asarray(tally.loss.total)
+
+    np.testing.assert_array_equal(played(order), played(range(8))[order])
+
+
+def test_read_outs_do_not_change_the_numbers(reference, many_read_outs):
+    assert len(many_read_outs.rounds) == 40
+    at = np.flatnonzero(np.isin(many_read_outs.rounds, reference.rounds))
+    assert_same_bits(reference, many_read_outs, read_outs=at)
+
+
+def test_rounds_that_are_given_do_not_change_the_numbers(reference):
+    """Read-outs at unequal distances: segments of one round, and sums of unfinished chunks."""
+    result = study(read_outs=[1, 33, 40, 79], n_runs=4)
+    assert result.rounds.tolist() == [1, 33, 40, 79, 80]
+    np.testing.assert_array_equal(result.regret[..., [2, 4]], reference.regret[:, :4, [1, 3]])
+
+
+def test_a_horizon_that_segments_do_not_divide(reference):
+    """Segments of 27 rounds overrun 80, and what is beyond the horizon is not played."""
+    cut = study(read_outs=3, n_rounds=79, n_runs=4)
+    assert cut.rounds.tolist() == [27, 54, 79]
+    assert cut.queries[0, 0].tolist() == [54, 108, 158]
+    assert_same_bits(cut, study(read_outs=[27, 54, 79], n_runs=4), read_outs=slice(3))
+
+
+def test_the_same_rounds_whatever_the_horizon(reference):
+    assert_same_bits(study(n_rounds=60, read_outs=3), reference, read_outs=slice(3))
+
+
+def test_float64_where_it_is_enabled(x64):
+    result = study(n_runs=4)
+    assert result.meta["dtype"] == "float64"
+    assert_same_bits(study(n_runs=4, runs=[1]), result, runs=[1])
+    _, history = jo.play(small_game(), learner(), jax.random.fold_in(jax.random.key(3), 1), ROUNDS)
+    X, y = np.asarray(history.x), np.asarray(history.y)
+    np.testing.assert_allclose(result.cumulative_loss[0, 1, -1], np.sum(np.asarray(history.loss)), rtol=1e-13)
+    sums = jo.comparators.QuadraticSums(X.T @ X, X.T @ y, y @ y)
+    np.testing.assert_allclose(result.comparator_loss[0, 1, -1], BALL.best_loss(sums), rtol=1e-11)
+
+
+def test_a_data_set_in_file_order_shares_its_comparator():
+    """One pass over the data serves all runs, those that are replayed alone included."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(10, 3)), rng.normal(size=10)
+    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.2)))
+    options = {"n_runs": RUNS, "n_rounds": 20, "block_size": WIDTH, "read_outs": 2, "comparator": jo.L2Ball(np.inf)}
+    result = jo.simulate(game, learner(), **options)
+    least = np.linalg.lstsq(X, y, rcond=None)[1].item()
+    np.testing.assert_allclose(result.comparator_loss, np.broadcast_to([least, 2 * least], (1, RUNS, 2)), rtol=1e-5)
+    for runs in ([7], [0], [3, 9]):
+        assert_same_bits(jo.simulate(game, learner(), runs=runs, **options), result, runs=runs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sweeps and several learners
+
+
+ETAS = [0.01 * 1.3**i for i in range(20)]
+
+
+@pytest.fixture(scope="module")
+def swept() -> jo.Result:
+    return study({"eta": jo.sweep({f"{eta:.3g}": learner(eta) for eta in ETAS})}, n_runs=4)
+
+
+def test_a_sweep_is_its_learners_one_by_one(swept):
+    assert swept.learners[:2] == ("eta[0.01]", "eta[0.013]")
+    for i in (0, 7, 19):
+        alone = study(learner(ETAS[i]), n_runs=4)
+        np.testing.assert_allclose(swept.cumulative_loss[[i]], alone.cumulative_loss, rtol=1e-6)
+        np.testing.assert_array_equal(swept.comparator_loss[[i]], alone.comparator_loss)
+
+
+def test_a_sweep_is_reproducible(swept):
+    again = study({"eta": jo.sweep({f"{eta:.3g}": learner(eta) for eta in ETAS})}, n_runs=4)
+    assert_same_bits(again, swept)
+    replayed = study({"eta": jo.sweep([learner(eta) for eta in ETAS])}, n_runs=4, runs=[2, 3])
+    assert replayed.learners[3] == "eta[3]"
+    assert_same_bits(replayed, swept, runs=[2, 3])
+
+
+def test_learners_of_a_study_do_not_disturb_each_other(reference):
+    """In any company a learner's numbers are its own, and all face the same instances and the same noise."""
+    company = {
+        "full": jo.Player(learner(estimator=FullGradient()), jo.FullInformation()),
+        "copies": learner(),
+        "again": learner(),
+        "sweep": jo.Player(jo.sweep([learner(estimator=FullGradient())]), jo.FullInformation()),
+    }
+    result = study(company)
+    assert result.learners == ("full", "copies", "again", "sweep[0]")
+    assert_same_bits(result.select("copies"), reference)
+    assert_same_bits(result.select("again"), reference)
+    np.testing.assert_allclose(result.cumulative_loss[3], result.cumulative_loss[0], rtol=1e-6)
+    assert result.mean("queries").mean[:, -1].tolist() == [80.0, 160.0, 160.0, 80.0]
+
+
+def test_sweeps_of_unlike_learners_are_refused():
+    with pytest.raises(ValueError, match="item 1"):
+        jo.sweep([learner(), learner(estimator=KnownCovariance())])
+    with pytest.raises(ValueError, match="learners of a sweep"):
+        jo.sweep([])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Compilations
+
+
+def test_twenty_step_sizes_are_one_compilation():
+    """As a sweep, and as twenty studies; numbers may be of any kind."""
+    options = {"n_runs": 4, "comparator": None, "n_rounds": 8, "read_outs": 2}
+    before = advance._cache_size()
+    study(jo.sweep([learner(eta) for eta in ETAS]), **options)
+    assert advance._cache_size() == before + 1
+    for eta in [*ETAS, np.float64(0.1), np.float32(0.1), jnp.asarray(0.1)]:
+        study(learner(eta), **options)
+    assert advance._cache_size() == before + 2
+
+
+def test_a_second_call_compiles_nothing(reference):
+    before = COMPILATIONS.count
+    assert_same_bits(study(), reference)
+    study(learner(0.3), key=9, runs=[3])
+    assert COMPILATIONS.count == before
+    jax.jit(lambda x: x * 1.2345)(1.0)
+    assert COMPILATIONS.count == before + 1, "the counter works"
+
+
+def test_the_number_of_read_outs_does_not_change_the_number_of_compilations():
+    counts = []
+    for read_outs in (4, 40, 7):
+        before = advance._cache_size()
+        study(n_runs=1, block_size=1, read_outs=read_outs, n_rounds=120, comparator=None)
+        counts.append(advance._cache_size() - before)
+    assert counts == [1, 1, 1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Checkpoints and progress
+
+
+class Interrupted(Exception):
+    pass
+
+
+def stop_after(pieces: int):
+    def progress(done, total, what):
+        if done == pieces:
+            raise Interrupted
+
+    return progress
+
+
+@pytest.mark.parametrize("pieces", [1, 17, 41])
+def test_an_interrupted_study_goes_on(reference, tmp_path, pieces):
+    """Pieces are segments of a wave: four segments for each of ten blocks, for the learner and the comparator."""
+    with pytest.raises(Interrupted):
+        study(checkpoint=tmp_path / "folder", progress=stop_after(pieces))
+    finished = {path: path.read_bytes() for path in (tmp_path / "folder").glob("*.npz")}
+    assert len(finished) == (pieces - 1) // 4
+    seen = []
+    result = study(checkpoint=tmp_path / "folder", progress=lambda *each: seen.append(each))
+    assert_same_bits(result, reference)
+    assert len(seen) == 80 - 4 * len(finished), "finished blocks are not played again"
+    assert seen[-1][0] == seen[-1][1], "progress arrives at its total"
+    assert all(path.read_bytes() == content for path, content in finished.items())
+    assert_same_bits(study(checkpoint=tmp_path / "folder"), reference)
+
+
+def test_a_resumed_study_may_use_other_devices_and_have_more_runs(reference, tmp_path):
+    with pytest.raises(Interrupted):
+        study(checkpoint=tmp_path, progress=stop_after(13))
+    assert_same_bits(study(checkpoint=tmp_path, mesh=default_mesh(jax.devices()[:8])), reference)
+    assert_same_bits(reference, study(checkpoint=tmp_path, n_runs=24), runs=slice(RUNS))
+    assert_same_bits(study(checkpoint=tmp_path, runs=[11]), reference, runs=[11])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": 4},
+        {"n_rounds": 60},
+        {"read_outs": 2},
+        {"block_size": 4},
+        {"comparator": jo.L2Ball(2.0)},
+        {"learners": learner(0.3)},
+        {"learners": learner(estimator=KnownCovariance())},
+        {"learners": {"another name": learner()}},
+    ],
+)
+def test_a_checkpoint_of_another_study_is_refused(tmp_path, change):
+    study(n_runs=2, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="checkpoint"):
+        study(**{"n_runs": 2, "checkpoint": tmp_path, **change})
+
+
+def test_a_checkpoint_knows_the_numbers_inside_optax(tmp_path):
+    """Two optimisers that differ in a number only, which optax keeps in a closure, are two studies."""
+    first, second = (
+        jo.GradientLearner(TwoCopies(), step_size=0.1, optimizer=optax.sgd(1.0, momentum=momentum))
+        for momentum in (0.5, 0.9)
+    )
+    study(first, n_runs=2, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="checkpoint"):
+        study(second, n_runs=2, checkpoint=tmp_path)
+
+
+def test_progress_is_told_from_the_host(reference):
+    seen = []
+    assert_same_bits(study(progress=lambda *each: seen.append(each)), reference)
+    assert [done for done, _, _ in seen] == list(range(1, 81))
+    assert {total for _, total, _ in seen} == {80}
+    assert [what for what, _ in itertools.groupby(what for _, _, what in seen)] == ["learner", "best in hindsight"]
+
+
+def test_progress_true_writes_to_standard_error(capsys):
+    study(n_runs=2, progress=True)
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert "8/8" in written.err
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Read-outs and waves
+
+
+@given(st.integers(1, 5000), st.integers(1, 60), st.sampled_from(["linear", "log"]))
+def test_read_out_rounds(n_rounds, read_outs, spacing):
+    """Increasing multiples of the segment length (and the horizon, the last one), never more than asked for."""
+    length, rounds = read_out_rounds(n_rounds, read_outs, spacing)
+    assert rounds[-1] == n_rounds
+    assert (np.diff(rounds) > 0).all()
+    assert rounds[0] >= 1
+    assert all(t % length == 0 or t == n_rounds for t in rounds)
+    assert len(rounds) <= read_outs
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=8))
+def test_read_out_rounds_that_are_given(wanted):
+    length, rounds = read_out_rounds(500, wanted)
+    assert rounds.tolist() == sorted({*wanted, 500})
+    assert all(t % length == 0 or t == 500 for t in rounds)
+
+
+@given(st.lists(st.integers(0, 100), unique=True, max_size=20), st.sampled_from([1, 2, 8]))
+def test_waves(blocks, n_devices):
+    parts = [wave[:real] for wave, real in waves(blocks, default_mesh(jax.devices()[:n_devices]))]
+    assert [int(b) for part in parts for b in part] == blocks
+    assert all(len(wave) == n_devices for wave, _ in waves(blocks, default_mesh(jax.devices()[:n_devices])))
