@@ -51,6 +51,28 @@ def quickstart(
     console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.1f} s in all")
 
 
+@app.command()
+def verify(
+    claim: Annotated[
+        str | None, typer.Option(metavar="PATTERN", help="Only claims that match, e.g. E11 or 'B*'.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows to this file.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=2, help="Samples of each check; by default the error rates decide.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    figure: Annotated[Path | None, typer.Option(help="Draw all claims as intervals around zero.")] = None,
+) -> None:
+    """Is it unbiased, does it hold? One row per claim of the papers; exit 1 if a verdict is not the expected one."""
+    from jaxonline.verify.report import verify_command
+
+    try:
+        code = verify_command(claim, samples, seed, json_file, figure, console)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    raise typer.Exit(code)
+
+
 def regret_table(rows: list[dict[str, Any]], title: str) -> Table:
     """The rows of `Result.table` for a terminal.
 

@@ -1,5 +1,41 @@
-"""Unbiased estimators from limited information, as pure functions and small frozen classes."""
+"""Unbiased estimators from limited information, as pure functions and small frozen classes.
 
+Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean, from
+a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
+kernels' feature maps: `feature_maps`, `gradient_length`; of kernels: `surrogates`, `fourier`.
+"""
+
+from jaxonline.estimators.attribute_pairs import AttributePairs
+from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.fourier import FourierFeatures
+from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.gradients import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
+from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 
-__all__ = ["FullGradient", "KnownCovariance", "MeanOfCopies", "NaiveCopy", "TwoCopies"]
+__all__ = [
+    "AttributeGradient",
+    "AttributePairs",
+    "DotProductFeatureMap",
+    "FourierFeatures",
+    "FullGradient",
+    "GaussianFeatureMap",
+    "Geometric",
+    "GradientLength",
+    "KnownCovariance",
+    "Law",
+    "MeanOfCopies",
+    "NaiveCopy",
+    "PolynomialSequenceEstimator",
+    "SeriesEstimator",
+    "Surrogate",
+    "TwoCopies",
+    "bernstein",
+    "chebyshev",
+    "cost_aware",
+    "minimum_variance",
+    "radial_surrogate",
+]

@@ -184,7 +184,10 @@ def _product(form: str, options: Options) -> Verification:
     feature_map, n = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), np.arange(60)
     second = float(np.sum((np.outer(X, X) + VARIANCE * np.eye(2)) * (np.outer(X2, X2) + VARIANCE * np.eye(2))))
     logs = 2 * math.log(P / (P - 1)) + n * math.log(P * P * second) - 2 * np.array([math.lgamma(k + 1) for k in n])
-    lost = feature_map.bias(CAPACITY, float(X @ X)) * math.exp(float(X2 @ X2) / 2) * 3
+    # |<a + e, b + f> - <a, b>| <= |e| |b| + |f| |a| + |e| |f|, where |a|^2 = k(x, x)
+    norms = [math.exp(float(v @ v) / 2) for v in (X, X2)]
+    errors = [feature_map.bias(CAPACITY, float(v @ v)) for v in (X, X2)]
+    lost = errors[0] * norms[1] + errors[1] * norms[0] + errors[0] * errors[1]
     return unbiased(
         jax.tree_util.Partial(_both_noisy, feature_map, _draw(), _draw(X2)),
         math.exp(float(X @ X2)),
