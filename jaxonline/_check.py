@@ -84,6 +84,8 @@ def covariance(name: str, value: Any) -> Any:
     """Check a covariance given as a variance (number), a vector of variances, or a symmetric PSD matrix."""
     array = concrete(value)
     if array is None:
+        if value is None or isinstance(value, str | dict):
+            raise TypeError(f"{name} must be a number, a vector or a square matrix, got {value!r}")
         return value
     finite_array(name, array)
     if array.ndim < 2:

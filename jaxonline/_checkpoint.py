@@ -1,9 +1,14 @@
 """Finished blocks on disk, so that an interrupted study goes on where it was."""
 
+import dataclasses
+import functools
 import hashlib
+import inspect
 import json
 import os
 import re
+import types
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +60,55 @@ class Checkpoint:
 
 
 def fingerprint(study: Any) -> str:
-    """A hash of a pytree's structure and numbers that is the same in another process."""
-    leaves, structure = jax.tree.flatten(study)
-    digest = hashlib.sha256(re.sub(r"0x[0-9a-f]+", "", repr(structure)).encode())
-    for leaf in leaves:
-        if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            leaf = jax.random.key_data(leaf)
-        array = np.asarray(leaf)
-        digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+    """A hash of everything that determines the numbers, the same in another process.
+
+    Functions count with their code and with what they have closed over: the learning rate inside an optax
+    transformation is such a number.
+    """
+    digest = hashlib.sha256()
+    _digest(study, digest.update, [])
     return digest.hexdigest()[:16]
+
+
+def _digest(item: Any, update: Callable[[bytes], None], inside: list[Any]) -> None:
+    if any(item is outer for outer in inside):  # a function that closes over itself
+        return update(b"recursion")
+    inside = [*inside, item]
+    if isinstance(item, jax.Array) and jax.dtypes.issubdtype(item.dtype, jax.dtypes.prng_key):
+        item = jax.random.key_data(item)
+    if isinstance(item, jax.Array | np.ndarray | np.generic | bool | int | float):
+        array = np.asarray(item)
+        return update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
+    parts: list[Any] = []
+    function = inspect.unwrap(item) if callable(item) else item
+    if isinstance(item, functools.partial):
+        parts = [item.func, item.args, item.keywords]
+    elif isinstance(function, types.FunctionType):
+        cells = [_content(cell) for cell in function.__closure__ or ()]
+        parts = [function.__qualname__, function.__code__, function.__defaults__, function.__kwdefaults__, cells]
+    elif isinstance(item, types.MethodType):
+        parts = [item.__func__, item.__self__]
+    elif isinstance(item, types.CodeType):
+        parts = [item.co_code.hex(), list(item.co_names), list(item.co_consts)]
+    elif isinstance(item, Mapping):
+        parts = [part for pair in item.items() for part in pair]
+    elif isinstance(item, tuple | list):
+        parts = list(item)
+    elif dataclasses.is_dataclass(item) and not isinstance(item, type):
+        parts = [getattr(item, field.name) for field in dataclasses.fields(item)]
+    else:
+        return update(re.sub(r"0x[0-9a-f]+", "", repr(item)).encode())
+    update(f"{type(item).__qualname__}{len(parts)}".encode())
+    for part in parts:
+        _digest(part, update, inside)
+    return None
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return None
 
 
 def _write(path: Path, content: bytes) -> None:

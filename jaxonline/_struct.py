@@ -15,7 +15,17 @@ T = TypeVar("T")
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
-    """A field that is part of the structure: hashable, and a new value means a new compilation."""
+    """A field that is part of the structure: hashable, and a new value means a new compilation.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> @jo.struct
+        ... class Power:
+        ...     scale: float
+        ...     degree: int = jo.static(default=2)
+        >>> jax.tree.leaves(Power(3.0))
+        [3.0]
+    """
     return dataclasses.field(default=default, metadata={"static": True}, **kwargs)
 
 
@@ -25,6 +35,16 @@ def struct(cls: type[T]) -> type[T]:
 
     `__post_init__` is where arguments are checked; it runs when a user constructs the object and never when jax
     rebuilds it, so checks may look at values.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> @jo.struct
+        ... class Line:
+        ...     slope: float
+        ...     def __call__(self, x):
+        ...         return self.slope * x
+        >>> jax.vmap(lambda line: line(2.0))(Line(jax.numpy.array([1.0, 2.0]))).tolist()
+        [2.0, 4.0]
     """
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
@@ -85,5 +105,12 @@ def stack(trees: Sequence[T]) -> T:
 
 
 def replace(obj: T, **changes: Any) -> T:
-    """A copy of a struct with some fields changed; the arguments are checked again."""
+    """A copy of a struct with some fields changed; the arguments are checked again.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
+        >>> jo.replace(learner, step_size=0.2).step_size.value
+        0.2
+    """
     return dataclasses.replace(obj, **changes)  # type: ignore[type-var]

@@ -57,14 +57,29 @@ def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:
 
 
 def check_mesh(mesh: Mesh) -> Mesh:
-    """Check that a mesh has the single axis "blocks"."""
+    """Check that a mesh has the single axis "blocks".
+
+    Raises:
+        ValueError: if it has other axes.
+
+    Example:
+        >>> from jaxonline.blocks import check_mesh, default_mesh
+        >>> check_mesh(default_mesh()).axis_names
+        ('blocks',)
+    """
     if mesh.axis_names != (AXIS,):
         raise ValueError(f"mesh must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
     return mesh
 
 
 def default_width(n_runs: int) -> int:
-    """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study."""
+    """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study.
+
+    Example:
+        >>> from jaxonline.blocks import default_width
+        >>> default_width(100)
+        100
+    """
     widest = 512 if jax.default_backend() == "cpu" else 16_384
     return min(n_runs, widest)
 
@@ -87,7 +102,14 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
 
 
 def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
-    """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`."""
+    """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.blocks import item_keys
+        >>> bool((item_keys(jax.random.key(0), jnp.int32(2), 4)[1] == jax.random.fold_in(jax.random.key(0), 9)).all())
+        True
+    """
     items = block * jnp.asarray(width, block.dtype) + jnp.arange(width, dtype=block.dtype)
     return jax.vmap(lambda item: jax.random.fold_in(key, item))(items)
 
@@ -97,6 +119,13 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
 
     The first `n_shared` arguments go to every device as they are; each of the next `n_blockwise` arguments has a
     leading axis of one entry per device, which `block_fn` does not see. Results get that leading axis.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.blocks import default_mesh, over_blocks
+        >>> scaled = over_blocks(lambda factor, x: factor * x, default_mesh(jax.devices()[:1]), 1, 1)
+        >>> scaled(jnp.float32(2.0), jnp.ones((1, 3))).tolist()
+        [[2.0, 2.0, 2.0]]
     """
 
     def on_device(*args):

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline import _check
+from jaxonline.noise import Noise
 
 FORMS = ("corrected", "printed")
 
@@ -168,6 +169,7 @@ def moment_bounds(
         label_noise: law of the labels' noise, or None for clean labels.
 
     Raises:
+        TypeError: if a law is not a `Noise`.
         ValueError: if the fourth moment of the noise is infinite.
 
     Example:
@@ -176,6 +178,9 @@ def moment_bounds(
         >>> moment_bounds(np.eye(2), 2 * np.ones(2)).y_second
         2.0
     """
+    for name, law in (("noise", noise), ("label_noise", label_noise)):
+        if law is not None and not isinstance(law, Noise):
+            raise TypeError(f"{name} must be a Noise (gaussian, laplace, uniform, student_t), got {law!r}")
     X, y = _check.finite_array("X", X, ndim=2).astype(float), _check.finite_array("y", y, ndim=1).astype(float)
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])

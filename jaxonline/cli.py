@@ -16,6 +16,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="The laboratory for online learning under limited information.",
 )
+reproduce = typer.Typer(no_args_is_help=True, help="Tables and figures of the papers, each one command.")
+app.add_typer(reproduce, name="reproduce")
 console = Console()
 
 
@@ -71,6 +73,16 @@ def verify(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     raise typer.Exit(code)
+
+
+@reproduce.command("variance")
+def _variance(
+    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/variance"),
+) -> None:
+    """Variance of series estimators against expected queries, for every loss and law of the number of copies."""
+    from jaxonline.study.variance import variance, write
+
+    console.print(f"{', '.join(str(path) for path in write(variance(), out))} written")
 
 
 def regret_table(rows: list[dict[str, Any]], title: str) -> Table:

@@ -132,9 +132,7 @@ def ar4(n_rounds: int = 5000, seed: int = 41) -> DataSet:
     noise = np.random.RandomState(seed).randn(n)
     series = np.zeros(n)
     for t in range(4, n):
-        series[t] = (
-            0.5 * series[t - 1] - 0.3 * series[t - 2] + 0.2 * series[t - 3] + 0.1 * series[t - 4] + noise[t]
-        )
+        series[t] = 0.5 * series[t - 1] - 0.3 * series[t - 2] + 0.2 * series[t - 3] + 0.1 * series[t - 4] + noise[t]
     return DataSet("AR(4)", np.stack([series[lag : n - 4 + lag] for lag in range(4)], axis=1), series[4:])
 
 
@@ -210,9 +208,7 @@ def _files(places: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _known(
-    name: str, source: Source, places: Sequence[Path], target: str | int | None, impute: str | None
-) -> DataSet:
+def _known(name: str, source: Source, places: Sequence[Path], target: str | int | None, impute: str | None) -> DataSet:
     def matches(file: Path) -> bool:
         folder = "" if file in places else file.parent.name
         return any(word in f"{folder}/{file.stem}".lower() for word in source.words)

@@ -165,6 +165,7 @@ class Game:
             raise ValueError(
                 f"regret={self.regret!r} needs a channel of noisy copies, got {type(self.channel).__name__}"
             )
+        _try_channel(self.channel, self.environment.instance_spec)
 
 
 class StreamKeys(NamedTuple):
@@ -239,7 +240,20 @@ def as_player(game: Game, learner: Any) -> Player:
     player = learner if isinstance(learner, Player) else Player(learner, game.channel)
     if not isinstance(player.learner, Learner):
         raise TypeError(f"a learner must have init, predict and update, got {type(player.learner).__name__}")
+    _try_channel(player.channel, game.environment.instance_spec)
     return player
+
+
+def _try_channel(channel: Any, instance: jax.ShapeDtypeStruct) -> None:
+    """Open the channel once without computing anything, so that noise of another dimension is an error now."""
+
+    def ask(key, t, x, y):
+        oracle = channel.open(key, t, x, y, y)
+        return (oracle.copy(0), oracle.label()) if getattr(channel, "makes_copies", False) else ()
+
+    scalar = jax.ShapeDtypeStruct((), instance.dtype)
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), instance, scalar)
 
 
 def start(game: Game, player: Player | None, keys: StreamKeys) -> tuple[PyTree, PyTree]:

@@ -126,6 +126,8 @@ class Noise:
         draw = _COORDINATES[self.law] if self.law is not None else self.student
         z = draw(key, x.shape, x.dtype)  # type: ignore[misc]
         factor = jnp.asarray(self.factor, x.dtype)
+        if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
+            raise ValueError(f"covariance must fit what the noise is added to, of shape {x.shape}, got {factor.shape}")
         return factor @ z if factor.ndim == 2 else factor * z
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -205,9 +207,9 @@ class Law:
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.noise import Law
-        >>> growing = Law(lambda key, t, x: 0.01 * t * jax.random.rademacher(key, x.shape, x.dtype))
+        >>> growing = Law(lambda key, t, x: 0.5 * t * jax.random.rademacher(key, x.shape, x.dtype))
         >>> abs(growing.sample(jax.random.key(0), jnp.float32(10.0), jnp.zeros(2))).tolist()
-        [0.10000000149011612, 0.10000000149011612]
+        [5.0, 5.0]
     """
 
     draw: Callable = static()

@@ -115,7 +115,10 @@ class CopiesOracle:
         if self._channel.label_noise is None:
             return self._y
         key = jax.random.fold_in(self._key, jnp.uint32(_LABELS + index))
-        return self._y + self._channel.label_noise.sample(key, self._t, self._y)
+        try:
+            return self._y + self._channel.label_noise.sample(key, self._t, self._y)
+        except ValueError as error:
+            raise ValueError(f"label_noise: {error}") from error
 
     @property
     def covariance(self) -> Float[Array, "d d"]:

@@ -46,6 +46,10 @@ class Reporter:
         if self._bar is not None:
             self._bar.stop()
 
+    def skip(self, pieces: int) -> None:
+        """Some pieces were done before."""
+        self._done += pieces
+
     def advance(self, what: str) -> None:
         """One more piece is done; `what` says what it was part of."""
         self._done += 1

@@ -1,7 +1,7 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and equal segments."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
         raise ValueError("learners of a sweep must be at least one, got none")
-    return Sweep(stack(list(items.values())), tuple(map(str, items)))
+    return Sweep(stack(list(items.values())), _distinct("labels", map(str, items)))
 
 
 def read_out_rounds(n_rounds: int, read_outs: int | Sequence[int], spacing: str = "linear") -> tuple[int, np.ndarray]:
@@ -67,7 +67,7 @@ def read_out_rounds(n_rounds: int, read_outs: int | Sequence[int], spacing: str 
         >>> read_out_rounds(100, 4)
         (25, array([ 25,  50,  75, 100]))
         >>> read_out_rounds(1000, 4, "log")
-        (2, array([   2,   16,  126, 1000]))
+        (1, array([   1,   10,  100, 1000]))
     """
     _check.count("n_rounds", n_rounds)
     _check.choice("spacing", spacing, SPACINGS)
@@ -159,6 +159,7 @@ def simulate(
     if not named:
         raise ValueError("learners must be at least one, got none")
 
+    names = _distinct("learners", _names(named))
     key = key if isinstance(key, jax.Array) else jax.random.key(key)
     plan = _Plan(key, n_rounds, length, rounds, width, mesh, sorted({int(run) // width for run in selected}))
     passes = _passes(game, named, comparator, plan)
@@ -175,7 +176,22 @@ def simulate(
         "dtype": str(game.environment.instance_spec.dtype), "key": np.asarray(jax.random.key_data(key)).tolist(),
         "jax": jax.__version__,
     }  # fmt: skip
-    return _assemble(named, played, at, selected, rounds, meta)
+    return _assemble(names, played, at, selected, rounds, meta)
+
+
+def _names(named: Mapping[Any, Any]) -> Iterator[str]:
+    """The learners' names, sweeps unpacked."""
+    for name, item in named.items():
+        learner = item.learner if isinstance(item, Player) else item
+        yield from (f"{name}[{label}]" for label in learner.labels) if isinstance(learner, Sweep) else (str(name),)
+
+
+def _distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(names)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{what} must have distinct names, got {twice[0]!r} more than once")
+    return names
 
 
 class _Plan(NamedTuple):
@@ -257,7 +273,9 @@ def _play(name: str, contest: Contest, plan: _Plan, reporter: Reporter, store: C
     """All blocks of one pass."""
     kept = {} if store is None else {block: store.read(name, block) for block in plan.blocks}
     pieces = {block: _Played(*parts) for block, parts in kept.items() if parts is not None}
-    for wave, real in blocks.waves([block for block in plan.blocks if block not in pieces], plan.mesh):
+    to_play = [block for block in plan.blocks if block not in pieces]
+    reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
+    for wave, real in blocks.waves(to_play, plan.mesh):
         played = _play_wave(name, contest, plan, wave, reporter)
         for device, block in enumerate(wave[:real].tolist()):
             pieces[block] = played.map(lambda part, device=device: part[device])
@@ -314,19 +332,15 @@ def _read_out(contest: Contest, read: Sequence[Any]) -> _Played:
 
 
 def _assemble(
-    named: Mapping[str, Any], played: dict[str, _Played], at: np.ndarray, selected: np.ndarray, rounds: np.ndarray,
+    names: tuple[str, ...], played: dict[str, _Played], at: np.ndarray, selected: np.ndarray, rounds: np.ndarray,
     meta: dict[str, Any],
 ) -> Result:  # fmt: skip
     """One result from the passes: the runs asked for, sweeps unpacked."""
     shared = played.pop(BEST, None)
-    names: list[str] = []
-    for name, item in named.items():
-        learner = item.learner if isinstance(item, Player) else item
-        names += [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [str(name)]
     all_played = _Played.join([each.map(lambda part: part[:, at]) for each in played.values()], axis=0)
     best = all_played.best
     if shared is not None and shared.best is not None:
         one_for_all = shared.best.shape[1] == 1
         best = np.broadcast_to(shared.best if one_for_all else shared.best[:, at], all_played.cumulative_loss.shape)
     loss, queries, first, _ = all_played
-    return Result(tuple(names), selected, rounds, loss, best, queries, first, meta)
+    return Result(names, selected, rounds, loss, best, queries, first, meta)

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 
 import jaxonline as jo
-from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.estimators import AttributeGradient, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
@@ -50,6 +50,11 @@ def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
     return Entry(jo.GradientLearner(estimator, **options), noisy(), queries=queries)
 
 
+def few(law: str, **options: Any) -> Entry:
+    learner = jo.GradientLearner(AttributeGradient(4, law=law), **options)
+    return Entry(learner, jo.oracles.Attributes(4), queries=4, randomised=True)
+
+
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
 ADAM, OTHER_ADAM, MOMENTUM = optax.adam(1.0), optax.adam(1.0, b1=0.8, b2=0.95), optax.sgd(1.0, momentum=0.7)
@@ -73,5 +78,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "known covariance, as printed": lambda: one(KnownCovariance(form="printed"), step_size=0.03, radius=0.9),
     "naive copy": lambda: one(NaiveCopy(), step_size=0.05),
     "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
+    "four attributes": lambda: few("l1", step_size=0.02),
+    "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
 }
 NAMES = list(LEARNERS)

@@ -62,7 +62,7 @@ def test_the_step_that_a_theorem_prescribes_is_the_best_for_its_bound():
 
 @given(st.integers(0, 10_000), st.floats(0.05, 3.0), st.floats(0.01, 2.0))
 def test_gradient_descent_keeps_both_promises_on_any_sequence(seed, radius, eta):
-    """Zinkevich's bounds hold for every sequence, at every round, with G the largest squared gradient (a NumPy loop)."""
+    """Zinkevich's bounds hold for any sequence, at every round, with G the largest squared gradient (a NumPy loop)."""
     rng = np.random.default_rng(seed)
     d, horizon = rng.integers(1, 4), 30
     X, y = rng.normal(size=(horizon, d)), rng.normal(size=horizon) * rng.choice([0.1, 1.0, 3.0])
@@ -171,7 +171,7 @@ def test_the_printed_second_moment_is_too_small():
 
 
 def test_a_fourth_moment_must_exist():
-    with pytest.raises(ValueError, match="noise.*fourth moment"):
+    with pytest.raises(ValueError, match=r"noise.*fourth moment"):
         moment_bounds(np.eye(2), np.ones(2), student_t(0.1, 4.0))
 
 

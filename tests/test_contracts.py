@@ -53,10 +53,23 @@ class Poisoned:
         return jnp.full(self.given[0].shape[1:], self.poison)  # x, _x, _y, _key, ...
 
 
+class PoisonedAttributes(Poisoned):
+    """Answers with the attributes that are asked for."""
+
+    def __init__(self, x, label, poison):
+        super().__init__(x[None], label[None], None, poison)
+
+    def attributes(self, indices):
+        self.charged = self.charged + len(indices)
+        return self.given[0][0][indices]
+
+
 def poisoned_oracle(channel: Any, material: dict[str, Any], poison: Any) -> Any:
     """The oracle of a channel with poison where the learner must not look. One line for each kind of channel."""
     if isinstance(channel, jo.FullInformation):
         return FullOracle(material["copies"][0], material["labels"][0])
+    if isinstance(channel, jo.oracles.Attributes):
+        return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
     assert isinstance(channel, jo.NoisyCopies), f"how is {type(channel).__name__} poisoned? say so here"
     return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
 
@@ -210,7 +223,9 @@ def test_numbers_are_leaves(request, entry):
     leaves, structure = jax.tree.flatten(learner)
     assert all(is_number(leaf) or isinstance(leaf, int) for leaf in leaves)
     hash(structure)
-    assert structure == jax.tree.structure(LEARNERS[request.node.callspec.params["entry"]]().learner), "built twice, a learner is the same program"
+    assert structure == jax.tree.structure(LEARNERS[request.node.callspec.params["entry"]]().learner), (
+        "built twice, a learner is the same program"
+    )
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
 
 
@@ -244,14 +259,16 @@ def test_programs_and_runs(entry, stream):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6), together, one_by_one)
 
 
-@pytest.mark.parametrize("channel", [jo.FullInformation(), noisy()], ids=["full", "noisy"])
+@pytest.mark.parametrize("channel", [jo.FullInformation(), noisy(), jo.oracles.Attributes(2)], ids=type)
 def test_the_prediction_is_not_visible(channel):
     """Of these channels, which are not a bandit's, the answers do not depend on the prediction."""
     x, y, key = jnp.arange(3.0), jnp.float32(2.0), jax.random.key(1)
 
     def answers(y_hat):
         oracle = channel.open(key, jnp.int32(5), x, y, jnp.float32(y_hat))
-        return (oracle.x, oracle.y) if isinstance(oracle, FullOracle) else (oracle.copy(0), oracle.label())
+        if isinstance(oracle, FullOracle):
+            return oracle.x, oracle.y
+        return oracle.attributes(jnp.arange(2)) if hasattr(oracle, "attributes") else oracle.copy(0), oracle.label()
 
     assert bits(answers(np.nan)) == bits(answers(0.0))
 

@@ -127,6 +127,10 @@ def run(game=GAME, learners=LEARNER, **options):
     return simulate(game, learners, **{"n_runs": 2, "n_rounds": 4, **options})
 
 
+def noisy_game(noise, label_noise=None):
+    return jo.Game(STREAM, jo.NoisyCopies(noise, label_noise=label_noise))
+
+
 BAD = {
     "n_runs 0": ("n_runs", lambda: run(n_runs=0)),
     "n_runs -1": ("n_runs", lambda: run(n_runs=-1)),
@@ -153,10 +157,9 @@ BAD = {
     "game channel": ("channel", lambda: jo.Game(STREAM, "noisy")),
     "game regret": ("regret", lambda: jo.Game(STREAM, NOISY, regret="true")),
     "game regret without copies": ("regret", lambda: jo.Game(STREAM, jo.FullInformation(), regret="noisy")),
-    "noise of another dimension": ("covariance", lambda: jo.Game(STREAM, jo.NoisyCopies(jo.noise.gaussian([0.1, 0.2])))),
-    "noise matrix of another dimension": (
-        "covariance", lambda: run(game=jo.Game(STREAM, jo.NoisyCopies(jo.noise.gaussian(np.eye(2))))),
-    ),
+    "variances of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian([0.1, 0.2]))),
+    "covariance of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian(np.eye(2)))),
+    "label noise of a dimension": ("label_noise", lambda: noisy_game(jo.noise.gaussian(0.1), jo.noise.gaussian([0.1]))),
     "negative variance": ("covariance", lambda: jo.noise.gaussian(-0.1)),
     "negative variances": ("covariance", lambda: jo.noise.laplace([0.1, -0.1])),
     "NaN variance": ("covariance", lambda: jo.noise.uniform(np.nan)),
@@ -212,6 +215,9 @@ def test_integers_are_numbers():
         return simulate(game, learner, n_runs=1, n_rounds=3, comparator=jo.L2Ball(two), mesh=ONE_DEVICE)
 
     with jax.numpy_dtype_promotion("standard"):
-        whole, real = study(np.eye(3, dtype=int), [1, 2, 3], 1, 2), study(np.eye(3), np.array([1.0, 2.0, 3.0]), 1.0, 2.0)
+        whole, real = (
+            study(np.eye(3, dtype=int), [1, 2, 3], 1, 2),
+            study(np.eye(3), np.array([1.0, 2.0, 3.0]), 1.0, 2.0),
+        )
     assert whole.meta["dtype"] == "float32"
     np.testing.assert_array_equal(whole.regret, real.regret)

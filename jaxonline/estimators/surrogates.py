@@ -50,7 +50,7 @@ class Surrogate(Kernel):
 
     kernel: Gaussian | GaussianMixture
     covariance: Float[ArrayLike, "..."] | Sequence
-    dimension: int | None = static(None)
+    dimension: int | None = static(default=None)
     variances: Float[ArrayLike, "d"] = dataclasses.field(init=False)
     """The eigenvalues of the covariance."""
     rotation: Float[ArrayLike, "d d"] | None = dataclasses.field(init=False)

@@ -5,10 +5,11 @@ Vovk (2001), Azoury and Warmuth (2001), in the form of Rokhlin and Gurtovaya (20
 which counts the instance z_t that it is about to answer. Online ridge takes S_(t-1) instead. By the matrix inversion
 lemma the two predictions differ by a number, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
 
-A block of b rounds is absorbed at once. With P = S^-1 and w = P sum y z at its start, L L' = I + Z P Z' and
-L s = y - Z w, the ridge predictions inside the block are Z w plus the strictly lower part of L times s, the leverages
-are the squares of L's diagonal, and P - V'V, w + V's with V = L^-1 Z P are the next P and w. So b rank-one updates
-are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead of 16 m^2.
+A block of b rounds is absorbed at once. With P = S^-1 and w = P sum y z at its start, instances as columns of Z,
+L L' = I + Z' P Z and L s = y - Z' w, the ridge predictions inside the block are Z' w plus the strictly lower part of L
+times s, the leverages are the squares of L's diagonal, and P - V V', w + V s with V = P Z L'^-1 are the next P and w.
+So b rank-one updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead
+of 16 m^2.
 """
 
 from typing import Any, NamedTuple
@@ -129,7 +130,7 @@ class VAW:
     def update(self, key: Key[Array, ""], state: VAWState, oracle: Any) -> tuple[VAWState, VAWInfo]:
         """Absorb one round."""
         del key
-        state, _, leverages = absorb(state, self._features(oracle.x)[None], oracle.y[None])
+        state, _, leverages = absorb(state, self._features(oracle.x)[:, None], oracle.y[None])
         return state, VAWInfo(leverages[0])
 
     def weights(self, state: VAWState) -> Float[Array, "m"]:
@@ -153,9 +154,14 @@ def start(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWState:
 
 
 def absorb(
-    state: VAWState, Z: Float[Array, "b m"], y: Float[Array, "b"]
+    state: VAWState, Z: Float[Array, "m b"], y: Float[Array, "b"]
 ) -> tuple[VAWState, Float[Array, "b"], Float[Array, "b"]]:
-    """Play a block of rounds; a row of zeros changes nothing.
+    """Play a block of rounds; a column of zeros changes nothing.
+
+    Args:
+        state: before the block.
+        Z: the block's instances, one column a round.
+        y: its targets.
 
     Returns:
         The next state, the predictions of online ridge, each from the rounds before it, and the leverages.
@@ -163,17 +169,17 @@ def absorb(
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.learners.vaw import absorb, start
-        >>> state, means, leverages = absorb(start(1, 1.0, jnp.float32), jnp.ones((3, 1)), jnp.ones(3))
+        >>> state, means, leverages = absorb(start(1, 1.0, jnp.float32), jnp.ones((1, 3)), jnp.ones(3))
         >>> [f"{mean:.3f}" for mean in means], [f"{leverage:.3f}" for leverage in leverages]
         (['0.000', '0.500', '0.667'], ['2.000', '1.500', '1.333'])
     """
-    ZP = product(Z, state.inverse)
-    L, L_inverse = cholesky_and_inverse(product(ZP, Z.T) + jnp.eye(len(y), dtype=Z.dtype))
-    V = product(L_inverse, ZP)
-    prior = product(Z, state.w)
+    PZ = product(state.inverse, Z)
+    L, L_inverse = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))
+    V = product(PZ, L_inverse.T)
+    prior = product(state.w, Z)
     s = product(L_inverse, y - prior)
     means = prior + product(jnp.tril(L, -1), s)
-    return VAWState(state.inverse - product(V.T, V), state.w + product(s, V)), means, jnp.diagonal(L) ** 2
+    return VAWState(state.inverse - product(V, V.T), state.w + product(V, s)), means, jnp.diagonal(L) ** 2
 
 
 def forecast(
@@ -231,19 +237,19 @@ def scan_blocks(
     n, block = len(y), min(block, len(y))
     n_blocks = -(-n // block)
 
-    def map_block(rows):
-        return rows if features is None else jax.vmap(lambda x: jnp.ravel(features(x)))(rows)
+    def columns(rows):
+        return rows.T if features is None else jax.vmap(lambda x: jnp.ravel(features(x)), out_axes=1)(rows)
 
     def step(state, rows):
         x, target, real = rows
-        state, means, leverages = absorb(state, jnp.where(real[:, None], map_block(x), 0.0), target)
+        state, means, leverages = absorb(state, jnp.where(real[None], columns(x), 0.0), target)
         return state, Forecasts(means, means / leverages)
 
     def blocks(rows):
         padded = jnp.concatenate([rows, jnp.zeros((n_blocks * block - n, *rows.shape[1:]), rows.dtype)])
         return padded.reshape(n_blocks, block, *rows.shape[1:])
 
-    n_features = jax.eval_shape(map_block, X[:1]).shape[1]
+    n_features = jax.eval_shape(columns, X[:1]).shape[0]
     rows = blocks(X), blocks(y), blocks(jnp.ones(n, bool))
     state, forecasts = jax.lax.scan(step, start(n_features, regularizer, X.dtype), rows)
     return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state

@@ -14,10 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxonline import _check, datasets
+from jaxonline import datasets
 from jaxonline._precision import working_dtype
+from jaxonline._threads import in_parallel
 from jaxonline.aggregation import play_sequence
 from jaxonline.dictionaries import Dictionary
+from jaxonline.experts import expert_jobs
 from jaxonline.learners.aggregating import Aggregating
 from jaxonline.learners.boa import BOA
 from jaxonline.learners.ewa import EWA
@@ -26,10 +28,9 @@ from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.truncated import Truncated
-from jaxonline.learners.vaw import BLOCK, Forecasts, scan_blocks
+from jaxonline.learners.vaw import BLOCK, scan_blocks
 
 SETS = ("AR(4)", "Airfoil", "Concrete")
-FORECASTERS = Forecasts._fields
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
 BEST = "best-expert"
 DESCENT = ("Raker", "OMKL-GF")
@@ -194,10 +195,8 @@ def play_set(
     with jax.enable_x64(dtype == "float64"):
         kind = working_dtype(dtype)
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
-        numbers = _play_set(
-            jnp.asarray(frequencies, kind), jnp.asarray(X, kind), jnp.asarray(y, kind), run_key, sampler
-        )
-        predictions, weights = jax.tree.map(np.asarray, numbers)
+        arrays = jnp.asarray(frequencies, kind), jnp.asarray(X, kind), jnp.asarray(y, kind)
+        predictions, weights = jax.tree.map(np.asarray, _play_set(*arrays, run_key, sampler))
     losses = {which: (of.astype(float) - y) ** 2 for which, of in predictions.items()}
     rounds = np.arange(1, len(y) + 1)
     return SetResult(
@@ -209,69 +208,65 @@ def play_set(
     )  # fmt: skip
 
 
-@jax.jit(static_argnames=("sampler",))
 def _play_set(frequencies, X, y, key, sampler):
     """Predictions [S, T] and final weights [S, N] by algorithm and forecaster."""
-    experts = expert_forecasts(frequencies, X, y)
-    predictions, weights = {}, {}
-    for which, aggregation in _second_level(experts, y).items():
-        predictions[which], weights[which] = aggregation
-    for forecaster, of in zip(FORECASTERS, experts, strict=True):
-        clipped = jnp.clip(of, 0.0, 1.0)
-        best = jnp.argmin(jnp.sum((clipped - y[None, :, None]) ** 2, axis=1), axis=1)
-        predictions[BEST, forecaster] = jax.vmap(lambda rows, i: rows[:, i])(clipped, best)
-    keys = jax.vmap(lambda s: jax.random.fold_in(key, s))(jnp.arange(len(frequencies)))
-    learners: dict[str, Callable[[Any], Any]] = {"Raker": Raker, "OMKL-GF": lambda d: OMKLGF(d, sampler=sampler)}
-    for name in DESCENT:
-        play = jax.vmap(lambda f, k, name=name: play_sequence(learners[name](Dictionary(f)), X, y, k)[0])
-        predictions[name, "ogd"], weights[name, "ogd"] = play(frequencies, keys)
-    return predictions, weights
-
-
-def expert_forecasts(
-    frequencies: Float[Array, "S N m d"], X: Float[Array, "T d"], y: Float[Array, "T"], regularizer: float = 1.0
-) -> Forecasts:
-    """Predictions [S, T, N] of online ridge and of VAW, each with the features of one kernel.
-
-    Some twenty kernels at a time go through all rounds: their matrices stay in the processor's cache.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.study.multikernel import expert_forecasts
-        >>> expert_forecasts(jnp.zeros((2, 3, 1, 1)), jnp.ones((4, 1)), jnp.ones(4)).vaw.shape
-        (2, 4, 3)
-    """
     S, N, *shape = frequencies.shape
-    together = max(size for size in range(1, 25) if (S * N) % size == 0)
-    flat = Dictionary(frequencies.reshape(S * N, *shape))
-    forecasts = jax.lax.map(
-        lambda one: scan_blocks(one, X, y, regularizer, BLOCK)[0], flat, batch_size=together if together >= 8 else 20
-    )
-    return jax.tree.map(lambda of: of.reshape(S, N, -1).swapaxes(1, 2), forecasts)
+    keys = jax.vmap(lambda s: jax.random.fold_in(key, s))(jnp.arange(S))
+    jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype))
+    descents = [lambda: _raker(frequencies, X, y), lambda: _omkl_gf(frequencies, X, y, keys, sampler)]
+    *parts, raker, omkl_gf = in_parallel([*jobs, *descents])
+    results = {(name, "ogd"): of for name, of in zip(DESCENT, (raker, omkl_gf), strict=True)}
+
+    # both kinds of experts go through one loop: first S sequences of online ridge, then S of VAW
+    both = jnp.concatenate([of.reshape(-1, S, N).swapaxes(0, 1) for of in gather(parts)])
+    combine = [lambda rule=rule: _combine(rule, both, y) for rule in _rules().values()]
+    second, *combined = in_parallel([lambda: _second_level(both, y), *combine])
+    for name, (forecasts, states) in zip(COMBINERS, second, strict=False):
+        results[name, "ridge"] = forecasts.ridge[:S], states.w[:S]
+        results[name, "vaw"] = forecasts.vaw[S:], states.w[S:]
+    for name, (predictions, weights) in zip(_rules(), combined, strict=True):
+        results[name, "ridge"], results[name, "vaw"] = (predictions[:S], weights[:S]), (predictions[S:], weights[S:])
+
+    clipped = jnp.clip(both, 0.0, 1.0)
+    best = jnp.argmin(jnp.sum((clipped - y[None, :, None]) ** 2, axis=1), axis=1)
+    alone = jnp.take_along_axis(clipped, best[:, None, None], axis=2)[:, :, 0]
+    predictions = {which: of[0] for which, of in results.items()}
+    predictions |= {(BEST, "ridge"): alone[:S], (BEST, "vaw"): alone[S:]}
+    return predictions, {which: of[1] for which, of in results.items()}
 
 
-def _second_level(experts: Forecasts, y: Float[Array, "T"]) -> dict[tuple[str, str], tuple[Array, Array]]:
-    """Every combiner over both kinds of experts, which go through one loop."""
-    rules = {
+def _rules() -> dict[str, Any]:
+    """The combiners besides VAW, as published."""
+    return {
         "EWA": Truncated(EWA.over_range(0.0, 1.0, late_start=True)),
         "Aggregating": Truncated(Aggregating(0.0, 1.0, late_start=True)),
         "BOA": Truncated(BOA()),
         "ML-Poly": Truncated(MLPoly()),
         "ML-Prod": Truncated(MLProd()),
     }
-    S = len(experts.ridge)
-    both = jnp.concatenate(experts)
-    results: dict[tuple[str, str], tuple[Array, Array]] = {}
-    rows = jnp.concatenate([both, jnp.clip(both, 0.0, 1.0)])
-    forecasts, states = jax.vmap(lambda Z: scan_blocks(None, Z, y, 1.0, BLOCK))(rows)
-    for i, name in enumerate(("VAW2", "VAW2-truncated")):
-        first, second, end = (2 * i * S, (2 * i + 1) * S, (2 * i + 2) * S)
-        results[name, "ridge"] = forecasts.ridge[first:second], states.w[first:second]
-        results[name, "vaw"] = forecasts.vaw[second:end], states.w[second:end]
-    for name, rule in rules.items():
-        predictions, weights = jax.vmap(lambda Z, rule=rule: play_sequence(rule, Z, y)[0])(both)
-        results[name, "ridge"], results[name, "vaw"] = (predictions[:S], weights[:S]), (predictions[S:], weights[S:])
-    return results
+
+
+@jax.jit
+def _combine(rule, experts, y):
+    return jax.vmap(lambda Z: play_sequence(rule, Z, y)[0])(experts)
+
+
+@jax.jit
+def _second_level(experts, y):
+    """VAW over experts as they are, and over truncated ones."""
+    play = jax.vmap(lambda Z: scan_blocks(None, Z, y, 1.0, BLOCK))
+    return play(experts), play(jnp.clip(experts, 0.0, 1.0))
+
+
+@jax.jit
+def _raker(frequencies, X, y):
+    return jax.vmap(lambda one: play_sequence(Raker(Dictionary(one)), X, y)[0])(frequencies)
+
+
+@jax.jit(static_argnames=("sampler",))
+def _omkl_gf(frequencies, X, y, keys, sampler):
+    learner = lambda one: OMKLGF(Dictionary(one), sampler=sampler)  # noqa: E731
+    return jax.vmap(lambda one, key: play_sequence(learner(one), X, y, key)[0])(frequencies, keys)
 
 
 def as_json(results: Sequence[SetResult]) -> dict[str, dict[str, dict[str, list[float]]]]:

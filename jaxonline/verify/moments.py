@@ -15,7 +15,7 @@ from jaxonline.verify._intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify._sampling import Capped, Moments, Progress, Sampler, as_pytree
 from jaxonline.verify._settings import Settings
 from jaxonline.verify.bias import unbiased
-from jaxonline.verify.result import RESPECTED, UNDECIDED, VIOLATED, Verification
+from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
 
 _ROUNDING = 1e-9
 
@@ -52,7 +52,7 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
         power=1.0,
         samples=0,
         unit=float(limit),
-        unit_is="the bound",
+        unit_is=BOUND,
         second_moment=math.nan,
         notes=(f"{value:.6g} against {limit:.6g}", *([note] if note else [])),
     )
@@ -140,7 +140,7 @@ def second_moment(
         power=1 - level,
         samples=n,
         unit=float(limit),
-        unit_is="the bound",
+        unit_is=BOUND,
         second_moment=sample,
         exact_second_moment=None if exact is None else float(exact),
         second_moment_bound=float(limit),

@@ -6,6 +6,7 @@ import numpy as np
 
 UNBIASED, BIASED, UNDECIDED = "unbiased", "biased", "undecided"
 RESPECTED, VIOLATED = "respected", "violated"
+BOUND = "the bound"  # what 1 means where a bound is checked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,17 +60,30 @@ class Verification:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """One line for a person to read."""
-        text = (
-            f"{self.verdict}: {self.bias:+.2g} +- {self.half_width:.2g} in units of {self.unit_is} ({self.unit:.4g}); "
-            f"smallest detectable {self.detectable:.2g} with power {self.power:g}; false alarms {self.level:g}; "
-            f"{self.method}, {self.samples:,} samples"
-        )
-        return "; ".join([text, *self.notes])
+        """Two lines for a person to read: the verdict with its number, and what it is worth."""
+        unit = f"{self.unit_is} ({self.unit:.4g})"
+        if self.unit_is == BOUND:
+            found = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
+        else:
+            found = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {unit}"
+        kind = "outcomes" if self.method == "enumeration" else "samples"
+        worth = [
+            f"{self.method}, {self.samples:,} {kind}" if self.samples else self.method,
+            f"smallest bias seen {self.detectable:.2g} (power {self.power:g})" if self.unit_is != BOUND else "",
+            f"false alarms {self.level:g}",
+        ]
+        return f"{self.verdict}: {'; '.join([found, *self.notes])}\n  {'; '.join(filter(None, worth))}"
 
 
 def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
-    """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero."""
+    """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.verify.result import unit_of
+        >>> unit_of(np.array([1.0, -2.0]), root_mean_square=3.0)
+        (2.0, "the target's largest coordinate")
+    """
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
         return largest, "the target" if target.size == 1 else "the target's largest coordinate"
@@ -79,7 +93,14 @@ def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
 
 
 def worst(bias: np.ndarray, half_width: np.ndarray) -> int:
-    """The coordinate whose bias is largest relative to its interval."""
+    """The coordinate whose bias is largest relative to its interval.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.verify.result import worst
+        >>> worst(np.array([0.2, -0.1]), half_width=np.array([0.1, 0.01]))
+        1
+    """
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
@@ -88,6 +109,14 @@ def judge(bias: np.ndarray, half_width: np.ndarray, tolerance: float, cap_bias: 
 
     A bias is called one when some interval excludes every bias that the cap explains; absence of bias when every
     interval contains 0 (up to the cap's) and lies within the tolerance.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.verify.result import judge
+        >>> judge(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5)
+        ('biased', None)
+        >>> judge(np.array([0.2]), half_width=np.array([0.3]), tolerance=0.25)
+        ('undecided', 'the interval reaches 2 times the bias it must exclude')
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None

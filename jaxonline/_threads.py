@@ -1,0 +1,31 @@
+"""Jobs side by side on the cores of a CPU.
+
+XLA runs the operations of a loop one after the other on one core of a CPU, so that independent loops want a thread
+each; compilations, too, go side by side.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+
+
+def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Results of the jobs, in their order; float64 is enabled in them where it is enabled here."""
+    enabled = jax.config.jax_enable_x64
+
+    def run(job):
+        with jax.enable_x64(enabled):
+            return jax.block_until_ready(job())
+
+    with ThreadPoolExecutor(max_workers=_workers()) as pool:
+        return list(pool.map(run, jobs))
+
+
+def _workers() -> int:
+    if jax.default_backend() != "cpu":
+        return 1
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)

@@ -1,0 +1,268 @@
+"""Theorems of multi-kernel online least squares as numbers: Rokhlin and Gurtovaya (2025).
+
+All are bounds on the regret in half squared losses, sum (prediction - y)^2 / 2 less that of a comparator, for labels
+|y| <= Y. Theorems 1 to 3 hold in expectation over the random features, against functions f of an RKHS, through the
+weights of Lemma 1. In print the features are sqrt(2) cos(<omega, x> + b), m of them for each kernel; features divided
+by sqrt(m), as a `Dictionary` makes them, are the same algorithm with lambda m for lambda (`scaled=True`). For pairs
+(cos, sin) of m frequencies the weights are 2m and their squared norm is m instead of 2m at most, so that 2 |f|^2 / m of
+Lemma 1 becomes |f|^2 / m.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from jaxonline import _check
+
+FORMS = ("corrected", "printed")
+FEATURES = ("cosine", "pair")
+
+
+class Features(NamedTuple):
+    """Random features of one kernel, as the theorems see them.
+
+    Attributes:
+        frequencies: m.
+        form: "cosine", sqrt(2) cos(<omega, x> + b); or "pair", (cos, sin).
+        scaled: whether they are divided by sqrt(m).
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import Features
+        >>> published = Features(50, "pair", scaled=True)
+        >>> published.weights, published.variance
+        (100, 1.0)
+    """
+
+    frequencies: int
+    form: str = "cosine"
+    scaled: bool = False
+
+    @property
+    def weights(self) -> int:
+        """The number of features.
+
+        Example:
+            >>> from jaxonline.bounds_multikernel import Features
+            >>> Features(50).weights
+            50
+        """
+        return self.frequencies * (2 if self.form == "pair" else 1)
+
+    @property
+    def variance(self) -> float:
+        """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1.
+
+        Example:
+            >>> from jaxonline.bounds_multikernel import Features
+            >>> Features(50).variance
+            2.0
+        """
+        return 1.0 if self.form == "pair" else 2.0
+
+    def effective(self, regularizer: float) -> float:
+        """The regularizer of the same forecaster with features that are not scaled.
+
+        Raises:
+            ValueError: `frequencies` below 1, `regularizer` not above 0, an unknown `form`.
+
+        Example:
+            >>> from jaxonline.bounds_multikernel import Features
+            >>> Features(50, scaled=True).effective(1.0)
+            50.0
+        """
+        _check.count("frequencies", self.frequencies)
+        _check.choice("form", self.form, FEATURES)
+        _check.positive("regularizer", regularizer)
+        return regularizer * (self.frequencies if self.scaled else 1)
+
+
+def vaw(
+    w_norm: float, n_features: int, x_bound: float, y_bound: float, n_rounds: ArrayLike, regularizer: float = 1.0
+) -> Float[Array, "..."]:
+    """Of VAW against a fixed w: lambda/2 |w|^2 + m Y^2/2 ln(1 + rho^2 T/(lambda m)) (Eq. 11).
+
+    Args:
+        w_norm: Euclidean norm of the comparator, at least 0.
+        n_features: m.
+        x_bound: rho, of the norm of instances.
+        y_bound: Y.
+        n_rounds: T, one or several.
+        regularizer: lambda.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import vaw
+        >>> round(float(vaw(1.0, 1, 1.0, 1.0, 100)), 3)  # (1 + ln 101) / 2
+        2.808
+    """
+    _check.not_negative("w_norm", w_norm)
+    _check.count("n_features", n_features)
+    _check.positive("x_bound", x_bound)
+    _check.positive("regularizer", regularizer)
+    growth = np.log1p(x_bound**2 * _rounds(n_rounds) / (regularizer * n_features))
+    return regularizer / 2 * w_norm**2 + n_features * _square(y_bound) / 2 * growth
+
+
+def concatenated(
+    f_norm: float,
+    n_kernels: int,
+    features: Features,
+    y_bound: float,
+    n_rounds: ArrayLike,
+    regularizer: float = 1.0,
+    form: str = "corrected",
+) -> Float[Array, "..."]:
+    """Theorem 1: VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
+
+    Args:
+        f_norm: norm of f, at least 0.
+        n_kernels: N.
+        features: of each kernel.
+        y_bound: Y.
+        n_rounds: T, one or several.
+        regularizer: lambda.
+        form: "printed" has N T |f|^2/m; "corrected" T |f|^2/m, as the kernels' features are drawn independently and
+            variances add (in Lemma 2).
+
+    Raises:
+        ValueError: a number out of its range, an unknown `form`.
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import Features, concatenated
+        >>> [round(float(concatenated(1.0, 10, Features(50), 1.0, 100, form=form))) for form in ("corrected", "printed")]
+        [1328, 1346]
+    """
+    _check.choice("form", form, FORMS)
+    N, m, T = _check.count("n_kernels", n_kernels), features.frequencies, _rounds(n_rounds)
+    approximation = (N if form == "printed" else 1) * features.variance / 2 * T
+    weights = features.effective(regularizer) / 2
+    energy = _check.not_negative("f_norm", f_norm) ** 2 / m
+    return (weights + approximation) * energy + N * _logarithm(features, y_bound, T, regularizer)
+
+
+def vaw2(
+    f_norm: float,
+    n_kernels: int,
+    features: Features,
+    y_bound: float,
+    n_rounds: ArrayLike,
+    regularizer: float = 1.0,
+    combiner_regularizer: float | None = None,
+    truncated: bool = False,
+) -> Float[Array, "..."]:
+    """Theorem 2: VAW over the kernels' VAW forecasters, against any f of any one kernel's RKHS.
+
+    Args:
+        f_norm: norm of f, at least 0.
+        n_kernels: N.
+        features: of each kernel.
+        y_bound: Y.
+        n_rounds: T, one or several.
+        regularizer: lambda of the forecasters.
+        combiner_regularizer: lambda of the combiner, the same by default.
+        truncated: whether the combiner sees predictions truncated to [-Y, Y] (the remark after Eq. 28).
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import Features, vaw2
+        >>> [round(float(vaw2(1.0, 10, Features(50), 1.0, 100, truncated=truncated))) for truncated in (False, True)]
+        [203, 158]
+    """
+    N, T = _check.count("n_kernels", n_kernels), _rounds(n_rounds)
+    second = regularizer if combiner_regularizer is None else combiner_regularizer
+    _check.positive("combiner_regularizer", second)
+    Y2 = _square(y_bound)
+    largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _logarithm(features, y_bound, T, regularizer)
+    # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts, and drops N from the logarithm's denominator
+    growth = np.log1p(largest * T / second) if truncated else np.log1p(N * largest * T / second)
+    return _one_kernel(f_norm, features, y_bound, T, regularizer) + second / 2 + N * Y2 / 2 * growth
+
+
+def vaw_ewa(
+    f_norm: float,
+    n_kernels: int,
+    features: Features,
+    y_bound: float,
+    n_rounds: ArrayLike,
+    regularizer: float = 1.0,
+) -> Float[Array, "..."]:
+    """Theorem 3: EWA over the kernels' VAW forecasters truncated to [-Y, Y], against any f of any one kernel's RKHS.
+
+    Args:
+        f_norm: norm of f, at least 0.
+        n_kernels: N.
+        features: of each kernel.
+        y_bound: Y.
+        n_rounds: T, one or several.
+        regularizer: lambda of the forecasters.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import Features, vaw_ewa
+        >>> round(float(vaw_ewa(1.0, 10, Features(50), 1.0, 100)))
+        144
+    """
+    N = _check.count("n_kernels", n_kernels)
+    return _one_kernel(f_norm, features, y_bound, _rounds(n_rounds), regularizer) + ewa(N, y_bound)
+
+
+def ewa(n_experts: int, y_bound: float) -> float:
+    """Of EWA with eta = 1/(8 Y^2) against the best expert, predictions and labels in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
+
+    For a range of another place it is width^2 ln N: Y is half the width.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import ewa
+        >>> round(ewa(10, 1.0), 3)
+        9.21
+    """
+    return 4 * _square(y_bound) * math.log(_check.count("n_experts", n_experts))
+
+
+def aggregating(n_experts: int, y_bound: float) -> float:
+    """Of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert, labels in [-Y, Y]: Y^2 ln N.
+
+    Cesa-Bianchi and Lugosi (2006), Proposition 3.2, halved.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds_multikernel import aggregating
+        >>> round(aggregating(10, 1.0), 3)
+        2.303
+    """
+    return _square(y_bound) * math.log(_check.count("n_experts", n_experts))
+
+
+def _one_kernel(f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
+    """(lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), which Theorems 2 and 3 share."""
+    energy = _check.not_negative("f_norm", f_norm) ** 2 / features.frequencies
+    first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
+    return first + _logarithm(features, y_bound, T, regularizer)
+
+
+def _logarithm(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
+    """The regret of VAW against w = 0 in Eq. 12: (weights Y^2 / 2) ln(1 + rho^2 T / (lambda weights))."""
+    norm2 = features.variance * features.frequencies
+    growth = np.log1p(norm2 * T / (features.effective(regularizer) * features.weights))
+    return features.weights * _square(y_bound) / 2 * growth
+
+
+def _square(y_bound: float) -> float:
+    return _check.positive("y_bound", y_bound) ** 2
+
+
+def _rounds(n_rounds: ArrayLike) -> np.ndarray:
+    return np.asarray(_check.number("n_rounds", np.asarray(n_rounds), least=1.0), float)

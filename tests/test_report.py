@@ -1,0 +1,168 @@
+"""Claims on a terminal, in a pipe and on file: whatever the width, the verdict is seen, and a wrong one is red."""
+
+import inspect
+import io
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from jaxonline import verify
+from jaxonline.cli import app
+from jaxonline.verify import claims as registry
+from jaxonline.verify import report
+from jaxonline.verify.claims import Claim, Row, all_claims
+from jaxonline.verify.report import CAPTION, claims_table, verify_command
+
+KEYS = {"claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected"}
+RED = "\x1b[1;31m"
+HOLDS = Claim("a law of nature", "A, Lemma 1", "corrected", "respected", lambda options: verify.bound(1.0, 2.0))
+PLANTED = Claim("one [b]is[/b] below a half", "B", "printed", "respected", lambda options: verify.bound(1.0, 0.5))
+
+
+def row_of(claim: Claim, verdict: str | None = None) -> Row:
+    """A row of a claim that is not checked, with numbers as wide as they get."""
+    return Row(
+        claim.name, claim.paper, claim.form, "sampled moment", -4.44e-16, 6.54e-14, 1.32e-13, 10**6,
+        verdict or claim.expected, claim.expected, 1e-9, 0.0173456, 0.0173456, 1.23e-5, None, 0, 1.0, ("a note",),
+    )  # fmt: skip
+
+
+def printed(rows: list[Row], width: int | None) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=width, force_terminal=True).print(claims_table(rows, width))
+    return plain(out.getvalue())
+
+
+def plain(text: str) -> list[str]:
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).splitlines()]
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """Two claims, and the verdict of one of them is not the expected one."""
+    monkeypatch.setattr(registry, "select", lambda pattern: [HOLDS, PLANTED])
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 140, 170, 250])
+def test_every_claim_has_its_numbers_and_its_verdict_at_any_width(width):
+    rows = [row_of(claim) for claim in all_claims()]
+    lines = printed(rows, width)
+    assert max(map(len, lines)) <= width
+    assert not any("…" in line for line in lines)
+    ends = [re.search(r"-4\.4e-16 ± 6\.5e-14 +1\.3e-13 .*?(\w+)$", line) for line in lines]
+    assert [end[1] for end in ends if end] == [row.verdict for row in rows]
+    assert Counter(" ".join(lines).split())["0.0173"] == (0 if width < 96 else 2 * len(rows))
+    words = " ".join(" ".join(lines).split())
+    if width < 140:
+        assert all(f"{row.form}, {row.method}" in words for row in rows)
+
+
+def test_an_unexpected_verdict_fits_as_well():
+    rows = [row_of(claim, "undecided") for claim in all_claims()]
+    for width in (80, 100):
+        lines = printed(rows, width)
+        assert max(map(len, lines)) <= width
+        assert sum(line.endswith("undecided,") for line in lines) == len(rows)
+        assert sum(bool(re.search(r" not \w+$", line)) for line in lines) == len(rows)
+    assert sum(bool(re.search(r"undecided, not \w+$", line)) for line in printed(rows, 220)) == len(rows)
+
+
+def test_forms_of_a_claim_stand_together_on_a_narrow_terminal():
+    forms = [Claim("x is y", "C", form, "biased", lambda options: None) for form in ("printed", "corrected")]
+    lines = printed([row_of(claim) for claim in forms], 80)
+    assert sum("x is y (C)" in line for line in lines) == 1
+
+
+def test_the_caption_says_what_the_numbers_are():
+    lines = printed([row_of(HOLDS)], 80)
+    caption = " ".join(lines[-3:])
+    assert "bias: in units of the target" in caption
+    assert f"probability {inspect.signature(verify.unbiased).parameters['power'].default}" in CAPTION
+
+
+def test_a_wrong_verdict_is_red_and_fails(planted):
+    out = io.StringIO()
+    assert verify_command(console=Console(file=out, width=80, force_terminal=True, color_system="standard")) == 1
+    red = [line for line in out.getvalue().splitlines() if RED in line]
+    assert any("violated," in line for line in red)
+    assert any("one [b]is[/b] below a half, printed: violated, expected respected" in line for line in red)
+    assert not any("law of nature" in line for line in red)
+    assert "1 of 2 claims as expected" in plain(out.getvalue())[-1]
+
+
+def test_without_a_wrong_verdict_nothing_is_red(monkeypatch):
+    monkeypatch.setattr(registry, "select", lambda pattern: [HOLDS])
+    out = io.StringIO()
+    assert verify_command(console=Console(file=out, width=80, force_terminal=True, color_system="standard")) == 0
+    assert RED not in out.getvalue()
+
+
+def test_in_a_pipe_every_claim_is_one_line(monkeypatch):
+    rows = [row_of(claim) for claim in all_claims()]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(report, "run_claims", lambda *options: rows)
+    out = io.StringIO()
+    assert verify_command(console=Console(file=out)) == 0
+    lines = plain(out.getvalue())
+    for row in rows:
+        parts = (row.claim, row.paper, row.form, row.method, "-4.4e-16 ± 6.5e-14", row.verdict)
+        assert any(all(part in line for part in parts) for line in lines)
+    assert "\x1b" not in out.getvalue()
+
+
+def test_columns_of_the_environment_count_in_a_pipe(monkeypatch):
+    rows = [row_of(claim) for claim in all_claims()]
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(report, "run_claims", lambda *options: rows)
+    out = io.StringIO()
+    verify_command(console=Console(file=out))
+    assert max(map(len, plain(out.getvalue()))) <= 80
+
+
+def test_the_command_line_exits_with_1_and_writes_strict_json(planted, tmp_path):
+    file = tmp_path / "new" / "rows.json"
+    done = CliRunner().invoke(app, ["verify", "--json", str(file)])
+    assert done.exit_code == 1
+    rows = json.loads(file.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert all(row.keys() >= KEYS for row in rows)
+    assert [(row["verdict"], row["expected"]) for row in rows] == [
+        ("respected", "respected"),
+        ("violated", "respected"),
+    ]
+
+
+def test_the_command_as_a_program():
+    code = "from jaxonline.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "verify", "--claim", "E18"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("regret of exponential weights (E18)") in (1, 2)  # with COLUMNS set, or one line each
+    assert "2 of 2 claims as expected" in done.stdout
+
+
+def test_a_pattern_without_a_claim_is_a_usage_error():
+    done = CliRunner().invoke(app, ["verify", "--claim", "E99"])
+    assert done.exit_code == 2
+    assert "claim must match at least one claim" in " ".join(done.output.split())
+
+
+def test_a_verification_prints_as_two_lines():
+    lines = str(verify.unbiased(None, 0.5, support=[(0.5, 0.0), (0.5, 1.1)])).splitlines()
+    assert lines[0].startswith("biased: bias +0.1 ± ")
+    assert lines[0].endswith("in units of the target (0.5)")
+    assert lines[1].startswith("  enumeration, 2 outcomes; smallest bias seen ")
+    assert str(verify.bound(125.0, 50.0)).splitlines() == [
+        "violated: 2.5 ± 1e-09 times the bound (50); 125 against 50", "  computation; false alarms 0",
+    ]  # fmt: skip

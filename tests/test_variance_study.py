@@ -1,0 +1,121 @@
+"""The study of variance against expected queries, against closed forms."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+from typer.testing import CliRunner
+
+from jaxonline.cli import app
+from jaxonline.study.variance import LOSSES, PS, plot_variance, variance, write
+
+MEAN, NOISE, GUESS = 1.5, 0.5, 1.0
+SECOND = MEAN**2 + NOISE
+
+
+@pytest.fixture(scope="module")
+def study():
+    return variance(MEAN, NOISE, GUESS)
+
+
+def laws(study, loss, centre=0.0):
+    """Variance and expected queries by law; the geometric one by p."""
+    return {
+        row.p if row.law == "geometric" else row.law: (row.variance, row.expected_queries)
+        for row in study.rows[loss, centre]
+    }
+
+
+@pytest.mark.parametrize("p", PS)
+def test_the_geometric_law_of_the_exponential_loss(study, p):
+    """sum (p m)^n / n!^2 = I_0(2 sqrt(p m)), for any centre up to a factor."""
+    for centre in (0.0, GUESS):
+        m = NOISE + (MEAN - centre) ** 2
+        expected = math.exp(-2 * centre) * p / (p - 1) * special.i0(2 * math.sqrt(p * m)) - math.exp(-2 * MEAN)
+        assert laws(study, "exponential", centre)[p] == pytest.approx((expected, 1 / (p - 1)), rel=1e-10)
+
+
+def test_the_laws_made_for_a_series(study):
+    """Of minimum variance: E theta^2 = l'_+(sqrt(E X^2))^2; for the exponential loss N is then Poisson."""
+    root = math.sqrt(SECOND)
+    exponential, absolute = laws(study, "exponential"), laws(study, "smoothed absolute (s = 1)")
+    assert exponential["minimum variance"] == pytest.approx((math.exp(2 * root) - math.exp(-2 * MEAN), root), rel=1e-10)
+    assert absolute["minimum variance"][0] == pytest.approx(special.erfi(root) ** 2 - math.erf(MEAN) ** 2, rel=1e-10)
+    drawn = (math.expm1(root)) ** 2 - math.expm1(-MEAN) ** 2  # without gamma_0 = -1
+    assert exponential["minimum variance, constant outside"][0] == pytest.approx(drawn, rel=1e-10)
+    for law in ("minimum variance", "cost-aware"):
+        assert laws(study, "squared")[law] == pytest.approx((4 * NOISE, 1.0), rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("centre", [0.0, GUESS])
+def test_no_law_has_less_variance_than_the_one_of_minimum_variance(study, loss, centre):
+    of = laws(study, loss, centre)
+    least = of["minimum variance"][0]
+    assert all(value >= least * (1 - 1e-12) for law, (value, _) in of.items() if "outside" not in str(law))
+    assert of["minimum variance, constant outside"][0] <= least
+    price = {law: (value + LOSSES[loss].derivative(MEAN).item() ** 2) * (1 + n) for law, (value, n) in of.items()}
+    assert all(price["cost-aware"] <= price[law] * (1 + 1e-6) for law in (*PS, "minimum variance"))
+
+
+def test_infinite_variance_is_said(study):
+    """The logistic loss has the radius pi: p E X^2 >= pi^2 for p = 4, in the table and in the figure."""
+    infinite = {
+        (loss, centre, row.p)
+        for (loss, centre), rows in study.rows.items()
+        for row in rows
+        if not math.isfinite(row.variance)
+    }
+    assert infinite == {("logistic", 0.0, p) for p in PS if p * SECOND >= math.pi**2} == {("logistic", 0.0, 4.0)}
+    figure = plot_variance(study)
+    said = {axes.get_title(): [t.get_text() for t in axes.texts if "infinite" in t.get_text()] for axes in figure.axes}
+    assert [title for title, texts in said.items() if texts] == ["logistic"]
+    assert f"p ≥ {math.pi**2 / SECOND:.3g}" in said["logistic"][0]
+
+
+def test_a_good_guess_leaves_no_more_than_the_noise():
+    """About E X itself, with gamma_0 outside, the variance is (e^-E X (e^s - 1))^2 for noise of deviation s."""
+    for noise in (0.25, 0.01):
+        about = laws(variance(1.0, noise, guess=1.0), "exponential", 1.0)
+        expected = (math.exp(-1) * math.expm1(math.sqrt(noise))) ** 2
+        assert about["minimum variance, constant outside"][0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_figure_shows_what_the_table_says(study):
+    axes = {a.get_title(): a for a in plot_variance(study).axes}
+    assert list(axes)[:5] == list(LOSSES)
+    for loss in LOSSES:
+        curve = axes[loss].lines[0].get_xydata()
+        for p in PS:
+            value, queries = laws(study, loss)[p]
+            if math.isfinite(value):
+                at = np.exp(np.interp(np.log(queries), *np.log(curve[::-1]).T))
+                assert at == pytest.approx(value, rel=0.02)
+        points = {tuple(line.get_xydata()[0]) for line in axes[loss].lines if len(line.get_xydata()) == 1}
+        assert (laws(study, loss)["cost-aware"][::-1]) in points
+
+
+def test_files_and_command(study, tmp_path):
+    done = CliRunner().invoke(app, ["reproduce", "variance", "--out", str(tmp_path / "new")])
+    assert done.exit_code == 0
+    assert (tmp_path / "new" / "figure.png").stat().st_size > 10_000
+    table, _ = write(study, tmp_path)
+    assert table.read_text() == (tmp_path / "new" / "table.csv").read_text()
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == len(LOSSES) * 2 * (len(PS) + 4)
+    at_4 = [row["variance"] for row in rows if row["loss"] == "logistic" and row["p"] == "4"]
+    assert at_4 == ["inf", f"{laws(study, 'logistic', GUESS)[4.0][0]:.6g}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"guess": 0.0}, "guess must not be 0"),
+        ({"noise_variance": 0.0}, "second_moment must be above"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(ValueError, match=message):
+        variance(**options)
