@@ -171,6 +171,7 @@ class Sum(Kernel):
 
     @property
     def degree(self) -> int | None:  # type: ignore[override]
+        """The largest degree of the kernels, None where one has an infinite series."""
         degrees = [kernel.degree for kernel in self.kernels]
         return None if None in degrees else max(degrees)  # type: ignore[type-var]
 
@@ -231,6 +232,7 @@ class Scaled(Kernel):
 
     @property
     def degree(self) -> int | None:  # type: ignore[override]
+        """The degree of the kernel."""
         return self.kernel.degree
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:

@@ -248,6 +248,7 @@ class PowerSeries(DotProductKernel):
 
     @property
     def degree(self) -> int:  # type: ignore[override]
+        """The degree of the last coefficient."""
         return np.shape(self.betas)[0] - 1
 
     def series(self, a: ArrayLike) -> Array:

@@ -25,13 +25,13 @@ MOST_LINES = 400
 # From the ground up. A module may import from the layers below its own, and inside its own package. A new module is
 # one word here.
 LAYERS = [
-    {"_check", "_checkpoint", "_sincos", "_struct", "_sums", "_tables", "_triangular", "blocks", "progress"},
+    {"_check", "_checkpoint", "_sincos", "_struct", "_sums", "_tables", "_threads", "_triangular", "blocks", "progress"},
     {"_numbers", "_precision", "datasets"},
     {"_kernel", "_loss", "noise"},
     {"kernels", "losses", "radial"},
     {"estimators", "game", "oracles"},
     {"bounds", "comparators", "dictionaries", "environments", "learners"},
-    {"_segments", "aggregation", "result"},
+    {"_segments", "aggregation", "bounds_multikernel", "comparators_multikernel", "experts", "result"},
     {"_storage", "plotting", "simulate"},
     {"verify"},
     {"study"},

@@ -5,6 +5,7 @@ so that differences are paired.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -137,7 +138,7 @@ def intervals(draws: Draws, level: float = 0.95) -> dict[tuple[str, str], tuple[
     found = {}
     for which, mse in draws.mse.items():
         mean, deviation = float(mse.mean()), float(mse.std(ddof=1))
-        half = float(stats.t.ppf((1 + level) / 2, len(mse) - 1)) * deviation / np.sqrt(len(mse))
+        half = float(stats.t.ppf((1 + level) / 2, len(mse) - 1)) * deviation / math.sqrt(len(mse))
         found[which] = (mean, mean - half, mean + half, deviation)
     return found
 
@@ -173,8 +174,8 @@ def differences(studies: Sequence[Draws], level: float = 0.95) -> list[Differenc
         if gap.mean() < 0:
             a, b, gap = b, a, -gap
         n, mean, deviation = len(gap), float(gap.mean()), float(gap.std(ddof=1))
-        half = float(stats.t.ppf(1 - (1 - level) / (2 * len(pairs)), n - 1)) * deviation / np.sqrt(n)
-        wrong = float(stats.norm.sf(mean * np.sqrt(PUBLISHED_DRAWS) / deviation)) if deviation > 0 else 0.0
+        half = float(stats.t.ppf(1 - (1 - level) / (2 * len(pairs)), n - 1)) * deviation / math.sqrt(n)
+        wrong = float(stats.norm.sf(mean * math.sqrt(PUBLISHED_DRAWS) / deviation)) if deviation > 0 else 0.0
         found.append(
             Difference(draws.name, forecaster, a, b, mean, mean - half, mean + half, float((gap > 0).mean()), wrong)
         )

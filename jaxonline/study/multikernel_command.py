@@ -1,0 +1,87 @@
+"""What `jaxonline reproduce multikernel` does, with all its options."""
+
+import json as json_module
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxonline import datasets
+from jaxonline.study.multikernel import SetResult, as_json, chosen_sets, reproduce, scaled
+from jaxonline.study.multikernel_draws import Draws, draw_many
+from jaxonline.study.multikernel_report import parse_seeds, summary, terminal_table, write
+
+
+def run(
+    *,
+    data: Sequence[Path] | None = None,
+    sets: Sequence[str] | None = None,
+    seeds: str = "5",
+    forward: bool = False,
+    json: Path | None = None,
+    target: str | None = None,
+    impute: str | None = None,
+    draws: int = 0,
+    sampler: str = "correct",
+    dtype: str = "float64",
+    out: Path | None = None,
+    say: Callable[[Any], None] = print,
+) -> list[SetResult]:
+    """Reproduce the table, and write what is asked for.
+
+    Args:
+        data: folders and files; the environment variable JAXONLINE_DATA by default.
+        sets: names and files; each may be a list with commas. By default the files that `data` names, or else AR(4),
+            Airfoil and Concrete.
+        seeds: "5" for the first five, or "0,1,2", "0-4".
+        forward: draw the figures for true VAW instead of online ridge. (The table and the JSON hold both.)
+        json: a file for {set: {algorithm: {"ridge": [mse per seed], "vaw": [...]}}}.
+        target: column of the target, by name or number, for files that are tables.
+        impute: "mean" or "median", for files with gaps.
+        draws: of features by JAX, to see which differences are real (200 take some minutes); 0 for none.
+        sampler: of OMKL-GF, "correct" or "published".
+        dtype: "float64", or "float32" to see the drift.
+        out: a folder for tables and figures.
+        say: prints a line, or a `rich` table.
+
+    Raises:
+        ValueError: an option out of its range, and what `reproduce` raises.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import numpy as np
+        >>> from jaxonline.study.multikernel_command import run
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "line.npz"
+        ...     np.savez(file, X=np.arange(6.0)[:, None], y=np.arange(6.0))
+        ...     results = run(data=[file], seeds="1", json=pathlib.Path(folder) / "line.json", say=lambda line: None)
+        >>> [result.name for result in results]
+        ['line']
+    """
+    names = [name.strip() for item in sets or () for name in _split(item)] or None
+    places = list(data) if data else None
+    results = reproduce(
+        names, places, seeds=parse_seeds(seeds), target=target, impute=impute, sampler=sampler, dtype=dtype,
+        progress=say,
+    )  # fmt: skip
+    say(terminal_table(results))
+    many: list[Draws] = []
+    if draws:
+        for name in chosen_sets(names, places):
+            loaded = datasets.load(name, places, target=target, impute=impute)
+            many.append(draw_many(loaded.name, *scaled(loaded.X, loaded.y), n_draws=draws))
+            say(f"{loaded.name}: {draws} draws of the features")
+        for line in summary(many):
+            say(line)
+    if json is not None:
+        json.parent.mkdir(parents=True, exist_ok=True)
+        json.write_text(json_module.dumps(as_json(results), indent=1) + "\n")
+        say(f"{json} written")
+    if out is not None:
+        paths = write(results, out, "vaw" if forward else "ridge", many)
+        say(f"{', '.join(str(path) for path in paths)} written")
+    return results
+
+
+def _split(item: str) -> list[str]:
+    """A list with commas, unless it is a file's path."""
+    return [item] if Path(item).is_file() else [part for part in item.split(",") if part.strip()]
