@@ -48,11 +48,11 @@ def numpy_vectorised(frequencies: np.ndarray, X: np.ndarray, y: np.ndarray) -> n
     return forecasts
 
 
-def numba_loops(order: str):
-    """Compiled loops, kernels in parallel: each round for all kernels, or (better) each kernel for all rounds."""
+def numba_loops(tuned: bool):
+    """Compiled loops: round by round on one core; or tuned, each kernel through all rounds, kernels in parallel."""
     import numba
 
-    @numba.njit(fastmath=True)
+    @numba.njit(fastmath=tuned)
     def one(k, t, P, w, z, Pz, frequencies, X, y, forecasts):
         for j in range(M // 2):
             angle = 0.0
@@ -75,17 +75,17 @@ def numba_loops(order: str):
             for j in range(M):
                 P[i, j] -= scaled * Pz[j]
 
-    @numba.njit(parallel=True, fastmath=True)
+    @numba.njit
     def by_round(frequencies, X, y):
         P, w = np.zeros((N, M, M)), np.zeros((N, M))
-        z, Pz = np.zeros((N, M)), np.zeros((N, M))
+        z, Pz = np.zeros(M), np.zeros(M)
         forecasts = np.empty((len(y), N))
         for k in range(N):
             for i in range(M):
                 P[k, i, i] = 1.0
         for t in range(len(y)):
-            for k in numba.prange(N):
-                one(k, t, P[k], w[k], z[k], Pz[k], frequencies, X, y, forecasts)
+            for k in range(N):
+                one(k, t, P[k], w[k], z, Pz, frequencies, X, y, forecasts)
         return forecasts
 
     @numba.njit(parallel=True, fastmath=True)
@@ -97,7 +97,7 @@ def numba_loops(order: str):
                 one(k, t, P, w, z, Pz, frequencies, X, y, forecasts)
         return forecasts
 
-    return {"by round": by_round, "by kernel": by_kernel}[order]
+    return by_kernel if tuned else by_round
 
 
 @jax.jit
@@ -143,10 +143,10 @@ def main() -> None:
         np.testing.assert_allclose(expert_forecasts(one, X, y).vaw, expected, atol=1e-9)
         contenders = {"NumPy, vectorised": lambda: others(numpy_vectorised, frequencies, X, y)}
         try:
-            for order in ("by round", "by kernel"):
-                loops = numba_loops(order)
+            for name, tuned in {"numba": False, "numba, tuned, parallel": True}.items():
+                loops = numba_loops(tuned)
                 np.testing.assert_allclose(loops(frequencies, X, y), expected, atol=1e-9)
-                contenders[f"numba, {order}"] = lambda loops=loops: others(loops, frequencies, X, y)
+                contenders[name] = lambda loops=loops: others(loops, frequencies, X, y)
         except ImportError:
             print("  numba is not installed: left out")
         contenders |= {

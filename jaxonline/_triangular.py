@@ -10,17 +10,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 _LEAF = 8  # below this size, elimination row by row costs less than the calls that halving makes
+_MOST_LEAVES = 8  # each one is a loop of its own to compile
 
 
 def cholesky_and_inverse(A: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
     """L and L^-1 with A = L L', both lower triangular; NaN where A is not positive definite."""
-    n = A.shape[-1]
-    if n <= _LEAF:
+    return _halve(A, max(_LEAF, -(-len(A) // _MOST_LEAVES)))
+
+
+def _halve(A: Float[Array, "n n"], leaf: int) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    n = len(A)
+    if n <= leaf:
         return _eliminate(A)
-    h = (n // 2 + _LEAF - 1) // _LEAF * _LEAF
-    L11, W11 = cholesky_and_inverse(A[:h, :h])
+    h = leaf * (-(-n // leaf) // 2)  # whole leaves
+    L11, W11 = _halve(A[:h, :h], leaf)
     L21 = product(A[h:, :h], W11.T)
-    L22, W22 = cholesky_and_inverse(A[h:, h:] - product(L21, L21.T))
+    L22, W22 = _halve(A[h:, h:] - product(L21, L21.T), leaf)
     W21 = -product(W22, product(L21, W11))
     zeros = jnp.zeros((h, n - h), A.dtype)
     return jnp.block([[L11, zeros], [L21, L22]]), jnp.block([[W11, zeros], [W21, W22]])

@@ -126,10 +126,11 @@ def running_figure(results: Sequence[SetResult], forecaster: str = "ridge") -> "
             if curve is not None:
                 rounds = np.arange(1, len(curve) + 1)
                 axes.plot(rounds, 1e3 * curve, color=COLOURS[i % len(COLOURS)], label=algorithm, lw=1.5)
-        last = [1e3 * curve[len(curve) // 50 :] for curve in result.running.values()]
-        if last:
-            axes.set_ylim(0.9 * min(part.min() for part in last), 1.05 * max(part.max() for part in last))
-        axes.set(title=result.name, xlabel="round", xscale="log")
+        axes.set(title=result.name, xlabel="round", xscale="log", yscale="log")
+        axes.set_xlim(left=min(10, len(next(iter(result.running.values()), [0] * 11)) - 1))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.tick_params(axis="y", which="both", labelsize=7)
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     if results:
         panels[-1].legend(frameon=False, fontsize=8)
@@ -150,7 +151,7 @@ def weights_figure(results: Sequence[SetResult], forecaster: str = "ridge") -> "
         for i, algorithm in enumerate(WEIGHTED):
             weights = result.weights.get((algorithm, forecaster))
             if weights is not None:
-                axes.plot(weights, "o-", color=COLOURS[i], label=algorithm, lw=0.8, ms=2.5)
+                axes.plot(weights, "o-", color=COLOURS[(0, 1, 3)[i]], label=algorithm, lw=0.8, ms=2.5)
         axes.set(title=result.name, xlabel="kernel")
     panels[0].set_ylabel("weight after the last round")
     if results:

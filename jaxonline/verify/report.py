@@ -57,6 +57,24 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     return table
 
 
+def markdown_table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table, the one in the README: verdicts that speak against the form are bold.
+
+    Example:
+        >>> from jaxonline.verify.claims import run_claims
+        >>> from jaxonline.verify.report import markdown_table
+        >>> print(markdown_table(run_claims("E18")).splitlines()[0])
+        | claim | paper | form | method | bias | smallest seen | verdict |
+    """
+    head = ["claim", "paper", "form", "method", "bias", "smallest seen", "verdict"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        verdict = f"**{row.verdict}**" if row.verdict in (BIASED, VIOLATED) else row.verdict
+        claim = row.claim.replace("|", "\\|")
+        lines.append([claim, row.paper, row.form, row.method, *_numbers(row, False), verdict])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
 def _numbers(row: Row, moments: bool) -> list[str]:
     known = (row.second_moment, row.exact_second_moment, row.second_moment_bound)
     return [
