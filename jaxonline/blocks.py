@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
+from jaxonline import _check
+
 AXIS = "blocks"
 
 
@@ -41,8 +43,9 @@ def use_all_cores(n_devices: int | None = None) -> int:
     """
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
-    jax.config.update("jax_num_cpu_devices", cores if n_devices is None else n_devices)
-    return jax.config.jax_num_cpu_devices
+    n_devices = cores if n_devices is None else _check.count("n_devices", n_devices)
+    jax.config.update("jax_num_cpu_devices", n_devices)
+    return n_devices
 
 
 def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:

@@ -85,6 +85,40 @@ def _variance(
     console.print(f"{', '.join(str(path) for path in write(variance(), out))} written")
 
 
+@reproduce.command("multikernel")
+def _multikernel(
+    data: Annotated[
+        list[Path] | None, typer.Option(help="Folders and files of data; JAXONLINE_DATA by default. Repeatable.")
+    ] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option(help="Sets, e.g. ar4,airfoil,concrete, or files. Repeatable.")
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="How many from 0 on, or a list or range: 5, 0,1,2, 0-4.")] = "5",
+    forward: Annotated[bool, typer.Option(help="Figures for true VAW instead of online ridge.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the errors of every seed.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the target in CSV files, by name or number.")] = None,
+    impute: Annotated[str | None, typer.Option(help="Fill gaps with the column's mean or median.")] = None,
+    draws: Annotated[int, typer.Option(min=0, help="Draws of the features by jax, to compare algorithms.")] = 0,
+    sampler: Annotated[str, typer.Option(help="Of OMKL-GF: correct or published.")] = "correct",
+    dtype: Annotated[str, typer.Option(help="float64, or float32 to see the drift.")] = "float64",
+    out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("results/multikernel"),
+) -> None:
+    """Table 2 of the multi-kernel paper beside ours: online ridge, which was published, and VAW, which was meant."""
+    import jax
+
+    from jaxonline.study.multikernel_command import run
+
+    try:
+        with jax.enable_x64(True):
+            run(
+                data=data, sets=sets, seeds=seeds, forward=forward, json=json_file, target=target, impute=impute,
+                draws=draws, sampler=sampler, dtype=dtype, out=out, say=console.print,
+            )  # fmt: skip
+    except (ValueError, FileNotFoundError) as error:
+        console.print(f"Error: {error}", style="red", markup=False)
+        raise typer.Exit(2) from error
+
+
 def regret_table(rows: list[dict[str, Any]], title: str) -> Table:
     """The rows of `Result.table` for a terminal.
 

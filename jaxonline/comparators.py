@@ -119,7 +119,7 @@ def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.nda
     xx = np.where(bad[..., None, None], 0.0, xx)
     eigenvalues, vectors = np.linalg.eigh(xx)
     largest = np.maximum(eigenvalues[..., -1:], 0.0)
-    flat = eigenvalues <= largest * xx.shape[-1] * np.finfo(np.float32).eps * 1e-3
+    flat = eigenvalues <= largest * xx.shape[-1] * np.finfo(np.float64).eps * 4
     eigenvalues = np.where(flat, 0.0, eigenvalues)
     b = np.where(flat, 0.0, np.einsum("...ij,...i->...j", vectors, np.where(bad[..., None], 0.0, xy)))
 

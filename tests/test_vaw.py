@@ -176,11 +176,11 @@ def test_bad_arguments(x64, call, message):
         call()
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 31, 32, 50, 64])
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 16, 32, 50, 100])
 def test_cholesky_and_inverse(both_precisions, n):
     A = np.random.default_rng(n).normal(size=(n, n + 3))
     A = (A @ A.T / n + np.eye(n)).astype(both_precisions)
-    L, L_inverse = cholesky_and_inverse(jnp.asarray(A))
+    L, L_inverse = jax.jit(cholesky_and_inverse)(jnp.asarray(A))
     expected = np.linalg.cholesky(A.astype(float))
     tolerance = 200 * np.finfo(both_precisions).eps
     np.testing.assert_allclose(L, expected, rtol=0, atol=tolerance)

@@ -80,30 +80,30 @@ def terminal_table(results: Sequence[SetResult]) -> Any:
         >>> from jaxonline.study.multikernel import SetResult
         >>> from jaxonline.study.multikernel_report import terminal_table
         >>> terminal_table([SetResult("Airfoil", (1, 1), {("EWA", "ridge"): np.ones(2)}, {}, {}, 0.0)]).row_count
-        1
+        2
     """
     from rich.table import Table
 
-    table = Table(title="MSE x 1000: printed | online ridge (as published) | true VAW", title_justify="left")
-    table.add_column("algorithm", no_wrap=True)
-    for result in results:
-        table.add_column(f"{result.name}\nprinted", justify="right")
-        table.add_column("\nridge", justify="right")
-        table.add_column("\nVAW", justify="right")
+    table = Table(title="mean squared error x 1000, mean over the seeds", title_justify="left")
+    table.add_column("set, algorithm", no_wrap=True)
+    for column in ("printed", "online ridge\n(as published)", "true VAW"):
+        table.add_column(column, justify="right", no_wrap=True)
     cells = {(row["set"], row["algorithm"], row["forecaster"]): row for row in rows(results)}
-    for algorithm in ALGORITHMS:
-        if not any(name == algorithm for _, name, _ in cells):
-            continue
-        line = [algorithm]
-        for result in results:
+    for result in results:
+        table.add_section()
+        n_rounds, d = result.shape
+        table.add_row(f"{result.name}: {n_rounds:,} rounds, d = {d}", style="bold")
+        for algorithm in ALGORITHMS:
             ours = cells.get((result.name, algorithm, "ogd" if algorithm in DESCENT else "ridge"))
             true = cells.get((result.name, algorithm, "vaw"))
-            line += [
-                f"{ours['printed']:.2f}" if ours and ours["printed"] is not None else "-",
-                f"{ours['mse_x1000']:.5f}" if ours else "-",
-                f"{true['mse_x1000']:.5f}" if true else "-",
-            ]
-        table.add_row(*line)
+            if ours is not None or true is not None:
+                printed = ours["printed"] if ours else None
+                table.add_row(
+                    f"  {algorithm}",
+                    "-" if printed is None else f"{printed:.2f}",
+                    f"{ours['mse_x1000']:.5f}" if ours else "-",
+                    f"{true['mse_x1000']:.5f}" if true else "-",
+                )
     return table
 
 
