@@ -62,13 +62,13 @@ def numba_parallel():
     def play(X, y, runs):
         total = np.zeros(runs)
         for run in numba.prange(runs):
-            np.random.seed(run)
+            np.random.seed(run)  # noqa: NPY002
             w, first, second = np.zeros(D), np.zeros(D), np.zeros(D)
             for t in range(T):
                 clean, noisy = 0.0, 0.0
                 for j in range(D):
-                    first[j] = X[t, j] + STD * np.random.standard_normal()
-                    second[j] = X[t, j] + STD * np.random.standard_normal()
+                    first[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
+                    second[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
                     clean += w[j] * X[t, j]
                     noisy += w[j] * first[j]
                 total[run] += (clean - y[t]) ** 2

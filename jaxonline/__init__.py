@@ -17,6 +17,7 @@ from jaxonline import (
     verify,
 )
 from jaxonline._struct import replace, static, struct
+from jaxonline.aggregation import aggregate
 from jaxonline.blocks import use_all_cores
 from jaxonline.comparators import L2Ball
 from jaxonline.game import Game, Player, play
@@ -29,7 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attributes", "Constant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "NoisyCopies",
-    "Player", "Result", "Schedule", "bounds", "comparators", "environments", "estimators", "game", "kernels",
+    "Player", "Result", "Schedule", "aggregate", "bounds", "comparators", "environments", "estimators", "game", "kernels",
     "learners", "losses", "noise", "oracles", "play", "replace", "simulate", "static", "struct", "sweep",
     "use_all_cores", "verify",
 ]  # fmt: skip

@@ -133,7 +133,7 @@ def concatenated(
 
     Example:
         >>> from jaxonline.bounds_multikernel import Features, concatenated
-        >>> [round(float(concatenated(1.0, 10, Features(50), 1.0, 100, form=form))) for form in ("corrected", "printed")]
+        >>> [round(float(concatenated(1.0, 10, Features(50), 1.0, 100, form=f))) for f in ("corrected", "printed")]
         [1328, 1346]
     """
     _check.choice("form", form, FORMS)

@@ -60,7 +60,8 @@ class L2Ball:
     Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_ball`).
 
     Args:
-        radius: of the ball, above 0; infinite for the unconstrained least squares predictor.
+        radius: of the ball, above 0; infinite for the unconstrained least squares predictor, which float32 sums
+            determine badly where instances are (nearly) linearly dependent: enable float64 for it.
 
     Raises:
         ValueError: if the radius is not above 0.

@@ -22,7 +22,7 @@ class DataSet(NamedTuple):
     """Instances and targets, in the order of the file.
 
     Attributes:
-        name: what the set is called.
+        name: what the set is called: as it was asked for, or its file's name.
         X: instances [n, d], float64.
         y: targets [n], float64.
 
@@ -93,6 +93,7 @@ SOURCES = {
     ),
 }  # fmt: skip
 IMPUTATIONS = ("mean", "median")
+ALIASES = {"ar4": "AR(4)", "bias": "Bias correction", "bias-correction": "Bias correction"}
 
 
 def diabetes() -> tuple[np.ndarray, np.ndarray]:
@@ -146,8 +147,9 @@ def load(
     """Load a data set by name, or from a file.
 
     Args:
-        name: "AR(4)", a set of the UCI repository (a key of `SOURCES`, in capitals or not), the path of a file, or
-            the name (without ending) of a file in `data`. Files are .npz with X and y, .csv, or columns of text.
+        name: "AR(4)", a set of the UCI repository (a key of `SOURCES`, in capitals or not; the result is called as it
+            is spelled here), the path of a file, or the name (without ending) of a file in `data` (called as the file
+            is). Files are .npz with X and y, .csv, or columns of text.
         data: folders and files in which to look, one or several; the environment variable JAXONLINE_DATA by default.
             A set of the UCI repository that is not there is fetched, verified, and kept in the user's cache.
         target: the column that is the target, by name or number; the last one by default.
@@ -171,23 +173,34 @@ def load(
     if impute is not None:
         _check.choice("impute", impute, IMPUTATIONS)
     places = _places(data)
-    known = {key.lower(): key for key in SOURCES}
-    if str(name).lower() in ("ar(4)", "ar4"):
-        return ar4()
-    if str(name).lower() in known:
-        key = known[str(name).lower()]
-        return _known(key, SOURCES[key], places, target, impute)
+    key = known_as(str(name))
+    if key == "AR(4)":
+        return ar4()._replace(name=str(name))
+    if key is not None:
+        return _known(key, SOURCES[key], places, target, impute)._replace(name=str(name))
     path = Path(name)
     if not path.is_file():
         matches = [file for file in _files(places) if file.stem.lower() == str(name).lower()]
         if not matches:
             where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
             raise ValueError(
-                f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files (.npz with X and "
-                f"y, .csv, text); looked in {where}"
+                f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files "
+                f"(.npz with X and y, .csv, text); looked in {where}"
             )
         path = matches[0]
     return DataSet(path.stem, *complete(read_table(path, target), impute))
+
+
+def known_as(name: str) -> str | None:
+    """The usual spelling of a known set: "AR(4)" or a key of `SOURCES`; None for other names.
+
+    Example:
+        >>> from jaxonline.datasets import known_as
+        >>> known_as("airfoil"), known_as("Bias"), known_as("mine")
+        ('Airfoil', 'Bias correction', None)
+    """
+    usual = {key.lower(): key for key in ("AR(4)", *SOURCES)} | ALIASES
+    return usual.get(name.lower())
 
 
 def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
@@ -196,7 +209,7 @@ def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     places = [Path(data)] if isinstance(data, str | Path) else [Path(place) for place in data]
     for place in places:
         if not place.exists():
-            raise ValueError(f"data must name folders and files that exist, got {str(place)!r}")
+            raise ValueError(f"data must name folders and files that exist, got '{place}'")
     return places
 
 

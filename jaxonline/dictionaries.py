@@ -18,8 +18,8 @@ from jaxonline._struct import set_field, stack, struct
 from jaxonline.estimators.fourier import FORMS
 from jaxonline.kernels import Gaussian, Kernel, Laplacian
 
-GAUSSIAN_VARIANCES = 10.0 ** (4 * (np.arange(51) / 50) - 2)
-LAPLACIAN_SCALES = 10.0 ** (np.arange(25) / 6 - 2)
+GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
+LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))
 
 
 @struct
@@ -153,5 +153,5 @@ def published_kernels() -> list[Kernel]:
         >>> len(kernels), kernels[51]
         (76, Laplacian(scale=0.01))
     """
-    gaussian = [Gaussian.from_standard_deviation(float(np.sqrt(variance))) for variance in GAUSSIAN_VARIANCES]
-    return [*gaussian, *(Laplacian(float(scale)) for scale in LAPLACIAN_SCALES)]
+    gaussian = [Gaussian.from_standard_deviation(math.sqrt(variance)) for variance in GAUSSIAN_VARIANCES]
+    return [*gaussian, *map(Laplacian, LAPLACIAN_SCALES)]

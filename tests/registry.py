@@ -9,7 +9,18 @@ import numpy as np
 import optax
 
 import jaxonline as jo
+from jaxonline.dictionaries import Dictionary
 from jaxonline.estimators import AttributeGradient, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.learners.aggregating import Aggregating
+from jaxonline.learners.boa import BOA
+from jaxonline.learners.ewa import EWA
+from jaxonline.learners.ml_poly import MLPoly
+from jaxonline.learners.ml_prod import MLProd
+from jaxonline.learners.multikernel import MultiKernel
+from jaxonline.learners.omkl_gf import OMKLGF
+from jaxonline.learners.raker import Raker
+from jaxonline.learners.truncated import Truncated
+from jaxonline.learners.vaw import VAW
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
@@ -55,6 +66,12 @@ def few(law: str, **options: Any) -> Entry:
     return Entry(learner, jo.oracles.Attributes(4), queries=4, randomised=True)
 
 
+def expert(learner: Any, **options: Any) -> Entry:
+    return Entry(learner, jo.FullInformation(), **options)
+
+
+DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
+
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
 ADAM, OTHER_ADAM, MOMENTUM = optax.adam(1.0), optax.adam(1.0, b1=0.8, b2=0.95), optax.sgd(1.0, momentum=0.7)
@@ -80,5 +97,16 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
+    "VAW": lambda: expert(VAW(allow_float32=True)),
+    "online ridge": lambda: expert(VAW(forward=False, allow_float32=True)),
+    "EWA": lambda: expert(EWA(0.5)),
+    "EWA, truncated": lambda: expert(Truncated(EWA(0.01), low=-5.0, high=5.0)),
+    "Aggregating": lambda: expert(Truncated(Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
+    "BOA": lambda: expert(BOA(initial=0.1)),
+    "ML-Poly": lambda: expert(MLPoly(initial=5.0), dimension=8),
+    "ML-Prod": lambda: expert(MLProd(initial=5.0)),
+    "Raker": lambda: expert(Raker(DICTIONARY)),
+    "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
+    "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
 }
 NAMES = list(LEARNERS)

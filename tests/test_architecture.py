@@ -25,7 +25,18 @@ MOST_LINES = 400
 # From the ground up. A module may import from the layers below its own, and inside its own package. A new module is
 # one word here.
 LAYERS = [
-    {"_check", "_checkpoint", "_sincos", "_struct", "_sums", "_tables", "_threads", "_triangular", "blocks", "progress"},
+    {
+        "_check",
+        "_checkpoint",
+        "_sincos",
+        "_struct",
+        "_sums",
+        "_tables",
+        "_threads",
+        "_triangular",
+        "blocks",
+        "progress",
+    },
     {"_numbers", "_precision", "datasets"},
     {"_kernel", "_loss", "noise"},
     {"kernels", "losses", "radial"},

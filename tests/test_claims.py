@@ -7,11 +7,13 @@ import math
 import re
 
 import jax
+import numpy as np
 import pytest
 from rich.console import Console
 
 from jaxonline import verify
 from jaxonline.blocks import default_mesh
+from jaxonline.losses import Exponential
 from jaxonline.verify import claims as registry
 from jaxonline.verify.claims import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
 from jaxonline.verify.plots import plot_intervals, save_intervals
@@ -167,3 +169,19 @@ def test_bad_claims(fields, message):
     good = {"name": "a", "paper": "b", "form": "printed", "expected": "biased", "check": lambda options: None}
     with pytest.raises(ValueError, match=message):
         Claim(**(good | fields))
+
+
+def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch):
+    """gamma_7 of the exponential loss times 1.3: 4e-5 of the sum, and yet the claim's verdict changes, because its terms
+    come from Cauchy's integral and not from the coefficients it checks."""
+    right = Exponential.coefficients
+
+    def wrong(self, n_terms, centre=0.0):
+        gammas = np.array(right(self, n_terms, centre))
+        gammas[7:8] *= 1.3
+        return gammas
+
+    monkeypatch.setattr(Exponential, "coefficients", wrong)
+    (row,) = run_claims("exponential loss (E1)*corrected")
+    assert row.verdict == "biased"
+    assert any("N = 7" in note for note in row.notes)

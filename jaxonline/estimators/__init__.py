@@ -1,7 +1,7 @@
 """Unbiased estimators from limited information, as pure functions and small frozen classes.
 
-Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean, from
-a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
+Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean,
+from a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
 kernels' feature maps: `feature_maps`, `gradient_length`; of kernels: `surrogates`, `fourier`.
 """
 

@@ -66,7 +66,8 @@ class TwoCopies:
         >>> from jaxonline.estimators import TwoCopies
         >>> from jaxonline.noise import gaussian
         >>> from jaxonline.oracles import NoisyCopies
-        >>> oracle = NoisyCopies(gaussian(1.0)).open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> channel = NoisyCopies(gaussian(1.0))
+        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 2)
     """
@@ -121,7 +122,8 @@ class NaiveCopy:
         >>> from jaxonline.estimators import NaiveCopy
         >>> from jaxonline.noise import gaussian
         >>> from jaxonline.oracles import NoisyCopies
-        >>> oracle = NoisyCopies(gaussian(0.0)).open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> channel = NoisyCopies(gaussian(0.0))
+        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
         [-2.0, -2.0]
     """
@@ -148,7 +150,8 @@ class MeanOfCopies:
         >>> from jaxonline.estimators import MeanOfCopies
         >>> from jaxonline.noise import gaussian
         >>> from jaxonline.oracles import NoisyCopies
-        >>> oracle = NoisyCopies(gaussian(0.0)).open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> channel = NoisyCopies(gaussian(0.0))
+        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
         ([-2.0, -2.0], 5)
     """

@@ -18,4 +18,6 @@ def proportional(weights: Float[Array, "K"]) -> Float[Array, "K"]:
 
 def _ratio(weights: Float[Array, "K"]) -> Float[Array, "K"]:
     total = jnp.sum(weights)
-    return jnp.where(total == 0, jnp.full_like(weights, 1.0 / len(weights)), weights / jnp.where(total == 0, 1.0, total))
+    return jnp.where(
+        total == 0, jnp.full_like(weights, 1.0 / len(weights)), weights / jnp.where(total == 0, 1.0, total)
+    )

@@ -40,7 +40,7 @@ class Aggregating:
 
     low: Float[ArrayLike, ""] = 0.0
     high: Float[ArrayLike, ""] = 1.0
-    late_start: bool = static(False)
+    late_start: bool = static(default=False)
 
     def __post_init__(self):
         if _check.concrete(self.low) is not None and _check.concrete(self.high) is not None:
@@ -68,7 +68,9 @@ class Aggregating:
         prediction = jnp.clip((low + high) / 2.0 + gap, low, high)
         return jnp.where(state.started, prediction, 0.0) if self.late_start else prediction
 
-    def update(self, key: Key[Array, ""] | None, state: CumulativeLosses, oracle: Any) -> tuple[CumulativeLosses, tuple]:
+    def update(
+        self, key: Key[Array, ""] | None, state: CumulativeLosses, oracle: Any
+    ) -> tuple[CumulativeLosses, tuple]:
         """L += (x - y)^2."""
         del key
         low, high, _ = self._range(oracle.x.dtype)

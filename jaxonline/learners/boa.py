@@ -69,7 +69,9 @@ class BOA:
         del key
         return self.weights(state) @ x
 
-    def update(self, key: Key[Array, ""] | None, state: SecondOrderState, oracle: Any) -> tuple[SecondOrderState, tuple]:
+    def update(
+        self, key: Key[Array, ""] | None, state: SecondOrderState, oracle: Any
+    ) -> tuple[SecondOrderState, tuple]:
         """B = max(B, |r|); V += r^2; n = min(1/B2, sqrt(ln K / V)); G += (r - n r^2 + B2 [n r > 1/2]) / 2."""
         r = regrets(self.predict(key, state, oracle.x), oracle)
         largest = jnp.maximum(state.largest, jnp.abs(r))

@@ -55,7 +55,7 @@ class EWA:
     """
 
     eta: Float[ArrayLike, ""]
-    late_start: bool = static(False)
+    late_start: bool = static(default=False)
 
     def __post_init__(self):
         _check.positive("eta", self.eta)
@@ -82,7 +82,9 @@ class EWA:
         mean = self.weights(state) @ x
         return jnp.where(state.started, mean, 0.0) if self.late_start else mean
 
-    def update(self, key: Key[Array, ""] | None, state: CumulativeLosses, oracle: Any) -> tuple[CumulativeLosses, tuple]:
+    def update(
+        self, key: Key[Array, ""] | None, state: CumulativeLosses, oracle: Any
+    ) -> tuple[CumulativeLosses, tuple]:
         """L += (x - y)^2."""
         del key
         losses = (oracle.x - oracle.y) ** 2

@@ -47,7 +47,9 @@ class MLProd:
         del key
         return self.weights(state) @ x
 
-    def update(self, key: Key[Array, ""] | None, state: SecondOrderState, oracle: Any) -> tuple[SecondOrderState, tuple]:
+    def update(
+        self, key: Key[Array, ""] | None, state: SecondOrderState, oracle: Any
+    ) -> tuple[SecondOrderState, tuple]:
         """V += r^2; B = max(B, |r|); n' = min(1/(2B), sqrt(ln K / V)); R = (n'/n) R + ln(1 + n' r); n = n'."""
         r = regrets(self.predict(key, state, oracle.x), oracle)
         squares = state.squares + r**2

@@ -83,9 +83,7 @@ class MultiKernel:
     def update(self, key: Key[Array, ""], state: MultiKernelState, oracle: Any) -> tuple[MultiKernelState, PyTree]:
         """The combiner learns from what the forecasters said, and they from their features."""
         z = self.dictionary(oracle.x)
-        combiner, info = self.combiner.update(
-            key, state.combiner, FullOracle(self._advice(key, state, z), oracle.y)
-        )
+        combiner, info = self.combiner.update(key, state.combiner, FullOracle(self._advice(key, state, z), oracle.y))
         learn = jax.vmap(lambda one, row: self.expert.update(key, one, FullOracle(row, oracle.y))[0])
         return MultiKernelState(learn(state.experts, z), combiner), info
 

@@ -94,10 +94,10 @@ class OMKLGF:
     exploration: Any = InverseSqrt(0.1)
     penalty: Float[ArrayLike, ""] = 1e-3
     least_probability: Float[ArrayLike, ""] = 0.05
-    n_nodes: int = static(2)
-    n_draws: int = static(5)
-    redraw_rounds: int = 301
-    sampler: str = static("correct")
+    n_nodes: int = static(default=2)
+    n_draws: int = static(default=5)
+    redraw_rounds: int = static(default=301)
+    sampler: str = static(default="correct")
 
     def __post_init__(self):
         if not callable(self.dictionary):
@@ -127,7 +127,7 @@ class OMKLGF:
         return weights @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""], state: OMKLGFState, oracle: Any) -> tuple[OMKLGFState, tuple]:
-        """Gradient and weight steps divided by q_k, for the kernels joined to the node; then draw for the next round."""
+        """Gradient and weight steps divided by q_k, for the kernels joined to the node; then draw for the next."""
         z, t = self.dictionary(oracle.x), state.t + 1
         dtype = z.dtype
         step, penalty = self.step_size(t, dtype), jnp.asarray(self.penalty, dtype)

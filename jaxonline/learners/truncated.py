@@ -1,4 +1,7 @@
-"""Experts truncated to the range of the labels, which can only lower their losses: Rokhlin and Gurtovaya (2025), Eq. 28."""
+"""Experts truncated to the range of the labels, which can only lower their losses.
+
+Source: Rokhlin and Gurtovaya (2025), Eq. 28.
+"""
 
 from typing import Any
 

@@ -104,9 +104,9 @@ class VAW:
     """
 
     regularizer: Float[ArrayLike, ""] = 1.0
-    forward: bool = static(True)
+    forward: bool = static(default=True)
     features: Any = None
-    allow_float32: bool = static(False)
+    allow_float32: bool = static(default=False)
 
     def __post_init__(self):
         _check.positive("regularizer", self.regularizer)

@@ -131,7 +131,8 @@ def intervals(draws: Draws, level: float = 0.95) -> dict[tuple[str, str], tuple[
     Example:
         >>> import numpy as np
         >>> from jaxonline.study.multikernel_draws import Draws, intervals
-        >>> mean, low, high, deviation = intervals(Draws("a", {("EWA", "vaw"): np.array([1.0, 2.0, 3.0])}))["EWA", "vaw"]
+        >>> draws = Draws("a", {("EWA", "vaw"): np.array([1.0, 2.0, 3.0])})
+        >>> mean, low, high, deviation = intervals(draws)["EWA", "vaw"]
         >>> mean, bool(low < 1.0), bool(high > 3.0), deviation
         (2.0, True, True, 1.0)
     """

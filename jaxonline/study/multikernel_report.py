@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.datasets import known_as
 from jaxonline.plotting import COLOURS
 from jaxonline.study.multikernel import ALGORITHMS, DESCENT, PUBLISHED, SetResult, as_json
 from jaxonline.study.multikernel_draws import Draws, differences, intervals
@@ -52,12 +53,13 @@ def rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
         >>> import numpy as np
         >>> from jaxonline.study.multikernel import SetResult
         >>> from jaxonline.study.multikernel_report import rows
-        >>> rows([SetResult("Airfoil", (1, 1), {("EWA", "ridge"): np.array([0.027, 0.029])}, {}, {}, 0.0)])[0]["printed"]
+        >>> mse = {("EWA", "ridge"): np.array([0.027, 0.029])}
+        >>> rows([SetResult("Airfoil", (1, 1), mse, {}, {}, 0.0)])[0]["printed"]
         27.61
     """
     found = []
     for result in results:
-        printed = dict(zip(ALGORITHMS, PUBLISHED.get(result.name, [None] * len(ALGORITHMS)), strict=True))
+        printed = _printed(result.name)
         for algorithm in ALGORITHMS:
             for (name, forecaster), mse in result.mse.items():
                 if name != algorithm:
@@ -170,7 +172,7 @@ def draws_figure(studies: Sequence[Draws]) -> "Figure":
     """
     figure, panels = _panels(max(len(studies), 1))
     for axes, draws in zip(panels, studies, strict=False):
-        printed = dict(zip(ALGORITHMS, PUBLISHED.get(draws.name, [None] * len(ALGORITHMS)), strict=True))
+        printed = _printed(draws.name)
         found = intervals(draws)
         for (algorithm, forecaster), (mean, low, high, _) in found.items():
             at = ALGORITHMS.index(algorithm) + (0.2 if forecaster == "vaw" else -0.1)
@@ -242,7 +244,7 @@ def summary(draws: Sequence[Draws]) -> list[str]:
         real = sum(pair.real for pair in mine)
         lines.append(f"{name}, {forecaster}: {real} of {len(mine)} differences are real (simultaneous 95 % intervals)")
         lines += [
-            f"  not resolved: {p.better} < {p.worse} by {1e3 * p.mean:.4f} ({1e3 * p.low:.4f} .. {1e3 * p.high:.4f}) x 1e-3"
+            f"  not resolved: {p.better} < {p.worse} by {1e3 * p.mean:.4f} ({1e3 * p.low:.4f} .. {1e3 * p.high:.4f})e-3"
             for p in mine
             if not p.real
         ]
@@ -252,6 +254,11 @@ def summary(draws: Sequence[Draws]) -> list[str]:
             if p.real and p.misleading > 0.025
         ]
     return lines
+
+
+def _printed(name: str) -> dict[str, float | None]:
+    numbers = PUBLISHED.get(known_as(name) or name, [None] * len(ALGORITHMS))
+    return dict(zip(ALGORITHMS, numbers, strict=True))
 
 
 _NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}

@@ -19,6 +19,7 @@ from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshe
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, Loss, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.verify._taylor import taylor_terms
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.claims import Options, claim
 from jaxonline.verify.moments import bound, queries, second_moment
@@ -52,12 +53,15 @@ def _given(estimator, mean, key, n):
     return estimator.given(key, n, functools.partial(noisy_number, mean))
 
 
-def series_strata(estimator: SeriesEstimator, mean: float) -> Strata:
+def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | None = None) -> Strata:
     """A series estimator by strata: its law, and the term and the second moment of each stratum, exactly.
 
     Args:
         estimator: without a constant outside.
         mean: E X of `noisy_number`.
+        terms: gamma_n (mean - centre)^n from a source that shares nothing with the estimator (`taylor_terms`), for as
+            many n as the estimator has coefficients; the estimator's own when None, and then only its weights are
+            checked and its sum.
 
     Example:
         >>> from jaxonline.estimators.laws import Geometric
@@ -66,9 +70,12 @@ def series_strata(estimator: SeriesEstimator, mean: float) -> Strata:
         >>> series_strata(SeriesEstimator([1.0, 1.0], Geometric(2.0)), mean=0.8).terms.tolist()
         [1.0, 0.8]
     """
-    gammas = np.asarray(estimator.coefficients, float)
     offset = mean - known("centre", estimator.centre)
-    terms = gammas * offset ** np.arange(len(gammas))
+    if terms is None:
+        gammas = np.asarray(estimator.coefficients, float)
+        terms = gammas * offset ** np.arange(len(gammas))
+    else:
+        gammas = terms / offset ** np.arange(len(terms))
     # Strata as far as their terms matter; what is left is in the half-width.
     m = 1 + int(np.flatnonzero(np.abs(terms) > _TAIL * np.abs(terms).max())[-1])
     n = np.arange(m)
@@ -97,7 +104,8 @@ def _by_strata(loss: Loss, law: Any, options: Options, mean: float = MEAN, centr
     estimator = SeriesEstimator.of(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
         target = float(loss.derivative(jnp.float64(mean)))
-    result = unbiased(None, target, strata=series_strata(estimator, mean), **options.sampling())
+    terms = taylor_terms(loss, centre, mean - centre, len(np.asarray(estimator.coefficients)))
+    result = unbiased(None, target, strata=series_strata(estimator, mean, terms), **options.sampling())
     moment = _second(mean, centre)
     return dataclasses.replace(
         result,

@@ -1,0 +1,241 @@
+"""Loading: files of every kind, gaps, sets by name from folders, from an archive, from OpenML, always verified."""
+
+import io
+import urllib.error
+import zipfile
+
+import numpy as np
+import pytest
+
+from jaxonline import datasets
+from jaxonline.datasets import SOURCES, ar4, checksum, load
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch, tmp_path_factory):
+    """No data folder, no network, an empty cache: unless a test says otherwise."""
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+    def refuse(*arguments, **options):
+        raise urllib.error.URLError("no network in tests")
+
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+
+
+def test_ar4_is_the_recursion():
+    name, X, y = ar4()
+    noise = np.random.RandomState(41).randn(5004)
+    assert (name, X.shape, y.shape) == ("AR(4)", (5000, 4), (5000,))
+    assert X[0].tolist() == [0.0] * 4
+    for t in (0, 1, 4, 999, 4999):  # oldest first: lag 1 is the last column
+        assert y[t] == pytest.approx(X[t] @ [0.1, 0.2, -0.3, 0.5] + noise[t + 4], abs=1e-14)
+        if t:
+            np.testing.assert_array_equal(X[t, :3], X[t - 1, 1:])
+            assert X[t, 3] == y[t - 1]
+    np.testing.assert_array_equal(load("ar(4)").y, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "depth,force,label\n1,2,3\n4,5.5,-6e1\n"),
+        ("a.csv", "1,2,3\n4,5.5,-60\n"),
+        ("a.csv", '\ufeff"depth";"force";"label"\n1;2;3\n\n4;5.5;-60\n'),
+        ("a.dat", "1\t2\t3\n4\t5.5\t-60\n"),
+        ("a.txt", "  1.0e+00   2 3\n  4 5.5   -60 \n"),
+        ("a.data", "1 2 3\r\n4 5.5 -60\r\n"),
+    ],
+)
+def test_tables(tmp_path, name, text):
+    (tmp_path / name).write_text(text, newline="")
+    found = load(tmp_path / name)
+    assert found.name == "a"
+    assert found.X.tolist() == [[1.0, 2.0], [4.0, 5.5]]
+    assert found.y.tolist() == [3.0, -60.0]
+    assert load("A", tmp_path).X.tolist() == found.X.tolist()
+
+
+def test_targets(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("depth,force,label\n1,2,3\n4,5,6\n")
+    for target in ("force", 1, "1", -2):
+        found = load(file, target=target)
+        assert (found.X.tolist(), found.y.tolist()) == ([[1.0, 3.0], [4.0, 6.0]], [2.0, 5.0])
+    with pytest.raises(ValueError, match=r"no column 'width'; its columns are depth, force, label"):
+        load(file, target="width")
+    with pytest.raises(ValueError, match="no column 3; it has 3 columns"):
+        load(file, target=3)
+
+
+def test_arrays(tmp_path):
+    X, y = np.arange(6).reshape(3, 2), np.arange(3)[:, None]
+    np.savez(tmp_path / "b.npz", X=X, y=y, other=1)
+    found = load("b", tmp_path)
+    assert found.X.dtype == found.y.dtype == float
+    assert (found.X.tolist(), found.y.tolist()) == (X.tolist(), [0.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match=r"target='y' is for tables"):
+        load("b", tmp_path, target="y")
+    bad = {
+        "no_y": {"X": X},
+        "short": {"X": X, "y": y[:2]},
+        "words": {"X": X.astype(str), "y": y},
+        "flat": {"X": y, "y": X},
+    }
+    for name, arrays in bad.items():
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+        with pytest.raises(ValueError, match=f"{name}.npz"):
+            load(name, tmp_path)
+
+
+@pytest.mark.parametrize("gap", ["", "?", "NA", "nan", "NaN"])
+def test_gaps_are_named_or_filled(tmp_path, gap):
+    file = tmp_path / "a.csv"
+    file.write_text(f"depth,force,label\n1,2,3\n4,{gap},6\n1,3,0\n")
+    with pytest.raises(
+        ValueError, match=r"no number in row 2, column 'force' \(1 such cells.*impute='mean' or 'median'"
+    ):
+        load(file)
+    assert load(file, impute="mean").X[1].tolist() == [4.0, 2.5]
+    file.write_text(f"depth,force,label\n1,2,3\n4,5,{gap}\n1,3,0\n9,9,9\n")
+    with pytest.raises(ValueError, match=r"row 2, column 'label'"):
+        load(file)
+    assert load(file, impute="median").y.tolist() == [3.0, 3.0, 0.0, 9.0]
+    with pytest.raises(ValueError, match="impute must be one of 'mean', 'median', got 'zero'"):
+        load(file, impute="zero")
+
+
+def test_gaps_in_arrays(tmp_path):
+    X, y = np.ones((4, 3)), np.ones(4)
+    X[2, 1] = np.nan
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    with pytest.raises(ValueError, match=r"a.npz: no number in row 3, column '1'"):
+        load("a", tmp_path)
+    assert load("a", tmp_path, impute="mean").X.tolist() == np.ones((4, 3)).tolist()
+    X[:, 1] = np.nan
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    with pytest.raises(ValueError, match="column '1' has no number at all"):
+        load("a", tmp_path, impute="mean")
+    X[:, 1] = np.inf
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    with pytest.raises(ValueError, match="an infinite number in row 1, column '1'"):
+        load("a", tmp_path, impute="mean")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "no row of numbers"),
+        ("a,b\n1,2\n1,2,3\n", "row 2 has 3 cells, the first one has 2"),
+        ("a,b\n1,2\n1,two\n", "row 2, column 'b' must be a number, got 'two'"),
+        ("1\n2\n", "no column besides the target"),
+    ],
+)
+def test_broken_tables(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "a.csv")
+
+
+def test_where_files_are_looked_for(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"there is no data set 'mine'.*give data or set JAXONLINE_DATA"):
+        load("mine")
+    with pytest.raises(ValueError, match="folders and files that exist, got '/nowhere'"):
+        load("mine", "/nowhere")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "mine.csv").write_text("1,2\n3,4\n")
+    monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path))
+    assert load("mine").y.tolist() == [2.0, 4.0]
+    assert load("mine", [tmp_path / "deep" / "mine.csv"]).y.tolist() == [2.0, 4.0]
+    (tmp_path / "mine.parquet").write_text("")
+    with pytest.raises(ValueError, match="ending must be one of"):
+        load(tmp_path / "mine.parquet")
+
+
+def test_known_sets_from_local_files(tmp_path):
+    """As their files come from UCI, under their folders' names; or as .npz."""
+    (tmp_path / "UCI CBM Dataset").mkdir()
+    rows = np.arange(36.0).reshape(2, 18)
+    text = "\n".join("   ".join(f"{value:.7e}" for value in row) for row in rows)
+    (tmp_path / "UCI CBM Dataset" / "data.txt").write_text(text)
+    naval = load("naval", tmp_path)
+    assert (naval.name, naval.X.shape) == ("naval", (2, 17)), "called as it was asked for"
+    assert naval.y.tolist() == [0.0, 18.0], "the first column is the target, as published"
+    assert load("Naval", tmp_path, target=-1).y.tolist() == [17.0, 35.0]
+
+    header = ["station", "Date", *(f"c{i}" for i in range(21)), "Next_Tmax", "Next_Tmin"]
+    body = [["1", "2013-06-30", *["1.5"] * 21, "30", "20"], ["", "", *["2.5"] * 20, "", "32", "24"]]
+    (tmp_path / "Bias_correction_ucl.csv").write_text("\n".join(",".join(row) for row in [header, *body]))
+    bias = load("Bias", tmp_path)
+    assert bias.X.shape == (2, 21)
+    assert bias.X[1].tolist() == [2.5] * 20 + [1.5], "imputed by the mean, as published"
+    assert bias.y.tolist() == [20.0, 24.0]
+
+    np.savez(tmp_path / "concrete_data.npz", X=np.ones((3, 8)), y=np.ones(3))
+    assert load("CONCRETE", tmp_path / "concrete_data.npz").X.shape == (3, 8)
+
+
+def archive(member, content):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr(member, content)
+    return buffer.getvalue()
+
+
+def test_fetching_verifies_and_keeps(data_folder, monkeypatch):
+    """Airfoil as UCI serves it is our copy with UCI's line ends: its pinned checksum is the real one."""
+    content = (data_folder / "airfoil" / "airfoil_self_noise.dat").read_bytes().replace(b"\n", b"\r\n")
+    served = []
+
+    def serve(content):
+        def urlopen(url, timeout):
+            served.append(url)
+            return io.BytesIO(archive("airfoil_self_noise.dat", content))
+
+        monkeypatch.setattr("urllib.request.urlopen", urlopen)
+
+    serve(content.replace(b"126.201", b"126.202"))
+    with pytest.raises(ValueError, match=r"Airfoil: the sha256 checksum of https://.*expected 74c75fd7"):
+        load("Airfoil")
+    serve(content)
+    fetched = load("Airfoil")
+    local = load("Airfoil", data_folder)
+    assert fetched.X.shape == SOURCES["Airfoil"].shape
+    np.testing.assert_array_equal(fetched.X, local.X)
+    np.testing.assert_array_equal(fetched.y, local.y)
+    load("Airfoil")
+    assert len(served) == 2, "kept after the first success"
+
+
+def test_a_set_that_cannot_be_fetched():
+    with pytest.raises(OSError, match=r"Naval is in none of the folders given and cannot be fetched.*name its folder"):
+        load("Naval")
+
+
+def test_openml_is_verified(data_folder, monkeypatch):
+    local = load("Concrete", data_folder)
+    assert f"sha256:{checksum(local.X, local.y)}" == SOURCES["Concrete"].checksum
+
+    class Bunch:
+        data, target = local.X, local.y
+
+    asked = {}
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: asked.update(options) or Bunch)
+    np.testing.assert_array_equal(load("Concrete").X, local.X)
+    assert asked["data_id"] == 44959
+    Bunch.target = local.y + 0.01
+    with pytest.raises(ValueError, match="Concrete: the checksum of the numbers from OpenML"):
+        load("Concrete")
+
+    def offline(**options):
+        raise OSError("offline")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+    with pytest.raises(OSError, match="cannot be fetched from OpenML, number 44959"):
+        load("Concrete")
+
+
+def test_diabetes():
+    X, y = datasets.diabetes()
+    assert (X.shape, y.shape, X.dtype, y.dtype) == ((442, 10), (442,), np.float64, np.float64)
