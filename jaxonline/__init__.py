@@ -30,7 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attributes", "Constant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "NoisyCopies",
-    "Player", "Result", "Schedule", "aggregate", "bounds", "comparators", "environments", "estimators", "game", "kernels",
-    "learners", "losses", "noise", "oracles", "play", "replace", "simulate", "static", "struct", "sweep",
+    "Player", "Result", "Schedule", "aggregate", "bounds", "comparators", "environments", "estimators", "game",
+    "kernels", "learners", "losses", "noise", "oracles", "play", "replace", "simulate", "static", "struct", "sweep",
     "use_all_cores", "verify",
 ]  # fmt: skip

@@ -103,7 +103,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EWA, truncated": lambda: expert(Truncated(EWA(0.01), low=-5.0, high=5.0)),
     "Aggregating": lambda: expert(Truncated(Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
     "BOA": lambda: expert(BOA(initial=0.1)),
-    "ML-Poly": lambda: expert(MLPoly(initial=5.0), dimension=8),
+    "ML-Poly": lambda: expert(MLPoly(initial=5.0)),
     "ML-Prod": lambda: expert(MLProd(initial=5.0)),
     "Raker": lambda: expert(Raker(DICTIONARY)),
     "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),

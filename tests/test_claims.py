@@ -172,7 +172,7 @@ def test_bad_claims(fields, message):
 
 
 def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch):
-    """gamma_7 of the exponential loss times 1.3: 4e-5 of the sum, and yet the claim's verdict changes, because its terms
+    """gamma_7 of the exponential loss times 1.3: 4e-5 of the sum, and yet the verdict changes, because the terms
     come from Cauchy's integral and not from the coefficients it checks."""
     right = Exponential.coefficients
 
