@@ -103,7 +103,10 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EWA, truncated": lambda: expert(Truncated(EWA(0.01), low=-5.0, high=5.0)),
     "Aggregating": lambda: expert(Truncated(Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
     "BOA": lambda: expert(BOA(initial=0.1)),
-    "ML-Poly": lambda: expert(MLPoly(initial=5.0)),
+    # over raw instances it would follow one expert for all six rounds, and nothing would matter
+    "ML-Poly, over kernels": lambda: expert(
+        MultiKernel(DICTIONARY, combiner=MLPoly(initial=5.0), expert=VAW(allow_float32=True))
+    ),
     "ML-Prod": lambda: expert(MLProd(initial=5.0)),
     "Raker": lambda: expert(Raker(DICTIONARY)),
     "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
