@@ -54,6 +54,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.noisy_linear
+	$(BIN)/python -m benchmarks.multikernel
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks

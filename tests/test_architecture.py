@@ -25,8 +25,8 @@ MOST_LINES = 400
 # From the ground up. A module may import from the layers below its own, and inside its own package. A new module is
 # one word here.
 LAYERS = [
+    {"_check"},
     {
-        "_check",
         "_checkpoint",
         "_sincos",
         "_struct",
