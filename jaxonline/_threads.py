@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 
 def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Results of the jobs, in their order; float64 is enabled in them where it is enabled here."""
-    enabled = jax.config.jax_enable_x64
+    enabled = jnp.result_type(float) == jnp.float64
 
     def run(job):
         with jax.enable_x64(enabled):

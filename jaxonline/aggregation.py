@@ -58,7 +58,7 @@ def aggregate(
     """
     experts, targets = check_sequence("experts", experts, targets)
     kind = working_dtype(dtype)
-    check_labels(combiner, targets)
+    check_labels(combiner, np.asarray(targets))
     return _aggregate(combiner, jnp.asarray(experts, kind), jnp.asarray(targets, kind))
 
 

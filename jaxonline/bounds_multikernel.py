@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import ArrayLike, Float
 
 from jaxonline import _check
 
@@ -80,7 +80,7 @@ class Features(NamedTuple):
 
 def vaw(
     w_norm: float, n_features: int, x_bound: float, y_bound: float, n_rounds: ArrayLike, regularizer: float = 1.0
-) -> Float[Array, "..."]:
+) -> Float[np.ndarray, "..."]:
     """Of VAW against a fixed w: lambda/2 |w|^2 + m Y^2/2 ln(1 + rho^2 T/(lambda m)) (Eq. 11).
 
     Args:
@@ -115,7 +115,7 @@ def concatenated(
     n_rounds: ArrayLike,
     regularizer: float = 1.0,
     form: str = "corrected",
-) -> Float[Array, "..."]:
+) -> Float[np.ndarray, "..."]:
     """Theorem 1: VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
 
     Args:
@@ -153,7 +153,7 @@ def vaw2(
     regularizer: float = 1.0,
     combiner_regularizer: float | None = None,
     truncated: bool = False,
-) -> Float[Array, "..."]:
+) -> Float[np.ndarray, "..."]:
     """Theorem 2: VAW over the kernels' VAW forecasters, against any f of any one kernel's RKHS.
 
     Args:
@@ -191,7 +191,7 @@ def vaw_ewa(
     y_bound: float,
     n_rounds: ArrayLike,
     regularizer: float = 1.0,
-) -> Float[Array, "..."]:
+) -> Float[np.ndarray, "..."]:
     """Theorem 3: EWA over the kernels' VAW forecasters truncated to [-Y, Y], against any f of any one kernel's RKHS.
 
     Args:

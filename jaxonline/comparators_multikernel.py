@@ -5,7 +5,7 @@ matrix it is the exact solution of `jaxonline.comparators.best_in_ball`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -84,7 +84,8 @@ def rkhs_ball(kernel: Kernel, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n
     values = np.where(values > len(y) * np.finfo(float).eps * values[-1], values, 0.0)
     root = np.sqrt(values)
     target = vectors.T @ y
-    sums = QuadraticSums(np.diag(values), root * target, np.float64(y @ y))
+    numbers: tuple[Any, ...] = (np.diag(values), root * target, y @ y)
+    sums = QuadraticSums(*numbers)
     loss, w = best_in_ball(sums, float(radius))
     coefficients = vectors @ np.divide(w, root, out=np.zeros_like(w), where=root > 0)
     return RKHSPredictor(float(loss), float(np.linalg.norm(w)), coefficients)

@@ -8,7 +8,7 @@ import urllib.request
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -275,7 +275,7 @@ def _openml(name: str, source: Source) -> tuple[np.ndarray, np.ndarray]:
     from sklearn.datasets import fetch_openml
 
     try:
-        bunch = fetch_openml(data_id=source.openml, as_frame=False, parser="liac-arff", data_home=str(_cache()))
+        bunch: Any = fetch_openml(data_id=source.openml, as_frame=False, parser="liac-arff", data_home=str(_cache()))
     except OSError as error:
         raise OSError(
             f"{name} is in none of the folders given and cannot be fetched from OpenML, number {source.openml} "

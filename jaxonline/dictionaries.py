@@ -45,7 +45,9 @@ class Dictionary:
     phases: Float[ArrayLike, "N m"] | None = None
 
     def __post_init__(self):
-        if isinstance(self.frequencies, jax.core.Tracer):
+        if isinstance(self.frequencies, list | tuple):
+            set_field(self, "frequencies", np.asarray(self.frequencies, float))
+        if _check.concrete(self.frequencies) is None:
             return
         frequencies = _check.finite_array("frequencies", self.frequencies, ndim=3)
         if frequencies.size == 0:

@@ -79,7 +79,8 @@ def expert_jobs(
         return lambda: _forecast_part(part, X, y, regularizer)
 
     def gather(parts):
-        return Forecasts(*(np.concatenate(of, axis=1)[:, :N] for of in zip(*parts, strict=True)))
+        joined: list[Any] = [np.concatenate(of, axis=1)[:, :N] for of in zip(*parts, strict=True)]
+        return Forecasts(*joined)
 
     return [job(size * i) for i in range(n_jobs)], gather
 

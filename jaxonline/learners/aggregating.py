@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline import _check
 from jaxonline._struct import static, struct
 from jaxonline.learners._weights import normalised
-from jaxonline.learners.ewa import CumulativeLosses, add_losses, width
-from jaxonline.learners.truncated import in_range
+from jaxonline.learners.ewa import CumulativeLosses, add_losses
+from jaxonline.learners.truncated import check_range, in_range
 
 
 @struct
@@ -43,8 +42,7 @@ class Aggregating:
     late_start: bool = static(default=False)
 
     def __post_init__(self):
-        if _check.concrete(self.low) is not None and _check.concrete(self.high) is not None:
-            width(float(self.low), float(self.high))
+        check_range(self.low, self.high)
 
     @property
     def label_range(self) -> tuple[ArrayLike, ArrayLike]:

@@ -42,9 +42,7 @@ class Truncated:
     high: Float[ArrayLike, ""] = 1.0
 
     def __post_init__(self):
-        low, high = _check.concrete(self.low), _check.concrete(self.high)
-        if low is not None and high is not None and not (high > low).all():
-            raise ValueError(f"high must be above low, got low={low} and high={high}")
+        check_range(self.low, self.high)
 
     @property
     def label_range(self) -> tuple[ArrayLike, ArrayLike]:
@@ -86,3 +84,18 @@ def in_range(y: Array, low: Array, high: Array) -> Array:
         [0.5, nan]
     """
     return jnp.where((y >= low) & (y <= high), y, jnp.nan)
+
+
+def check_range(low: ArrayLike, high: ArrayLike) -> None:
+    """Check the ends of a range of labels.
+
+    Raises:
+        ValueError: an end is not finite, or `high` is not above `low`.
+
+    Example:
+        >>> from jaxonline.learners.truncated import check_range
+        >>> check_range(-1.0, 1.0)
+    """
+    ends = _check.concrete(_check.number("low", low)), _check.concrete(_check.number("high", high))
+    if ends[0] is not None and ends[1] is not None and not (ends[1] > ends[0]).all():
+        raise ValueError(f"high must be above low, got low={ends[0]} and high={ends[1]}")

@@ -121,18 +121,19 @@ def running_figure(results: Sequence[SetResult], forecaster: str = "ridge") -> "
         >>> len(running_figure([]).axes)
         1
     """
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     figure, panels = _panels(max(len(results), 1))
     for axes, result in zip(panels, results, strict=False):
         for i, algorithm in enumerate(SHOWN):
             curve = result.running.get((algorithm, "ogd" if algorithm in DESCENT else forecaster))
             if curve is not None:
-                rounds = np.arange(1, len(curve) + 1)
-                axes.plot(rounds, 1e3 * curve, color=COLOURS[i % len(COLOURS)], label=algorithm, lw=1.5)
+                rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
+                axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
         axes.set(title=result.name, xlabel="round", xscale="log", yscale="log")
-        axes.set_xlim(left=min(10, len(next(iter(result.running.values()), [0] * 11)) - 1))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("{x:g}")
-        axes.tick_params(axis="y", which="both", labelsize=7)
+        axes.yaxis.set_minor_formatter(NullFormatter())
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     if results:
         panels[-1].legend(frameon=False, fontsize=8)
