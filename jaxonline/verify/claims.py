@@ -129,7 +129,7 @@ class Row:
         return self.verdict == self.expected
 
 
-_REGISTRY: list[Claim] = []
+_REGISTRY: dict[str, list[Claim]] = {}  # by module, whatever the order in which modules are imported
 
 
 def claim(name: str, paper: str, **expected: str) -> Callable[[Callable[..., Verification]], Callable]:
@@ -146,7 +146,8 @@ def claim(name: str, paper: str, **expected: str) -> Callable[[Callable[..., Ver
 
     def register(check: Callable[..., Verification]) -> Callable[..., Verification]:
         for form, verdict in expected.items():
-            _REGISTRY.append(Claim(name, paper, form, verdict, _with_form(check, form)))
+            of_module = _REGISTRY.setdefault(check.__module__.rpartition(".")[2], [])
+            of_module.append(Claim(name, paper, form, verdict, _with_form(check, form)))
         return check
 
     return register
@@ -166,7 +167,8 @@ def all_claims() -> list[Claim]:
     """
     for topic in TOPICS:
         importlib.import_module(f"jaxonline.verify.{topic}")
-    return list(_REGISTRY)
+    others = [module for module in _REGISTRY if module not in TOPICS]
+    return [claim for module in (*TOPICS, *others) for claim in _REGISTRY[module]]
 
 
 def select(pattern: str | None) -> list[Claim]:
