@@ -14,7 +14,7 @@ from jaxtyping import Array, PyTree
 from jaxonline import blocks
 from jaxonline._struct import static, struct
 from jaxonline._sums import Compensated, Statistic
-from jaxonline.game import Player, StreamKeys, play_round, start, stream_keys
+from jaxonline.game import Player, States, StreamKeys, play_round, start, stream_keys
 
 
 @struct
@@ -49,6 +49,7 @@ class Tally(NamedTuple):
     statistic: PyTree
     queries: Array
     first_nonfinite: Array
+    first_overflow: Array
 
 
 class Carry(NamedTuple):
@@ -62,7 +63,8 @@ def _begin_run(contest: Contest, keys: StreamKeys) -> Carry:
     spec = contest.game.environment.instance_spec
     loss = Compensated.zeros(jax.ShapeDtypeStruct((), spec.dtype))
     statistic = () if contest.comparator is None else Statistic.empty(contest.comparator, spec)
-    return Carry(start(contest.game, contest.player, keys), Tally(loss, statistic, jnp.int32(0), jnp.int32(0)))
+    tally = Tally(loss, statistic, *(jnp.int32(0) for _ in range(3)))
+    return Carry(start(contest.game, contest.player, keys), tally)
 
 
 def _advance_run(contest: Contest, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
@@ -73,8 +75,23 @@ def _advance_run(contest: Contest, keys: StreamKeys, carry: Carry, t: Array) -> 
     if contest.comparator is not None:
         statistic = statistic.add(contest.comparator, t, record.x_comparator, record.y)
     # the sum is not finite from the first loss on that is not, or that is too much for it
-    first = jnp.where((tally.first_nonfinite == 0) & ~jnp.isfinite(loss.total), t, tally.first_nonfinite)
-    return Carry(states, Tally(loss, statistic, tally.queries + record.queries, first))
+    nonfinite = _first(tally.first_nonfinite, ~jnp.isfinite(loss.total), t)
+    overflow, now = tally.first_overflow, getattr(record.info, "overflow", None)
+    if now is not None:  # a learner that cannot run out of storage does not say so
+        overflow = _first(overflow, _checked_overflow(now), t)
+    return Carry(states, Tally(loss, statistic, tally.queries + record.queries, nonfinite, overflow))
+
+
+def _first(so_far: Array, now: Array, t: Array) -> Array:
+    """The first round in which something happened, 0 as long as it has not."""
+    return jnp.where((so_far == 0) & now, t, so_far)
+
+
+def _checked_overflow(overflow: Any) -> Array:
+    kind = (jnp.shape(overflow), jnp.result_type(overflow))
+    if kind != ((), jnp.bool_):
+        raise TypeError(f"overflow in a learner's info must be a boolean scalar, got the shape and dtype {kind}")
+    return overflow
 
 
 def _read_run(contest: Contest, _: StreamKeys, carry: Carry, t: Array) -> Tally:
@@ -137,3 +154,25 @@ def advance(
 
     on_devices = blocks.over_blocks(block, mesh, n_shared=4, n_blockwise=2)
     return on_devices(contest, key, t, horizon, block_indices, carry)
+
+
+@jax.jit(static_argnames=("width", "mesh", "length"), donate_argnames=("states",))
+def collect(
+    game: Any, key: Array, t: Array, block_indices: Array, states: States, *, width: int, mesh: Mesh, length: int
+) -> tuple[States, tuple[Array, Array]]:
+    """Play the environment alone as `advance` does, and keep what the comparator is judged on.
+
+    Returns:
+        The states, and instances and targets [devices, length, width, ...] of rounds t + 1, ..., t + length.
+    """
+
+    def block(game, key, t, index, states):
+        keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
+
+        def one_round(states, t):
+            states, record = jax.vmap(lambda keys, states: play_round(game, None, keys, t, states))(keys, states)
+            return states, (record.x_comparator, record.y)
+
+        return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
+
+    return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(game, key, t, block_indices, states)

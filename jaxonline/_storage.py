@@ -22,6 +22,7 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
         "cumulative_loss": (cube, result.cumulative_loss),
         "queries": (cube, result.queries),
         "first_nonfinite": (cube[:2], result.first_nonfinite),
+        "first_overflow": (cube[:2], result.first_overflow),
     }
     if result.comparator_loss is not None:
         variables["comparator_loss"] = (cube, np.ascontiguousarray(result.comparator_loss))
@@ -53,7 +54,8 @@ def load(path: Path) -> "Result":
     with xarray.open_zarr(path, consolidated=False) as dataset:
         arrays = {name: np.asarray(variable) for name, variable in dataset.variables.items()}
         learners, meta = tuple(map(str, arrays["learner"])), json.loads(dataset.attrs["jaxonline"])
+        none = np.zeros_like(arrays["first_nonfinite"])
     return Result(
         learners, arrays["run"], arrays["round"], arrays["cumulative_loss"], arrays.get("comparator_loss"),
-        arrays["queries"], arrays["first_nonfinite"], meta,
+        arrays["queries"], arrays["first_nonfinite"], meta, arrays.get("first_overflow", none),
     )  # fmt: skip

@@ -1,6 +1,8 @@
 """Reading a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text."""
 
 import csv
+import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +11,7 @@ import numpy as np
 
 MISSING = ("", "?", "na", "nan", "null", "none")
 SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data")
+_DATE_OR_WORD = re.compile(r"\d+([-/.:])\d+\1\d+.*|.*[^\W\d_].*")
 
 
 class Table(NamedTuple):
@@ -22,28 +25,40 @@ class Table(NamedTuple):
 
 
 def read_table(path: Path, target: str | int | None = None, drop: Sequence[str | int] = ()) -> Table:
-    """Read a file; `target` is the name or the number of a column (-1, the last one, by default)."""
+    """Read a file; `target` is the name or the number of a column (-1, the last one, by default).
+
+    Columns of dates or words are left out, with a warning. An .npz file has its targets as y.
+    """
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: the ending must be one of {', '.join(SUFFIXES)}")
     if path.suffix == ".npz":
-        if target is not None:
-            raise ValueError(f"{path}: target={target!r} is for tables; an .npz file holds its targets as y")
         return _read_npz(path)
     rows = _cells(path)
-    header = None if all(_is_number(cell) for cell in rows[0]) else rows.pop(0)
-    names = header or [str(j) for j in range(len(rows[0]) if rows else 0)]
+    numbered = [str(j) for j in range(len(rows[0]))]
+    # names of columns, also if they are mere numbers, as pandas gives them
+    headed = not all(map(_is_number, rows[0])) or (rows[0] == numbered and len(numbered) > 3)
+    names = rows.pop(0) if headed else numbered
     if not rows:
         raise ValueError(f"{path}: there is no row of numbers")
-    at = _column(path, names, -1 if target is None else target)
-    dropped = {_column(path, names, column) for column in drop}
-    kept = [j for j in range(len(names)) if j != at and j not in dropped]
-    if not kept:
-        raise ValueError(f"{path}: there is no column besides the target")
     for i, row in enumerate(rows):
         if len(row) != len(names):
             raise ValueError(f"{path}: row {i + 1} has {len(row)} cells, the first one has {len(names)}")
+    at = _column(path, names, -1 if target is None else target)
+    dropped = {_column(path, names, column) for column in drop}
+    words = {j for j in range(len(names)) if j != at and j not in dropped and _has_words_only([row[j] for row in rows])}
+    if words:
+        left_out = ", ".join(repr(names[j]) for j in sorted(words))
+        warnings.warn(f"{path}: dates or words instead of numbers in column {left_out}: left out", stacklevel=3)
+    kept = [j for j in range(len(names)) if j != at and j not in dropped | words]
+    if not kept:
+        raise ValueError(f"{path}: there is no column of numbers besides the target")
     values = np.array([[_number(path, i, names[j], row[j]) for j in (*kept, at)] for i, row in enumerate(rows)])
     return Table(values[:, :-1], values[:, -1], tuple(names[j] for j in kept), names[at], path)
+
+
+def n_columns(path: Path) -> int:
+    """The number of cells in the first row of a file of columns."""
+    return len(_cells(path)[0])
 
 
 def complete(table: Table, impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -108,6 +123,12 @@ def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
     if not -len(names) <= at < len(names):
         raise ValueError(f"{path} has no column {at}; it has {len(names)} columns, counted from 0")
     return at % len(names)
+
+
+def _has_words_only(cells: Sequence[str]) -> bool:
+    """Whether all cells that are not empty hold a date or a word; "1,5", say, is neither."""
+    filled = [cell for cell in cells if cell.lower() not in MISSING]
+    return bool(filled) and not any(map(_is_number, filled)) and all(map(_DATE_OR_WORD.fullmatch, filled))
 
 
 def _is_number(cell: str) -> bool:

@@ -9,6 +9,22 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperCommand
+
+
+class _ListCommand(TyperCommand):
+    """A command whose options --data, --sets and --seeds take several values: `--sets a b` is `--sets a --sets b`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread, option = [], ""
+        for arg in args:
+            if arg.startswith("-"):
+                option = arg if arg in ("--data", "--sets", "--seeds") else ""
+            elif option and spread[-1] != option:
+                spread.append(option)
+            spread.append(arg)
+        return super().parse_args(ctx, spread)
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -85,15 +101,17 @@ def _variance(
     console.print(f"{', '.join(str(path) for path in write(variance(), out))} written")
 
 
-@reproduce.command("multikernel")
+@reproduce.command("multikernel", cls=_ListCommand)
 def _multikernel(
     data: Annotated[
-        list[Path] | None, typer.Option(help="Folders and files of data; JAXONLINE_DATA by default. Repeatable.")
+        list[Path] | None, typer.Option(help="Folders and files of data, before the folder JAXONLINE_DATA.")
     ] = None,
     sets: Annotated[
-        list[str] | None, typer.Option(help="Sets, e.g. ar4,airfoil,concrete, or files. Repeatable.")
+        list[str] | None, typer.Option(help="Sets, e.g. AR(4),Airfoil,Concrete, or files (.npz with X and y, .csv).")
     ] = None,
-    seeds: Annotated[str, typer.Option(help="How many from 0 on, or a list or range: 5, 0,1,2, 0-4.")] = "5",
+    seeds: Annotated[
+        list[str] | None, typer.Option(help="How many from 0 on, or a list or range: 5, 0,1,2, 0-4.")
+    ] = None,
     forward: Annotated[bool, typer.Option(help="Figures for true VAW instead of online ridge.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the errors of every seed.")] = None,
     target: Annotated[str | None, typer.Option(help="Column of the target in CSV files, by name or number.")] = None,
@@ -111,11 +129,11 @@ def _multikernel(
     try:
         with jax.enable_x64(True):
             run(
-                data=data, sets=sets, seeds=seeds, forward=forward, json=json_file, target=target, impute=impute,
-                draws=draws, sampler=sampler, dtype=dtype, out=out, say=console.print,
+                data=data, sets=sets, seeds=",".join(seeds or ["5"]), forward=forward, json=json_file, target=target,
+                impute=impute, draws=draws, sampler=sampler, dtype=dtype, out=out, say=console.print,
             )  # fmt: skip
-    except (ValueError, FileNotFoundError) as error:
-        console.print(f"Error: {error}", style="red", markup=False)
+    except (ValueError, OSError) as error:
+        console.print(f"Error: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from error
 
 

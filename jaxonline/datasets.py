@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline import _check
-from jaxonline._tables import SUFFIXES, complete, read_table
+from jaxonline._tables import SUFFIXES, complete, n_columns, read_table
 
 UCI = "https://archive.ics.uci.edu/static/public"
 
@@ -44,7 +44,7 @@ class Source(NamedTuple):
         words: a local file is recognised by one of these in its name or its folder's name.
         shape: rows and columns of X.
         target: column of the target.
-        drop: columns that are neither instance nor target.
+        drop: columns that are not of the instance.
         impute: how gaps are filled unless something else is asked for.
         archive: a zip archive at UCI, or None.
         member: the file in it.
@@ -78,9 +78,10 @@ SOURCES = {
         # of the numbers, see `checksum`
         checksum="sha256:9fc4c3dc20438434f430d97fc5d86ebc45c7e3a68abb7b6a985bdca7a309691e",
     ),
-    # as in the published experiments: mean imputation, without station and date; the target is tomorrow's minimum
+    # as in the published experiments: mean imputation; tomorrow's minimum is the target, station, date, today's maximum
+    # and tomorrow's are left out (today's by accident: an imputer drops the dates, and columns 0 and 1 go after that)
     "Bias correction": Source(
-        ("bias",), (7752, 21), drop=(0, 1, -2), impute="mean",
+        ("bias",), (7752, 20), drop=(0, 1, 2, -2), impute="mean",
         archive=f"{UCI}/514/bias+correction+of+numerical+prediction+model+temperature+forecast.zip",
         member="Bias_correction_ucl.csv", checksum="md5:3deee56d461a2686887c4ae38fe3ccf3",
     ),
@@ -149,10 +150,12 @@ def load(
     Args:
         name: "AR(4)", a set of the UCI repository (a key of `SOURCES`, in capitals or not; the result is called as it
             is spelled here), the path of a file, or the name (without ending) of a file in `data` (called as the file
-            is). Files are .npz with X and y, .csv, or columns of text.
-        data: folders and files in which to look, one or several; the environment variable JAXONLINE_DATA by default.
-            A set of the UCI repository that is not there is fetched, verified, and kept in the user's cache.
-        target: the column that is the target, by name or number; the last one by default.
+            is). Files are .npz with X and y, .csv, or columns of text, with or without a header; columns of dates or
+            words are left out, with a warning.
+        data: folders and files in which to look, one or several, before the folder that the environment variable
+            JAXONLINE_DATA names. A set of the UCI repository that is not there is fetched, verified, and kept in the
+            user's cache.
+        target: the column that is the target, by name or number; the last one by default. Files of columns only.
         impute: "mean" or "median" to fill gaps column by column.
 
     Raises:
@@ -177,10 +180,10 @@ def load(
     if key == "AR(4)":
         return ar4()._replace(name=str(name))
     if key is not None:
-        return _known(key, SOURCES[key], places, target, impute)._replace(name=str(name))
+        return DataSet(str(name), *_known(key, places, target, impute))
     path = Path(name)
     if not path.is_file():
-        matches = [file for file in _files(places) if file.stem.lower() == str(name).lower()]
+        matches = [file for place in places for file in _files(place) if file.stem.lower() == str(name).lower()]
         if not matches:
             where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
             raise ValueError(
@@ -204,40 +207,52 @@ def known_as(name: str) -> str | None:
 
 
 def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
-    if data is None:
-        data = os.environ.get("JAXONLINE_DATA") or ()
-    places = [Path(data)] if isinstance(data, str | Path) else [Path(place) for place in data]
+    given = [data] if isinstance(data, str | Path) else list(data or ())
+    places = [Path(place) for place in (*given, os.environ.get("JAXONLINE_DATA")) if place]
     for place in places:
         if not place.exists():
             raise ValueError(f"data must name folders and files that exist, got '{place}'")
     return places
 
 
-def _files(places: Sequence[Path]) -> list[Path]:
-    found = []
-    for place in places:
-        inside = [place] if place.is_file() else [*place.glob("*"), *place.glob("*/*")]
-        found += sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
-    return found
+def _files(place: Path) -> list[Path]:
+    inside = [place] if place.is_file() else [file for depth in ("*", "*/*", "*/*/*") for file in place.glob(depth)]
+    return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
 
 
-def _known(name: str, source: Source, places: Sequence[Path], target: str | int | None, impute: str | None) -> DataSet:
-    def matches(file: Path) -> bool:
-        folder = "" if file in places else file.parent.name
-        return any(word in f"{folder}/{file.stem}".lower() for word in source.words)
-
-    local = next((file for file in _files(places) if matches(file)), None)
-    if local is not None and local.suffix == ".npz":
-        return DataSet(name, *complete(read_table(local, target), impute))
+def _known(
+    name: str, places: Sequence[Path], target: str | int | None, impute: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    source = SOURCES[name]
+    local = _local(source, places)
     if local is None and source.openml is not None:
-        return DataSet(name, *_openml(name, source))
+        return _openml(name, source)
     file = local or _fetch(name, source)
-    original = source.target if target is None else target
-    drop = source.drop if target is None else ()
-    X, y = complete(read_table(file, original, drop), impute or source.impute)
+    drop = ()
+    if file.suffix != ".npz" and n_columns(file) == source.shape[1] + 1 + len(source.drop):  # as it comes from UCI
+        drop, impute = source.drop, impute or source.impute
+        target = source.target if target is None else target
+    X, y = complete(read_table(file, target, drop), impute)
     if local is None and X.shape != source.shape:
         raise ValueError(f"{name} must have the shape {source.shape}, got {X.shape} from {file}")
-    return DataSet(name, X, y)
+    return X, y
+
+
+def _local(source: Source, places: Sequence[Path]) -> Path | None:
+    """The file that is most likely the set's: by its own name, or else by its folder's; as at UCI, or else the largest.
+
+    (A folder as unpacked from UCI's archive also holds descriptions.)
+    """
+
+    def rank(place: Path, file: Path) -> int:
+        folders = "" if place.is_file() else str(file.relative_to(place).parent)
+        named = [any(word in text.lower() for word in source.words) for text in (file.stem, folders, file.parent.name)]
+        original = file.name == Path(source.member).name
+        return 0 if named[0] else 1 if named[1] and original else 2 if named[1] else 3 if named[2] and original else 4
+
+    ranked = [(rank(place, file), -file.stat().st_size, file) for place in places for file in _files(place)]
+    found = [entry for entry in ranked if entry[0] < 4]
+    return min(found)[-1] if found else None
 
 
 def _cache() -> Path:

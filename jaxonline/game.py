@@ -5,12 +5,13 @@
     y        = environment.answer(..., y_hat)    an adaptive adversary may look at y_hat
     oracle   = channel.open(x, y, y_hat)         what the learner may ask about this round
     state    = learner.update(..., oracle)       the learner sees x and y only through the oracle
+               channel.observe(x, y, y_hat)      an adaptive channel learns of the round when it is over
 
 Every method is a pure function of its arguments and a key. Keys are derived by `fold_in`, run -> stream -> round, so
 that all learners of a study face the same instances and the same noise, and any run can be played again.
 """
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,90 +20,9 @@ from jaxtyping import Array, Int, Key, PyTree
 from jaxonline import _check
 from jaxonline._struct import cast_leaves, static, struct
 from jaxonline.losses import Squared
+from jaxonline.protocols import AdaptiveChannel, Channel, Environment, Learner
 
 REGRETS = ("clean", "noisy", "noisy learner")
-
-
-@runtime_checkable
-class Environment(Protocol):
-    """Where instances and answers come from.
-
-    Attributes:
-        oblivious: True when neither instances nor answers depend on the predictions.
-        identical: True when, moreover, they are the same in every run.
-        instance_spec: shape and dtype of an instance.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.environments import DataStream
-        >>> from jaxonline.game import Environment
-        >>> isinstance(DataStream(np.eye(3), np.ones(3)), Environment)
-        True
-    """
-
-    @property
-    def oblivious(self) -> bool: ...
-
-    @property
-    def identical(self) -> bool: ...
-
-    @property
-    def instance_spec(self) -> jax.ShapeDtypeStruct: ...
-
-    def init(self, key: Key[Array, ""]) -> PyTree:
-        """The state before round 1."""
-        ...
-
-    def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[Array, PyTree]:
-        """The instance of round t = 1, 2, ..., before the learner moves."""
-        ...
-
-    def answer(
-        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y_hat: Array
-    ) -> tuple[Array, PyTree]:
-        """The target of round t, after the learner has moved."""
-        ...
-
-
-@runtime_checkable
-class Channel(Protocol):
-    """What a learner may ask about a round: opens one oracle a round.
-
-    Example:
-        >>> from jaxonline.game import Channel
-        >>> from jaxonline.oracles import FullInformation
-        >>> isinstance(FullInformation(), Channel)
-        True
-    """
-
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> Any:
-        """The oracle of round t; `oracle.queries()` is the number of queries charged."""
-        ...
-
-
-@runtime_checkable
-class Learner(Protocol):
-    """A learner as three pure functions. State holds what the next round needs, info holds diagnostics.
-
-    Example:
-        >>> from jaxonline.estimators import TwoCopies
-        >>> from jaxonline.game import Learner
-        >>> from jaxonline.learners import GradientLearner
-        >>> isinstance(GradientLearner(TwoCopies(), step_size=0.1), Learner)
-        True
-    """
-
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
-        """The state before round 1, for instances of the given shape and dtype."""
-        ...
-
-    def predict(self, key: Key[Array, ""], state: PyTree, x: Array) -> Array:
-        """The prediction of the current hypothesis on `x`."""
-        ...
-
-    def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
-        """The next state and the round's info, from what the oracle answers."""
-        ...
 
 
 @struct
@@ -167,6 +87,17 @@ class Game:
             )
         _try_channel(self.channel, self.environment.instance_spec)
 
+    @property
+    def oblivious(self) -> bool:
+        """True when what the comparator is judged on does not depend on the learner."""
+        judged_on_adaptive_noise = self.regret == "noisy" and isinstance(self.channel, AdaptiveChannel)
+        return self.environment.oblivious and not judged_on_adaptive_noise
+
+    @property
+    def identical(self) -> bool:
+        """True when, moreover, it is the same in every run."""
+        return self.environment.oblivious and self.environment.identical and self.regret != "noisy"
+
 
 class StreamKeys(NamedTuple):
     """The keys of one run: one stream each for the environment, the oracle and the learner.
@@ -181,6 +112,27 @@ class StreamKeys(NamedTuple):
     environment: Key[Array, ""]
     oracle: Key[Array, ""]
     learner: Key[Array, ""]
+
+
+class States(NamedTuple):
+    """The states of one run between two rounds.
+
+    Attributes:
+        environment: of the environment.
+        learner: of the learner.
+        channel: of the player's channel, () for one that remembers nothing.
+        referee: of the game's channel as far as the referee takes noisy copies from it, else ().
+
+    Example:
+        >>> from jaxonline.game import States
+        >>> States((), ())
+        States(environment=(), learner=(), channel=(), referee=())
+    """
+
+    environment: PyTree
+    learner: PyTree
+    channel: PyTree = ()
+    referee: PyTree = ()
 
 
 class Round(NamedTuple):
@@ -244,20 +196,61 @@ def as_player(game: Game, learner: Any) -> Player:
     return player
 
 
+def open_oracle(
+    channel: Any, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
+) -> Any:
+    """The oracle of round t; `state` is for an adaptive channel.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.game import open_oracle
+        >>> from jaxonline.oracles import FullInformation
+        >>> open_oracle(FullInformation(), jax.random.key(0), jnp.int32(1), jnp.ones(1), jnp.ones(()), 0.0).x.tolist()
+        [1.0]
+    """
+    if isinstance(channel, AdaptiveChannel):
+        return channel.open(key, t, x, y, y_hat, state)
+    return channel.open(key, t, x, y, y_hat)
+
+
+def _channel_state(channel: Any, oracle_key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+    if isinstance(channel, AdaptiveChannel):
+        return channel.init(jax.random.fold_in(oracle_key, 0), instance)
+    return ()
+
+
+def _observed(channel: Any, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
+    return channel.observe(state, t, x, y, y_hat) if isinstance(channel, AdaptiveChannel) else state
+
+
+def _referees_channel(game: Game) -> Any:
+    """The channel from which the referee takes noisy copies, or None."""
+    return None if game.regret == "clean" else game.channel
+
+
 def _try_channel(channel: Any, instance: jax.ShapeDtypeStruct) -> None:
     """Open the channel once without computing anything, so that noise of another dimension is an error now."""
+    channel = cast_leaves(channel, instance.dtype)
 
     def ask(key, t, x, y):
-        oracle = channel.open(key, t, x, y, y)
-        return (oracle.copy(0), oracle.label()) if getattr(channel, "makes_copies", False) else ()
+        state = _channel_state(channel, key, instance)
+        oracle = open_oracle(channel, key, t, x, y, y, state)
+        answers = (oracle.copy(0), oracle.label()) if getattr(channel, "makes_copies", False) else ()
+        return state, _observed(channel, state, t, x, y, y), answers
 
     scalar = jax.ShapeDtypeStruct((), instance.dtype)
     key = jax.eval_shape(lambda: jax.random.key(0))
-    jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), instance, scalar)
+    before, after, _ = jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), instance, scalar)
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)] for state in (before, after)]
+    if kinds[0] != kinds[1] or jax.tree.structure(before) != jax.tree.structure(after):
+        raise ValueError(f"channel.observe must return a state of the type of init's, {before}, got {after}")
 
 
-def start(game: Game, player: Player | None, keys: StreamKeys) -> tuple[PyTree, PyTree]:
-    """The states of the environment and of the learner before round 1.
+def start(game: Game, player: Player | None, keys: StreamKeys) -> States:
+    """The states before round 1.
+
+    Raises:
+        ValueError: without a player, if the comparator is judged on noise that an adversary aims at a learner.
 
     Example:
         >>> import jax, numpy as np
@@ -265,18 +258,28 @@ def start(game: Game, player: Player | None, keys: StreamKeys) -> tuple[PyTree, 
         >>> from jaxonline.game import Game, start, stream_keys
         >>> from jaxonline.oracles import FullInformation
         >>> game = Game(DataStream(np.eye(3), np.ones(3)), FullInformation())
-        >>> environment_state, learner_state = start(game, None, stream_keys(jax.random.key(0)))
+        >>> start(game, None, stream_keys(jax.random.key(0))).learner
+        ()
     """
-    environment_state = game.environment.init(jax.random.fold_in(keys.environment, 0))
+    instance = game.environment.instance_spec
+    environment = game.environment.init(jax.random.fold_in(keys.environment, 0))
     if player is None:
-        return environment_state, ()
-    learner_key = jax.random.fold_in(keys.learner, 0)
-    return environment_state, player.learner.init(learner_key, game.environment.instance_spec)
+        if game.environment.oblivious and not game.oblivious:
+            raise ValueError(
+                "regret='noisy' with an adaptive channel needs a player: the copies depend on what it does"
+            )
+        return States(environment, ())
+    return States(
+        environment,
+        player.learner.init(jax.random.fold_in(keys.learner, 0), instance),
+        _channel_state(player.channel, keys.oracle, instance),
+        _channel_state(_referees_channel(game), keys.oracle, instance),
+    )
 
 
 def play_round(
-    game: Game, player: Player | None, keys: StreamKeys, t: Int[Array, ""], states: tuple[PyTree, PyTree]
-) -> tuple[tuple[PyTree, PyTree], Round]:
+    game: Game, player: Player | None, keys: StreamKeys, t: Int[Array, ""], states: States
+) -> tuple[States, Round]:
     """Play round t = 1, 2, ... With `player=None` only the environment moves (it must be oblivious).
 
     Example:
@@ -290,35 +293,34 @@ def play_round(
         >>> float(record.y)
         1.0
     """
-    environment_state, learner_state = states
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
-
-    x, environment_state = game.environment.instance(jax.random.fold_in(environment_key, 0), environment_state, t)
+    x, environment = game.environment.instance(jax.random.fold_in(environment_key, 0), states.environment, t)
 
     def evaluated(on_noisy: bool) -> Array:
         if not on_noisy:
             return x
-        unseen = jnp.zeros((), x.dtype)  # a noisy copy of x depends on neither answer nor prediction
-        return game.channel.open(oracle_key, t, x, unseen, unseen).copy(0)
+        unseen = jnp.zeros((), x.dtype)  # a noisy copy of x depends on neither answer nor prediction of this round
+        return open_oracle(game.channel, oracle_key, t, x, unseen, unseen, states.referee).copy(0)
 
     x_comparator = evaluated(game.regret == "noisy")
     if player is None:
         y_hat = jnp.zeros((), x.dtype)
     else:
         x_learner = evaluated(game.regret in ("noisy", "noisy learner"))
-        y_hat = player.learner.predict(jax.random.fold_in(learner_key, 0), learner_state, x_learner)
+        y_hat = player.learner.predict(jax.random.fold_in(learner_key, 0), states.learner, x_learner)
 
     answer_key = jax.random.fold_in(environment_key, 1)
-    y, environment_state = game.environment.answer(answer_key, environment_state, t, x, y_hat)
+    y, environment = game.environment.answer(answer_key, environment, t, x, y_hat)
     if player is None:
         record = Round(jnp.zeros((), x.dtype), y_hat, y, x, x_comparator, jnp.int32(0), ())
-        return (environment_state, ()), record
+        return States(environment, ()), record
 
-    oracle = player.channel.open(oracle_key, t, x, y, y_hat)
-    update_key = jax.random.fold_in(learner_key, 1)
-    learner_state, info = player.learner.update(update_key, learner_state, oracle)
+    oracle = open_oracle(player.channel, oracle_key, t, x, y, y_hat, states.channel)
+    learner, info = player.learner.update(jax.random.fold_in(learner_key, 1), states.learner, oracle)
     record = Round(game.loss(y_hat, y), y_hat, y, x, x_comparator, oracle.queries(), info)
-    return (environment_state, learner_state), record
+    channel = _observed(player.channel, states.channel, t, x, y, y_hat)
+    referee = _observed(_referees_channel(game), states.referee, t, x, y, y_hat)
+    return States(environment, learner, channel, referee), record
 
 
 def play(game: Game, learner: Any, key: Key[Array, ""], n_rounds: int) -> tuple[PyTree, Round]:
@@ -358,4 +360,4 @@ def _play(game, player, key, n_rounds):
     states, history = jax.lax.scan(
         lambda states, t: play_round(game, player, keys, t, states), start(game, player, keys), rounds
     )
-    return states[1], history
+    return states.learner, history

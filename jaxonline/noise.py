@@ -1,7 +1,8 @@
 """Zero-mean noise laws: what an oracle adds to an instance or to a label.
 
 A law is anything with `sample(key, t, x)` and the moments of `NoiseLaw`; it may depend on the round `t` and on the
-instance `x`. `Noise` is the ready-made one: a linear image of independent, symmetric, unit-variance coordinates.
+instance `x`. `Noise` is the ready-made one: a linear image of independent, symmetric, unit-variance coordinates. An
+adversary (`NoiseAdversary`) chooses the law of each copy from what the learner did in the rounds before.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline import _check
 from jaxonline._struct import set_field, static, struct
@@ -32,6 +33,35 @@ class NoiseLaw(Protocol):
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
         """The covariance of the noise of round `t`; only asked for when a channel reveals it."""
+        ...
+
+
+@runtime_checkable
+class NoiseAdversary(Protocol):
+    """Who chooses the law of the noise of every copy, knowing the rounds before. Played by `AdversarialCopies`.
+
+    Example:
+        >>> from jaxonline.environments.adversaries import ChasingNoise
+        >>> from jaxonline.noise import NoiseAdversary
+        >>> isinstance(ChasingNoise(1.0), NoiseAdversary)
+        True
+    """
+
+    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+        """The state before round 1, for instances of the given shape and dtype."""
+        ...
+
+    def sample(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "..."]
+    ) -> Float[Array, "..."]:
+        """One draw of the noise of copy `index` = 0, 1, ... of round `t`: the shape and dtype of `x`.
+
+        Given everything but `key`, its mean must be zero. Another index may mean another law.
+        """
+        ...
+
+    def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
+        """The next state: the adversary sees instance, target and prediction of a round that is over."""
         ...
 
 
@@ -194,6 +224,45 @@ def student_t(covariance: Float[ArrayLike, "..."] | list, degrees: Float[ArrayLi
         4.0
     """
     return Noise(covariance, law=None, student=StudentCoordinates(degrees))  # type: ignore[arg-type]
+
+
+@struct
+class TwoPoints:
+    """Noise that is v or -v, each with probability 1/2; its covariance is v v'.
+
+    Args:
+        vector: v, of the shape of what the noise is added to.
+
+    Raises:
+        ValueError: if an entry is not finite.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.noise import TwoPoints
+        >>> abs(TwoPoints([2.0, 0.0]).sample(jax.random.key(0), jnp.int32(1), jnp.zeros(2))).tolist()
+        [2.0, 0.0]
+    """
+
+    vector: Float[ArrayLike, "..."] | list
+
+    def __post_init__(self):
+        if isinstance(self.vector, list | tuple):
+            set_field(self, "vector", np.asarray(self.vector, float))
+        _check.number("vector", self.vector)
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """One draw, of the shape and dtype of `x`."""
+        del t
+        vector = jnp.asarray(self.vector, x.dtype)
+        if vector.shape != x.shape:
+            raise ValueError(f"vector must have the shape of what it is added to, {x.shape}, got {vector.shape}")
+        return jax.random.rademacher(key, (), x.dtype) * vector
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """v v', the same in every round."""
+        del t
+        vector = jnp.asarray(self.vector, x.dtype)
+        return jnp.outer(vector, vector)
 
 
 @struct

@@ -4,15 +4,17 @@ An oracle is asked by index: `copy(j)` is the j-th independent noisy copy of the
 copy, so the meter counts distinct copies, and learners that share a channel share their noise (paired comparisons).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import _check
+from jaxonline._ragged import ragged_map
 from jaxonline._struct import static, struct
-from jaxonline.noise import NoiseLaw
+from jaxonline.noise import NoiseAdversary, NoiseLaw
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
 
@@ -75,8 +77,17 @@ class CopiesOracle:
         (True, False, 2)
     """
 
-    def __init__(self, channel: "NoisyCopies", key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array):
-        self._channel = channel
+    def __init__(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, *,
+        noise: Callable[[Key[Array, ""], Int[Array, ""]], Array],
+        label_noise: NoiseLaw | None = None,
+        covariance: Callable[[], Array] | None = None,
+    ):  # fmt: skip
+        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `covariance()` is
+        what a channel reveals that reveals it."""
+        self._noise = noise
+        self._label_noise = label_noise
+        self._covariance = covariance
         self._key = key
         self._t = t
         self._x = x
@@ -85,7 +96,7 @@ class CopiesOracle:
         self._asked_at_random: list[Array] = []
 
     def _draw(self, index: Int[Array, ""]) -> Array:
-        return self._x + self._channel.noise.sample(jax.random.fold_in(self._key, index), self._t, self._x)
+        return self._x + self._noise(jax.random.fold_in(self._key, index), index)
 
     def copy(self, index: int) -> Float[Array, "..."]:
         """The copy with this index, counted from 0: x plus independent noise, of the shape of x.
@@ -101,22 +112,40 @@ class CopiesOracle:
         return self._draw(jnp.int32(index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity ..."]:
-        """Copies `first`, ..., `first + capacity - 1`, of which `number` (at most `capacity`) are charged.
+        """Copies `first`, `first + 1`, ..., of which `number` (at most `capacity`) are drawn and charged.
 
-        The learner may use only the first `number` of them. Ask for a range of indices once, and not inside a loop.
+        Rows beyond `number` are 0. Ask for a range of indices once, and not inside a loop: there, `reserve`.
         """
-        _check.count("capacity", capacity)
-        self._asked_at_random.append(jnp.minimum(jnp.asarray(number, jnp.int32), capacity))
-        indices = jnp.arange(first, first + capacity, dtype=jnp.int32)
-        return jax.vmap(self._draw)(indices)
+        draw = self.reserve(jnp.minimum(jnp.asarray(number, jnp.int32), capacity))
+        return ragged_map(lambda j: draw(first + j), number, capacity)
+
+    def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "..."]]:
+        """Charge `number` copies that are looked at later, in loops or under vmap.
+
+        Returns:
+            `draw(index)`, which gives the copy with this index, traced or not. It charges nothing: the learner may
+            look at as many different copies as it has reserved, or fewer.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.noise import gaussian
+            >>> from jaxonline.oracles import NoisyCopies
+            >>> channel = NoisyCopies(gaussian(1.0))
+            >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
+            >>> draw = oracle.reserve(jnp.int32(3))
+            >>> bool((jax.vmap(draw)(jnp.arange(3))[1] == oracle.copy(1)).all()), oracle.queries().item()
+            (True, 4)
+        """
+        self._asked_at_random.append(jnp.asarray(number, jnp.int32))
+        return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
     def label(self, index: int = 0) -> Float[Array, ""]:
         """A noisy label, y plus independent noise; the clean label where the channel has no label noise."""
-        if self._channel.label_noise is None:
+        if self._label_noise is None:
             return self._y
         key = jax.random.fold_in(self._key, jnp.uint32(_LABELS + index))
         try:
-            return self._y + self._channel.label_noise.sample(key, self._t, self._y)
+            return self._y + self._label_noise.sample(key, self._t, self._y)
         except ValueError as error:
             raise ValueError(f"label_noise: {error}") from error
 
@@ -127,9 +156,9 @@ class CopiesOracle:
         Raises:
             ValueError: if the channel does not reveal it.
         """
-        if not self._channel.reveal_covariance:
+        if self._covariance is None:
             raise ValueError("covariance is asked for, but the channel hides it: NoisyCopies(reveal_covariance=True)")
-        return self._channel.noise.covariance_at(self._t, self._x)
+        return self._covariance()
 
     def queries(self) -> Int[Array, ""]:
         """The number of distinct copies of the instance asked for so far in this round."""
@@ -162,8 +191,7 @@ class NoisyCopies:
     def __post_init__(self):
         if not isinstance(self.noise, NoiseLaw):
             raise TypeError(f"noise must be a noise law with sample and covariance_at, got {self.noise!r}")
-        if self.label_noise is not None and not isinstance(self.label_noise, NoiseLaw):
-            raise TypeError(f"label_noise must be a noise law with sample and covariance_at, got {self.label_noise!r}")
+        _check_label_noise(self.label_noise)
 
     @property
     def makes_copies(self) -> bool:
@@ -173,7 +201,82 @@ class NoisyCopies:
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
         """The oracle of one round."""
         del y_hat
-        return CopiesOracle(self, key, t, x, y)
+
+        def noise(key, index):
+            return self.noise.sample(key, t, x)
+
+        covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
+        return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise, covariance=covariance)
+
+
+@struct
+class AdversarialCopies:
+    """The channel of paper A in full: the law of the noise changes every round and between calls, by an adversary.
+
+    The adversary (`jaxonline.noise.NoiseAdversary`) knows everything about the rounds before, the learner's predictions
+    included, and chooses the law of each copy of the present round before the learner predicts. Its covariance is
+    never revealed.
+
+    Args:
+        adversary: e.g. `jaxonline.environments.adversaries.ChasingNoise`.
+        label_noise: the law of the label's noise, or None for clean labels.
+
+    Raises:
+        TypeError: if `adversary` lacks a method of `NoiseAdversary`, or `label_noise` is no noise law.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.environments.adversaries import ChasingNoise
+        >>> from jaxonline.oracles import AdversarialCopies
+        >>> game = jo.Game(jo.environments.LinearModel(np.ones(3)), AdversarialCopies(ChasingNoise(0.5)))
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
+        >>> jo.simulate(game, learner, n_runs=2, n_rounds=4).queries[0, :, -1].tolist()
+        [8.0, 8.0]
+    """
+
+    adversary: Any
+    label_noise: Any = None
+
+    def __post_init__(self):
+        if not isinstance(self.adversary, NoiseAdversary):
+            raise TypeError(f"adversary must have init, sample and observe of NoiseAdversary, got {self.adversary!r}")
+        _check_label_noise(self.label_noise)
+
+    @property
+    def makes_copies(self) -> bool:
+        """True: the referee, too, may take copy 0 (for the noisy notions of regret)."""
+        return True
+
+    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+        """The adversary's state before round 1."""
+        return self.adversary.init(key, instance)
+
+    def open(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree
+    ) -> CopiesOracle:
+        """The oracle of one round. The adversary does not see the present prediction."""
+        del y_hat
+
+        def noise(key, index):
+            drawn = self.adversary.sample(key, state, t, index, x)
+            if drawn.shape != x.shape or drawn.dtype != x.dtype:
+                raise ValueError(
+                    f"adversary.sample must return the shape and dtype of the instance, {x.shape} {x.dtype}, "
+                    f"got {drawn.shape} {drawn.dtype}"
+                )
+            return drawn
+
+        return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise)
+
+    def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
+        """The adversary sees the round when it is over."""
+        return self.adversary.observe(state, t, x, y, y_hat)
+
+
+def _check_label_noise(law: Any) -> None:
+    if law is not None and not isinstance(law, NoiseLaw):
+        raise TypeError(f"label_noise must be a noise law with sample and covariance_at, got {law!r}")
 
 
 class AttributesOracle:

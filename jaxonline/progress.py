@@ -11,7 +11,8 @@ class Reporter:
 
     Args:
         progress: False for silence, True for a progress bar on standard error (a plain line now and then where it
-            is no terminal), or a function called as `progress(done, total, what)`.
+            is no terminal), or a function called as `progress(done, total, what)` for each finished piece, and
+            before the first one for each line that is said.
         total: the number of pieces.
 
     Example:
@@ -49,6 +50,15 @@ class Reporter:
     def skip(self, pieces: int) -> None:
         """Some pieces were done before."""
         self._done += pieces
+
+    def say(self, line: str) -> None:
+        """Something worth knowing before the work begins."""
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False)
+        elif isinstance(self._report, _PlainLines):
+            print(line, file=sys.stderr, flush=True)
+        elif self._report is not None:
+            self._report(self._done, self._total, line)
 
     def advance(self, what: str) -> None:
         """One more piece is done; `what` says what it was part of."""

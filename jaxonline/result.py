@@ -37,8 +37,9 @@ class Estimate(NamedTuple):
 class Result:
     """The numbers of a study. Sizes: L learners, R runs, G read-outs. All numbers are float64.
 
-    A run in which a loss of a learner was NaN or infinite has failed for that learner: it is left out of the means,
-    counted in `failed`, and shown in the table. Leaving runs out biases a mean, so look at that column first.
+    A run in which a loss of a learner was NaN or infinite has failed for that learner, and one in which the learner ran
+    out of storage is not a run of its algorithm: such runs are left out of the means, counted in `failed` and
+    `overflowed`, and shown in the table. Leaving runs out biases a mean, so look at these columns first.
 
     Attributes:
         learners: names [L].
@@ -49,7 +50,10 @@ class Result:
             learners or runs share it), or None where no comparator was asked for.
         queries: charged by the oracle in t rounds [L, R, G].
         first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
-        meta: how the study was made (key, block size, devices, versions, regret notion).
+        meta: how the study was made (key, block size, devices, versions, regret notion), and the probability that a run
+            overflows, by learner, as the learners themselves state it ("overflow_probability").
+        first_overflow: the first round in which the learner ran out of storage, 0 where there is none [L, R]; by
+            default there is none at all.
 
     Example:
         >>> import jax, numpy as np
@@ -69,6 +73,11 @@ class Result:
     queries: np.ndarray
     first_nonfinite: np.ndarray
     meta: dict[str, Any] = field(default_factory=dict)
+    first_overflow: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self):
+        if self.first_overflow is None:
+            object.__setattr__(self, "first_overflow", np.zeros_like(self.first_nonfinite))
 
     @property
     def regret(self) -> np.ndarray:
@@ -86,13 +95,19 @@ class Result:
         """The number of runs [L] in which the learner's loss was NaN or infinite."""
         return (self.first_nonfinite > 0).sum(axis=1)
 
+    @property
+    def overflowed(self) -> np.ndarray:
+        """The number of runs [L] in which the learner ran out of storage."""
+        return (self.first_overflow > 0).sum(axis=1)
+
     def values(self, quantity: str = "regret") -> np.ndarray:
-        """One of "regret", "cumulative_loss", "comparator_loss", "queries" as [L, R, G], NaN in failed runs."""
+        """One of "regret", "cumulative_loss", "comparator_loss", "queries" as [L, R, G], NaN in runs left out."""
         _check.choice("quantity", quantity, QUANTITIES)
         array = getattr(self, quantity)
         if array is None:
             raise ValueError("the study had no comparator")
-        return np.where((self.first_nonfinite > 0)[..., None], np.nan, array)
+        left_out = (self.first_nonfinite > 0) | (self.first_overflow > 0)
+        return np.where(left_out[..., None], np.nan, array)
 
     def mean(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Means over runs with two-sided Student intervals of the given level; fields have the shape [L, G].
@@ -132,7 +147,7 @@ class Result:
         comparator = None if self.comparator_loss is None else self.comparator_loss[index]
         return Result(
             tuple(learners), self.runs, self.rounds, self.cumulative_loss[index], comparator, self.queries[index],
-            self.first_nonfinite[index], self.meta,
+            self.first_nonfinite[index], self.meta, self.first_overflow[index],
         )  # fmt: skip
 
     def _at(self, name: str) -> int:
@@ -165,7 +180,7 @@ class Result:
         return load(Path(path))
 
     def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
-        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, failed.
+        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.
 
         Args:
             bounds: what a theorem promises, by learner.
@@ -183,6 +198,7 @@ class Result:
                 "regret_per_round": float(regret.mean[i, -1]) / horizon,
                 "bound": (bounds or {}).get(name),
                 "failed": int(self.failed[i]),
+                "overflowed": int(self.overflowed[i]),
             }
             for i, name in enumerate(self.learners)
         ]

@@ -1,27 +1,26 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and equal segments."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline import _check, blocks
+from jaxonline._capacity import Member, overflow_probabilities, warn_of_likely_overflow, warn_of_overflow
 from jaxonline._checkpoint import Checkpoint
-from jaxonline._segments import Contest, Sweep, advance, begin
+from jaxonline._hindsight import Hindsight, HindsightComparator
+from jaxonline._passes import BEST, Plan, Played, play_pass
+from jaxonline._segments import Contest, Sweep
 from jaxonline._struct import cast_leaves, stack
-from jaxonline._sums import Compensated
 from jaxonline.comparators import Comparator
 from jaxonline.game import Game, Player, as_player
 from jaxonline.progress import Reporter
 from jaxonline.result import Result
 
 SPACINGS = ("linear", "log")
-BEST = "(best in hindsight)"  # the pass without a learner
 
 
 def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
@@ -97,7 +96,7 @@ def simulate(
     n_runs: int,
     n_rounds: int,
     key: int | jax.Array = 0,
-    comparator: Comparator | None = None,
+    comparator: Comparator | HindsightComparator | None = None,
     read_outs: int | Sequence[int] = 40,
     spacing: str = "linear",
     runs: Sequence[int] | None = None,
@@ -113,6 +112,11 @@ def simulate(
     instances, and learners that share a channel the same noise. Runs are computed in blocks; another `block_size`
     changes the last bits.
 
+    A learner whose info has a boolean `overflow` says with it that it ran out of storage in a round. Such runs are
+    counted (`Result.overflowed`), left out of the means, and warned of. Where it has `overflow_probability(n_rounds)`,
+    that is stated at the start: by `progress`, in `Result.meta`, and as a warning where it is above 1 %. Its
+    `capacity_hint()`, a sentence on how to raise the capacity, ends the warnings.
+
     Args:
         game: the game; its channel is the one for learners that bring none of their own.
         learners: learners by name; a value is a learner, a `Player` (a learner with its own channel) or a `sweep`.
@@ -120,7 +124,9 @@ def simulate(
         n_runs: runs of each learner, at least 1.
         n_rounds: the horizon T, at least 1.
         key: a seed or a jax key; run r has the key `fold_in(key, r)`.
-        comparator: for the regret, e.g. `L2Ball(radius)`; None leaves the regret out.
+        comparator: for the regret, e.g. `L2Ball(radius)`; None leaves the regret out. One with `best_losses` needs all
+            instances and targets of a run: the environment, which must be oblivious, is played alone to collect them,
+            and one run after the other is solved on the host, at every read-out; so ask for few.
         read_outs: how many, or the rounds themselves.
         spacing: of the read-outs, "linear" or "log".
         runs: replay only these runs of the study (each with its whole block, so that they come out the same).
@@ -153,20 +159,34 @@ def simulate(
     width = _check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
-    if comparator is not None and not isinstance(comparator, Comparator):
-        raise TypeError(f"comparator must have statistic and best_loss, got {type(comparator).__name__}")
+    if comparator is not None and not isinstance(comparator, Comparator | HindsightComparator):
+        raise TypeError(
+            f"comparator must have statistic and best_loss, or best_losses, got {type(comparator).__name__}"
+        )
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
         raise ValueError("learners must be at least one, got none")
 
-    names = _distinct("learners", _names(named))
+    members = list(_members(named))
+    names = _distinct("learners", (member.name for member in members))
     key = key if isinstance(key, jax.Array) else jax.random.key(key)
-    plan = _Plan(key, n_rounds, length, rounds, width, mesh, sorted({int(run) // width for run in selected}))
+    plan = Plan(key, n_rounds, length, rounds, width, mesh, sorted({int(run) // width for run in selected}))
+    hindsight = None
+    if isinstance(comparator, HindsightComparator):
+        hindsight, comparator = Hindsight(game, comparator, plan, selected), None
     passes = _passes(game, named, comparator, plan)
     studied = {name: (each, own.key, own.rounds, own.width) for name, (each, own) in passes.items()}
-    store = None if checkpoint is None else Checkpoint(Path(checkpoint), studied)
-    with Reporter(progress, sum(plan.pieces() for _, plan in passes.values())) as reporter:
-        played = {name: _play(name, *each, reporter, store) for name, each in passes.items()}
+    store = None
+    if checkpoint is not None:
+        store = Checkpoint(Path(checkpoint), (Played._fields, studied, hindsight and hindsight.comparator))
+    probabilities = overflow_probabilities(members, n_rounds)
+    pieces = sum(plan.pieces() for _, plan in passes.values()) + (hindsight.pieces() if hindsight else 0)
+    with Reporter(progress, pieces) as reporter:
+        for name, probability in probabilities.items():
+            reporter.say(f"{name}: out of storage with probability {probability:.2g} in a run of {n_rounds:,} rounds")
+        warn_of_likely_overflow(members, probabilities, n_rounds)
+        played = {name: play_pass(name, *each, reporter, store) for name, each in passes.items()}
+        best = hindsight.best_losses(reporter, store) if hindsight else None
 
     # the rows of the played blocks that were asked for
     at = np.searchsorted(plan.blocks, selected // width) * width + selected % width
@@ -174,16 +194,21 @@ def simulate(
         "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": game.regret,
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
         "dtype": str(game.environment.instance_spec.dtype), "key": np.asarray(jax.random.key_data(key)).tolist(),
-        "jax": jax.__version__,
+        "jax": jax.__version__, "overflow_probability": probabilities,
     }  # fmt: skip
-    return _assemble(names, played, at, selected, rounds, meta)
+    result = _assemble(names, played, best, at, selected, rounds, meta)
+    warn_of_overflow(members, result.overflowed, len(selected))
+    return result
 
 
-def _names(named: Mapping[Any, Any]) -> Iterator[str]:
-    """The learners' names, sweeps unpacked."""
+def _members(named: Mapping[Any, Any]) -> Iterator[Member]:
+    """The single learners, sweeps unpacked."""
     for name, item in named.items():
         learner = item.learner if isinstance(item, Player) else item
-        yield from (f"{name}[{label}]" for label in learner.labels) if isinstance(learner, Sweep) else (str(name),)
+        if isinstance(learner, Sweep):
+            yield from (Member(f"{name}[{label}]", learner.learners, i) for i, label in enumerate(learner.labels))
+        else:
+            yield Member(str(name), learner)
 
 
 def _distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -192,22 +217,6 @@ def _distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
     if twice:
         raise ValueError(f"{what} must have distinct names, got {twice[0]!r} more than once")
     return names
-
-
-class _Plan(NamedTuple):
-    """How one pass over the rounds is cut: segments of `length` rounds, blocks of `width` runs."""
-
-    key: jax.Array
-    n_rounds: int
-    length: int
-    rounds: np.ndarray
-    width: int
-    mesh: Mesh
-    blocks: list[int]
-
-    def pieces(self) -> int:
-        """Segments to play, over all waves of blocks."""
-        return -(-self.n_rounds // self.length) * -(-len(self.blocks) // self.mesh.devices.size)
 
 
 def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
@@ -223,17 +232,17 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     return selected
 
 
-def _passes(game: Game, named: Mapping[str, Any], comparator: Any, plan: _Plan) -> dict[str, tuple[Contest, _Plan]]:
+def _passes(game: Game, named: Mapping[str, Any], comparator: Any, plan: Plan) -> dict[str, tuple[Contest, Plan]]:
     """What has to be played: every learner, and once without a learner for an oblivious environment's comparator."""
-    shared = comparator is not None and game.environment.oblivious
+    shared = comparator is not None and game.oblivious
     dtype = game.environment.instance_spec.dtype
     passes = {
         str(name): (cast_leaves(Contest(game, _as_player(game, item), None if shared else comparator), dtype), plan)
         for name, item in named.items()
     }
     if shared:
-        if game.environment.identical and game.regret != "noisy":  # one run shows what all runs see
-            plan = plan._replace(width=1, blocks=[0], mesh=blocks.default_mesh([plan.mesh.devices.flat[0]]))
+        if game.identical:  # one run shows what all runs see
+            plan = plan.of_one_run()
         passes[BEST] = (cast_leaves(Contest(game, None, comparator), dtype), plan)
     return passes
 
@@ -247,100 +256,16 @@ def _as_player(game: Game, item: Any) -> Player:
     return as_player(game, item)
 
 
-class _Played(NamedTuple):
-    """The read-outs of one pass: S learners (of a sweep, else 1), R runs (whole blocks), G read-outs."""
-
-    cumulative_loss: np.ndarray  # [S, R, G]
-    queries: np.ndarray  # [S, R, G]
-    first_nonfinite: np.ndarray  # [S, R]
-    best: np.ndarray | None  # [S, R, G]
-
-    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "_Played":
-        """The same of every part that is there."""
-        best = None if self.best is None else function(self.best)
-        return _Played(function(self.cumulative_loss), function(self.queries), function(self.first_nonfinite), best)
-
-    @staticmethod
-    def join(pieces: Sequence["_Played"], axis: int) -> "_Played":
-        """One after the other along an axis."""
-        always = ("cumulative_loss", "queries", "first_nonfinite")
-        loss, queries, first = (np.concatenate([getattr(piece, part) for piece in pieces], axis) for part in always)
-        best = [piece.best for piece in pieces if piece.best is not None]
-        return _Played(loss, queries, first, np.concatenate(best, axis) if best else None)
-
-
-def _play(name: str, contest: Contest, plan: _Plan, reporter: Reporter, store: Checkpoint | None) -> _Played:
-    """All blocks of one pass."""
-    kept = {} if store is None else {block: store.read(name, block) for block in plan.blocks}
-    pieces = {block: _Played(*parts) for block, parts in kept.items() if parts is not None}
-    to_play = [block for block in plan.blocks if block not in pieces]
-    reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
-    for wave, real in blocks.waves(to_play, plan.mesh):
-        played = _play_wave(name, contest, plan, wave, reporter)
-        for device, block in enumerate(wave[:real].tolist()):
-            pieces[block] = played.map(lambda part, device=device: part[device])
-            if store is not None:
-                store.write(name, block, pieces[block])
-    return _Played.join([pieces[block] for block in plan.blocks], axis=1)
-
-
-def _play_wave(name: str, contest: Contest, plan: _Plan, wave: np.ndarray, reporter: Reporter) -> _Played:
-    """One block per device through all segments; read-outs lag one segment behind, so that the device never waits."""
-    sizes = {"width": plan.width, "mesh": plan.mesh}
-    carry = begin(contest, plan.key, wave, **sizes)
-    wanted = set(plan.rounds.tolist())
-    pending: deque = deque()
-    read: list[Any] = []
-
-    def fetch():
-        t, tally = pending.popleft()
-        jax.block_until_ready(tally.queries)
-        if t in wanted:
-            read.append(jax.tree.map(np.asarray, jax.device_get(tally)))
-        reporter.advance("best in hindsight" if name == BEST else name)
-
-    for t in range(0, plan.n_rounds, plan.length):
-        carry, tally = advance(
-            contest, plan.key, jnp.int32(t), jnp.int32(plan.n_rounds), wave, carry,
-            length=plan.length, may_overrun=plan.n_rounds % plan.length != 0, **sizes,
-        )  # fmt: skip
-        pending.append((min(t + plan.length, plan.n_rounds), tally))
-        if len(pending) > 1:
-            fetch()
-    fetch()
-    return _read_out(contest, read)
-
-
-def _read_out(contest: Contest, read: Sequence[Any]) -> _Played:
-    """Tallies of all read-outs to float64 arrays with the leading axis of devices [D, S, R, ...]."""
-    swept = contest.player is not None and isinstance(contest.player.learner, Sweep)
-
-    def put_together(*parts: np.ndarray) -> np.ndarray:  # each [D, R, ...] or, in a sweep, [D, R, S, ...]
-        return np.stack([np.moveaxis(part, 2, 1) if swept else part[:, None] for part in parts], axis=3)
-
-    stacked = jax.tree.map(put_together, *read)
-
-    def in_float64(sums: Compensated) -> Any:
-        with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
-            return jax.tree.map(lambda total, correction: total.astype(np.float64) - correction, *sums)
-
-    best = None
-    if contest.comparator is not None:
-        best = np.asarray(contest.comparator.best_loss(in_float64(stacked.statistic)))
-    loss = in_float64(stacked.loss)
-    return _Played(loss, stacked.queries.astype(np.float64), stacked.first_nonfinite[..., -1], best)
-
-
 def _assemble(
-    names: tuple[str, ...], played: dict[str, _Played], at: np.ndarray, selected: np.ndarray, rounds: np.ndarray,
-    meta: dict[str, Any],
+    names: tuple[str, ...], played: dict[str, Played], best: np.ndarray | None, at: np.ndarray, selected: np.ndarray,
+    rounds: np.ndarray, meta: dict[str, Any],
 ) -> Result:  # fmt: skip
-    """One result from the passes: the runs asked for, sweeps unpacked."""
+    """One result from the passes: the runs asked for, sweeps unpacked. `best` has one row for each of them, or one."""
     shared = played.pop(BEST, None)
-    all_played = _Played.join([each.map(lambda part: part[:, at]) for each in played.values()], axis=0)
-    best = all_played.best
+    loss, queries, nonfinite, overflow, own_best = Played.join(
+        [each.map(lambda part: part[:, at]) for each in played.values()], axis=0
+    )
     if shared is not None and shared.best is not None:
-        one_for_all = shared.best.shape[1] == 1
-        best = np.broadcast_to(shared.best if one_for_all else shared.best[:, at], all_played.cumulative_loss.shape)
-    loss, queries, first, _ = all_played
-    return Result(names, selected, rounds, loss, best, queries, first, meta)
+        best = shared.best[0] if shared.best.shape[1] == 1 else shared.best[0, at]
+    best = own_best if best is None else np.broadcast_to(best, loss.shape)
+    return Result(names, selected, rounds, loss, best, queries, nonfinite, meta, overflow)

@@ -38,10 +38,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 
-from jaxonline import bounds_multikernel as bounds
+from jaxonline import bounds
 from jaxonline import datasets
 from jaxonline.aggregation import aggregate
-from jaxonline.comparators_multikernel import best_kernel
+from jaxonline.comparators import best_kernel
 from jaxonline.dictionaries import Dictionary, published_kernels
 from jaxonline.experts import expert_forecasts
 from jaxonline.learners.boa import BOA

@@ -10,6 +10,7 @@ import optax
 
 import jaxonline as jo
 from jaxonline.dictionaries import Dictionary
+from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import AttributeGradient, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.learners.aggregating import Aggregating
 from jaxonline.learners.boa import BOA
@@ -47,6 +48,11 @@ def noisy() -> jo.NoisyCopies:
     """Correlated noise on instances, noise on labels, and a covariance that the learner is told."""
     laws = jo.noise.gaussian(COVARIANCE), jo.noise.laplace(LABEL_VARIANCE)
     return jo.NoisyCopies(laws[0], label_noise=laws[1], reveal_covariance=True)
+
+
+def adversarial() -> jo.oracles.AdversarialCopies:
+    """Noise that is aimed at the learner, and noise on labels."""
+    return jo.oracles.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
 
 
 def full(**options: Any) -> Entry:
@@ -88,6 +94,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "two copies, adam": lambda: two(False, step_size=0.05, optimizer=ADAM),
     "two copies, adam, schedule, ball": lambda: two(False, step_size=EXPONENTIAL, radius=0.7, optimizer=OTHER_ADAM),
     "two copies, momentum, schedule": lambda: two(False, step_size=jo.Schedule(COSINE, scale=0.5), optimizer=MOMENTUM),
+    "two copies, adversarial noise": lambda: two(step_size=0.05)._replace(channel=adversarial()),
     "known covariance": lambda: one(KnownCovariance(), step_size=0.03),
     "known covariance, ball, averaged": lambda: one(
         KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"

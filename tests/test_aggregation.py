@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline import bounds_multikernel as bounds
+from jaxonline import bounds
 from jaxonline.aggregation import aggregate
 from jaxonline.learners.aggregating import Aggregating
 from jaxonline.learners.boa import BOA

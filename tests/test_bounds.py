@@ -100,19 +100,25 @@ def test_moments_by_enumeration(law, form):
     noise, label_noise = LAWS[law](form), LAWS[law](0.3)
     X, y = np.array([[1.0, -0.5], [0.2, 0.9], [0.0, 0.0]]), np.array([0.5, -2.0, 1.0])
     points, weights = three_points(noise.kurtosis)
-    second, fourth = np.zeros(3), np.zeros(3)
+    second, fourth, pair = np.zeros(3), np.zeros(3), np.zeros(3)
     for index in itertools.product(range(3), repeat=2):
         probability = np.prod(weights[list(index)])
-        squares = np.sum((X + noise.factor_matrix(2) @ points[list(index)]) ** 2, axis=1)
+        copy = X + noise.factor_matrix(2) @ points[list(index)]
+        squares = np.sum(copy**2, axis=1)
         second += probability * squares
         fourth += probability * squares**2
+        for index2 in itertools.product(range(3), repeat=2):
+            other = X + noise.factor_matrix(2) @ points[list(index2)]
+            pair += probability * np.prod(weights[list(index2)]) * np.sum(copy * other, axis=1) ** 2
     got = moment_bounds(X, y, noise, label_noise)
     np.testing.assert_allclose(got.x_second, np.sqrt(second.max()), rtol=1e-12)
     np.testing.assert_allclose(got.x_fourth, fourth.max() ** 0.25, rtol=1e-12)
+    np.testing.assert_allclose(got.x_pair, np.sqrt(pair.max()), rtol=1e-12)
     np.testing.assert_allclose(got.y_second, np.sqrt(4 + 0.3), rtol=1e-12)
     S = noise.factor_matrix(2) @ noise.factor_matrix(2).T
     np.testing.assert_allclose(got.covariance_norm, np.linalg.eigvalsh(S).max(), rtol=1e-12)
     assert got.x_fourth >= got.x_second
+    assert got.x_pair <= got.x_second**2
 
 
 def copies_of(noise, x, number=100_000, seed=0) -> np.ndarray:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from registry import LEARNERS, Entry, noisy
+from registry import LEARNERS, Entry, adversarial, noisy
 
 import jaxonline as jo
 from jaxonline import game as game_module
@@ -70,6 +70,8 @@ def poisoned_oracle(channel: Any, material: dict[str, Any], poison: Any) -> Any:
         return FullOracle(material["copies"][0], material["labels"][0])
     if isinstance(channel, jo.oracles.Attributes):
         return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
+    if isinstance(channel, jo.oracles.AdversarialCopies):
+        return Poisoned(material["copies"], material["labels"], None, poison)
     assert isinstance(channel, jo.NoisyCopies), f"how is {type(channel).__name__} poisoned? say so here"
     return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
 
@@ -166,6 +168,13 @@ def test_the_poison_catches_a_cheat(cheat):
     assert bits(states["nan"]) != bits(states["plain"])
 
 
+def opened(channel: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
+    """The oracle of a channel, before an adaptive one has seen anything."""
+    adaptive = isinstance(channel, game_module.AdaptiveChannel)
+    state = channel.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
+    return game_module.open_oracle(channel, key, jnp.int32(t), x, y, y_hat, state)
+
+
 def leaf_types(tree: Any) -> list[tuple]:
     """Shape, dtype and weakness of every leaf."""
     leaves, structure = jax.tree.flatten(tree)
@@ -181,7 +190,7 @@ def test_state_keeps_its_type(both_precisions, entry):
     key = jax.random.key(0)
 
     def update(state):
-        oracle = channel.open(key, jnp.int32(1), x, y, y)
+        oracle = opened(channel, key, 1, x, y, y)
         return learner.update(key, state, oracle)[0]
 
     first = jax.eval_shape(lambda: learner.init(key, spec))
@@ -259,13 +268,13 @@ def test_programs_and_runs(entry, stream):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6), together, one_by_one)
 
 
-@pytest.mark.parametrize("channel", [jo.FullInformation(), noisy(), jo.oracles.Attributes(2)], ids=type)
+@pytest.mark.parametrize("channel", [jo.FullInformation(), noisy(), adversarial(), jo.oracles.Attributes(2)], ids=type)
 def test_the_prediction_is_not_visible(channel):
     """Of these channels, which are not a bandit's, the answers do not depend on the prediction."""
     x, y, key = jnp.arange(3.0), jnp.float32(2.0), jax.random.key(1)
 
     def answers(y_hat):
-        oracle = channel.open(key, jnp.int32(5), x, y, jnp.float32(y_hat))
+        oracle = opened(channel, key, 5, x, y, jnp.float32(y_hat))
         if isinstance(oracle, FullOracle):
             return oracle.x, oracle.y
         return oracle.attributes(jnp.arange(2)) if hasattr(oracle, "attributes") else oracle.copy(0), oracle.label()

@@ -74,8 +74,7 @@ def test_arrays(tmp_path):
     found = load("b", tmp_path)
     assert found.X.dtype == found.y.dtype == float
     assert (found.X.tolist(), found.y.tolist()) == (X.tolist(), [0.0, 1.0, 2.0])
-    with pytest.raises(ValueError, match=r"target='y' is for tables"):
-        load("b", tmp_path, target="y")
+    assert load("b", tmp_path, target="label").y.tolist() == [0.0, 1.0, 2.0], "a target is for files of columns"
     bad = {
         "no_y": {"X": X},
         "short": {"X": X, "y": y[:2]},
@@ -86,6 +85,32 @@ def test_arrays(tmp_path):
         np.savez(tmp_path / f"{name}.npz", **arrays)
         with pytest.raises(ValueError, match=f"{name}.npz"):
             load(name, tmp_path)
+
+
+def test_names_that_are_numbers(tmp_path):
+    """As pandas writes a table without names. Three columns of small whole numbers may be data."""
+    file = tmp_path / "a.csv"
+    file.write_text("0,1,2,3\n1.5,2,3,4\n5,6,7,8\n")
+    found = load(file, target="2")
+    assert (found.X.tolist(), found.y.tolist()) == ([[1.5, 2.0, 4.0], [5.0, 6.0, 8.0]], [3.0, 7.0])
+    file.write_text("0,1,2\n1.5,2,3\n")
+    assert load(file).y.tolist() == [2.0, 3.0]
+
+
+def test_dates_and_words_are_left_out(tmp_path):
+    """A column of them is left out, with a warning; numbers with a decimal comma, or one odd cell, are errors."""
+    file = tmp_path / "a.csv"
+    rows = ["2013-06-30,1.0,Seoul,10:30:00,,3", "2013-07-01,2.0,,11:30:00,5,4", ",3.0,Ulsan,12:30:00,6,5"]
+    file.write_text("\n".join(["Date,a,city,time,b,label", *rows]) + "\n")
+    left_out = "dates or words instead of numbers in column 'Date', 'city', 'time': left out"
+    with pytest.warns(UserWarning, match=left_out):
+        found = load(file, impute="mean")
+    assert found.X.tolist() == [[1.0, 5.5], [2.0, 5.0], [3.0, 6.0]]
+    with pytest.warns(match="'Date', 'time'"), pytest.raises(ValueError, match="row 1, column 'city' must be a number"):
+        load(file, target="city", impute="mean")
+    file.write_text("a;b\n1,5;2\n2,5;3\n")
+    with pytest.raises(ValueError, match=r"row 1, column 'a' must be a number, got '1,5'"):
+        load(file)
 
 
 @pytest.mark.parametrize("gap", ["", "?", "NA", "nan", "NaN"])
@@ -129,7 +154,7 @@ def test_gaps_in_arrays(tmp_path):
         ("a,b\n", "no row of numbers"),
         ("a,b\n1,2\n1,2,3\n", "row 2 has 3 cells, the first one has 2"),
         ("a,b\n1,2\n1,two\n", "row 2, column 'b' must be a number, got 'two'"),
-        ("1\n2\n", "no column besides the target"),
+        ("1\n2\n", "no column of numbers besides the target"),
     ],
 )
 def test_broken_tables(tmp_path, text, message):
@@ -148,30 +173,65 @@ def test_where_files_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path))
     assert load("mine").y.tolist() == [2.0, 4.0]
     assert load("mine", [tmp_path / "deep" / "mine.csv"]).y.tolist() == [2.0, 4.0]
+    (tmp_path / "other.csv").write_text("5,6\n7,8\n")
+    monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path / "deep"))
+    assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
+    assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
     (tmp_path / "mine.parquet").write_text("")
     with pytest.raises(ValueError, match="ending must be one of"):
         load(tmp_path / "mine.parquet")
 
 
-def test_known_sets_from_local_files(tmp_path):
-    """As their files come from UCI, under their folders' names; or as .npz."""
-    (tmp_path / "UCI CBM Dataset").mkdir()
+def test_naval_as_it_comes_from_uci(tmp_path):
+    """Unpacked in a folder, beside its descriptions, wherever that is; the first column is the target, as published."""
+    folder = tmp_path / "naval" / "UCI CBM Dataset"
+    folder.mkdir(parents=True)
     rows = np.arange(36.0).reshape(2, 18)
-    text = "\n".join("   ".join(f"{value:.7e}" for value in row) for row in rows)
-    (tmp_path / "UCI CBM Dataset" / "data.txt").write_text(text)
-    naval = load("naval", tmp_path)
-    assert (naval.name, naval.X.shape) == ("naval", (2, 17)), "called as it was asked for"
-    assert naval.y.tolist() == [0.0, 18.0], "the first column is the target, as published"
+    (folder / "data.txt").write_text("\n".join("   " + "   ".join(f"{value:.7e}" for value in row) for row in rows))
+    (folder / "Features.txt").write_text("1 - Lever position (lp) [ ]\n" * 100)
+    (folder / "README.txt").write_text("16 features")
+    for place in (tmp_path, tmp_path / "naval", folder, folder / "data.txt"):
+        naval = load("naval", place)
+        assert (naval.name, naval.X.shape) == ("naval", (2, 17)), "called as it was asked for"
+        assert naval.y.tolist() == [0.0, 18.0]
     assert load("Naval", tmp_path, target=-1).y.tolist() == [17.0, 35.0]
 
-    header = ["station", "Date", *(f"c{i}" for i in range(21)), "Next_Tmax", "Next_Tmin"]
-    body = [["1", "2013-06-30", *["1.5"] * 21, "30", "20"], ["", "", *["2.5"] * 20, "", "32", "24"]]
-    (tmp_path / "Bias_correction_ucl.csv").write_text("\n".join(",".join(row) for row in [header, *body]))
-    bias = load("Bias", tmp_path)
-    assert bias.X.shape == (2, 21)
-    assert bias.X[1].tolist() == [2.5] * 20 + [1.5], "imputed by the mean, as published"
-    assert bias.y.tolist() == [20.0, 24.0]
 
+def bias_file(folder, T=40):
+    """A file like Bias_correction_ucl.csv: gaps, and no station and date at the end."""
+    rng = np.random.default_rng(0)
+    header = ["station", "Date", *(f"c{i}" for i in range(21)), "Next_Tmax", "Next_Tmin"]
+    body = [[f"{1 + t % 25}", "2013-06-30", *map(str, rng.normal(size=23).round(5))] for t in range(T)]
+    for t, j in rng.integers([0, 2], [T, 25], size=(30, 2)):
+        body[t][j] = ""
+    body[-1][:2] = "", ""
+    (folder / "Bias_correction_ucl.csv").write_text("\n".join(",".join(row) for row in [header, *body]) + "\n")
+    return folder / "Bias_correction_ucl.csv"
+
+
+def test_bias_correction_as_published(tmp_path):
+    """The published code reads the file with `genfromtxt` and an imputer that drops columns without a number (the
+    dates), and then takes columns 2 to -2: 20 of them, without today's maximum; the last column is the target."""
+    file = bias_file(tmp_path)
+    values = np.genfromtxt(file, skip_header=1, delimiter=",")
+    values = values[:, ~np.isnan(values).all(axis=0)]
+    values = np.where(np.isnan(values), np.nanmean(values, axis=0), values)
+    bias = load("Bias", tmp_path)
+    assert bias.X.shape == (40, 20) == (40, SOURCES["Bias correction"].shape[1])
+    np.testing.assert_allclose(bias.X, values[:, 2:-2], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(bias.y, values[:, -1], rtol=0, atol=1e-14)
+    with pytest.warns(match="'Date'"), pytest.raises(ValueError, match="no number in row"):
+        load(file, target="Next_Tmin")
+    with pytest.warns(match="'Date'"):
+        assert load(file, target="Next_Tmin", impute="mean").X.shape == (40, 23)
+
+
+def test_prepared_files_of_known_sets(tmp_path):
+    """A file that does not look as at UCI is taken as it is."""
+    rows = "\n".join(",".join(map(str, range(i, i + 21))) for i in range(1, 4))
+    (tmp_path / "bias.csv").write_text(rows + "\n")
+    bias = load("Bias correction", tmp_path)
+    assert (bias.X.shape, bias.y.tolist()) == ((3, 20), [21.0, 22.0, 23.0])
     np.savez(tmp_path / "concrete_data.npz", X=np.ones((3, 8)), y=np.ones(3))
     assert load("CONCRETE", tmp_path / "concrete_data.npz").X.shape == (3, 8)
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline import bounds_multikernel as bounds
+from jaxonline import bounds
 from jaxonline.aggregation import aggregate, play_sequence
-from jaxonline.bounds_multikernel import Features
-from jaxonline.comparators_multikernel import best_kernel, rkhs_ball
+from jaxonline.bounds import Features
+from jaxonline.comparators import best_kernel, rkhs_ball
 from jaxonline.dictionaries import Dictionary, published_kernels
 from jaxonline.experts import expert_forecasts
 from jaxonline.kernels import Gaussian, Laplacian, Scaled

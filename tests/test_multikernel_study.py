@@ -2,16 +2,19 @@
 
 import json
 import os
+import re
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from typer.testing import CliRunner
 
+from jaxonline.cli import app
 from jaxonline.dictionaries import Dictionary
 from jaxonline.experts import expert_forecasts
 from jaxonline.learners.vaw import forecast
-from jaxonline.study.multikernel import as_json, play_set, reproduce, scaled
+from jaxonline.study.multikernel import as_json, load_sets, play_set, reproduce, scaled
 from jaxonline.study.multikernel_command import run
 from jaxonline.study.multikernel_draws import differences, draw_many, intervals
 from jaxonline.study.multikernel_report import parse_seeds
@@ -97,6 +100,13 @@ def problem(T=25, d=2):
     return scaled(rng.normal(size=(T, d)), rng.uniform(size=T))
 
 
+def test_scaling():
+    X, y = scaled(np.array([[3.0, 4.0], [0.0, -1.0]]), np.array([5.0, -5.0]))
+    assert (X.tolist(), y.tolist()) == ([[0.6, 0.8], [0.0, -0.2]], [1.0, 0.0])
+    X, y = scaled(np.zeros((1, 2)), np.array([5.0]))
+    assert (X.tolist(), y.tolist()) == ([[0.0, 0.0]], [0.0]), "one round, equal targets, no length"
+
+
 def test_float32_drift():
     """Asked for, float32 is off by less than 1e-4 on a short series, and is not float64."""
     frequencies = np.stack([Dictionary.published(seed, 2).frequencies for seed in (0, 2)])
@@ -160,6 +170,37 @@ def test_files_and_options(tmp_path):
     ).all()
 
 
+def test_the_command_line(tmp_path, monkeypatch):
+    """Options as a user types them, several values after one option; errors are one line and exit code 2."""
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    X, y = problem()
+    np.savez(tmp_path / "mine.npz", X=X, y=y)
+    (tmp_path / "yours.csv").write_text("\n".join(["y,a,b", *(f"{c},{a},{b}" for (a, b), c in zip(X, y, strict=True))]))
+    np.savez(tmp_path / "flat.npz", X=np.ones((25, 2)), y=np.full(25, 7.0))
+    options = [f"--json={tmp_path / 'a.json'}", f"--out={tmp_path / 'out'}", "--seeds", "0", "2"]
+
+    def call(*arguments):
+        return CliRunner().invoke(app, ["reproduce", "multikernel", *map(str, arguments), *options])
+
+    result = call("--data", tmp_path / "mine.npz", tmp_path / "yours.csv", "--target", "y", "--forward")
+    assert result.exit_code == 0, result.output
+    table = json.loads((tmp_path / "a.json").read_text())
+    assert list(table) == ["mine", "yours"]
+    assert table["mine"]["BOA"]["vaw"] == pytest.approx(table["yours"]["BOA"]["vaw"], rel=1e-9)
+    assert len(table["mine"]["Raker"]["ogd"]) == 2
+
+    result = call("--data", tmp_path, "--sets", "flat,mine", "--dtype", "float32")
+    assert result.exit_code == 0, result.output
+    table = json.loads((tmp_path / "a.json").read_text())
+    assert list(table) == ["flat", "mine"]
+    assert {mse for of in table["flat"].values() for values in of.values() for mse in values} == {0.0}, "equal targets"
+    assert re.search(r"mine: float32 moves the table by up to \d\.\de-0\d of its values", result.output)
+
+    result = call("--data", tmp_path / "nothing.npz")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "Error: data must name folders and files that exist" in result.output
+
+
 def test_the_float32_configuration_is_left_alone():
     forecasts = play_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
     assert forecasts.mse["EWA", "vaw"].dtype == np.float64
@@ -172,7 +213,6 @@ def test_the_float32_configuration_is_left_alone():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: scaled(np.ones((3, 1)), np.full(3, 2.0)), "at least two different values"),
         (lambda: play_set("a", np.ones((2, 1)), np.array([0.0, 2.0]), np.ones((1, 1, 1, 1))), r"in \[0, 1\]"),
         (lambda: reproduce(seeds=[]), "seeds must name at least one seed"),
         (lambda: parse_seeds("five"), "seeds must be a number"),
@@ -180,6 +220,7 @@ def test_the_float32_configuration_is_left_alone():
         (lambda: draw_many("a", np.ones((1, 1)), np.ones(1), n_draws=1), "n_draws must be at least 2"),
         (lambda: reproduce(["nonsense"]), "there is no data set 'nonsense': known are AR"),
         (lambda: reproduce(data="/nowhere"), "folders and files that exist, got '/nowhere'"),
+        (lambda: load_sets(["ar4", "AR4", "ar4"]), "sets must have different names, got 'ar4' twice"),
     ],
 )
 def test_bad_arguments(call, message):

@@ -4,6 +4,7 @@ Weights are kept as logarithms and spread evenly over the factors of a product, 
 """
 
 import abc
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline import _check
+from jaxonline._numbers import floating
 from jaxonline._struct import struct
 
 Counts = Any
@@ -89,9 +91,8 @@ class FeatureMap(abc.ABC):
             True
         """
 
-    @abc.abstractmethod
-    def queries(self, counts: Counts) -> Int[Array, ""]:
-        """The number of copies in all.
+    def queries(self, counts: Counts) -> Int[Array, "..."]:
+        """The number of copies in all: two for each pair and one for each factor.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -102,10 +103,55 @@ class FeatureMap(abc.ABC):
             >>> int(feature_map.queries(jnp.int32(3)))
             3
         """
+        return 2 * self.pairs(counts) + self.level(counts)
 
     @abc.abstractmethod
+    def pairs(self, counts: Counts) -> Int[Array, "..."]:
+        """The number of pairs of copies, of which only inner products are used.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import Gaussian
+            >>> feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0))
+            >>> int(feature_map.pairs((jnp.int32(4), jnp.int32(1))))
+            4
+        """
+
+    @abc.abstractmethod
+    def level(self, counts: Counts) -> Int[Array, ""]:
+        """n, the number of copies that become factors.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import Gaussian
+            >>> feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0))
+            >>> int(feature_map.level((jnp.int32(4), jnp.int32(1))))
+            1
+        """
+
+    @abc.abstractmethod
+    def combine(self, counts: Counts, pairs: Float[Array, "m"], factors: Float[Array, "l d"]) -> NoisyFeature:
+        """The estimate from the inner products of its pairs, and its factors, of which `level(counts)` rows are used.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import Gaussian
+            >>> feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0))
+            >>> psi = feature_map.combine((jnp.int32(1), jnp.int32(1)), jnp.array([0.5]), jnp.ones((1, 3)))
+            >>> float(psi.sign), round(float(jnp.exp(psi.log_weight)), 4)  # 0.5 (1/P(1))^2 sqrt(2)
+            (-1.0, 11.3137)
+        """
+
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
-        """The estimate from its counts and its copies, of which the first `queries(counts)` rows are used.
+        """The estimate from its counts and its copies: first the pairs, then the factors, `queries(counts)` rows.
+
+        It is 0, and says so, where `copies` has too few rows.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -116,8 +162,38 @@ class FeatureMap(abc.ABC):
             >>> feature_map.assemble(jnp.int32(1), jnp.array([[2.0], [5.0]])).copies.tolist()
             [[2.0], [0.0]]
         """
+        even = copies[: 2 * (copies.shape[0] // 2)]
+        pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
+        psi = self.combine(counts, pairs, jnp.roll(copies, -2 * self.pairs(counts), axis=0))
+        return silenced(psi, self.queries(counts) > copies.shape[0])
 
     @abc.abstractmethod
+    def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        """The logarithm of beta_n: the n-th part of k(x, x2) is beta_n <x, x2>^n, up to `log_clean` of both.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import ExponentialKernel
+            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
+            >>> round(float(feature_map.log_beta(jnp.int32(2), jnp.float32)), 4)  # log 1/2!
+            -0.6931
+        """
+
+    @abc.abstractmethod
+    def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The logarithm of the factor of the exact Psi(x) that is common to all n: 0, or -|x|^2/width^2.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.kernels import Gaussian
+            >>> float(GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)).log_clean(jnp.ones(2)))
+            -2.0
+        """
+
     def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x).
 
@@ -130,6 +206,8 @@ class FeatureMap(abc.ABC):
             >>> round(float(feature_map.log_level(jnp.int32(2), jnp.ones(1))), 4)  # log sqrt(1/2!)
             -0.3466
         """
+        x = floating(x)
+        return 0.5 * self.log_beta(n, x.dtype) + self.log_clean(x)
 
     @abc.abstractmethod
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
@@ -299,22 +377,21 @@ def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Flo
     return jnp.where(n == 0, jnp.exp(log_scale), product)
 
 
+def silenced(psi: NoisyFeature, overflow: Bool[Array, ""]) -> NoisyFeature:
+    """The estimate, or 0 where its copies did not find room."""
+    overflow = psi.overflow | overflow
+    return dataclasses.replace(psi, log_weight=jnp.where(overflow, -jnp.inf, psi.log_weight), overflow=overflow)
+
+
 def noisy_feature(
     level: Int[Array, ""],
     sign: Float[Array, ""],
     log_weight: Float[Array, ""],
-    copies: Float[Array, "capacity d"],
+    factors: Float[Array, "l d"],
     queries: Int[Array, ""],
 ) -> NoisyFeature:
-    """The estimate with the factors in the first `level` rows of `copies`, or 0 where the rows are too few."""
-    capacity = copies.shape[0]
-    overflow = queries > capacity
-    used = jnp.arange(capacity, dtype=jnp.int32) < level
-    return NoisyFeature(
-        level,
-        sign,
-        jnp.where(overflow, -jnp.inf, log_weight),
-        jnp.where(used[:, None], copies, jnp.zeros_like(copies)),
-        queries,
-        overflow,
-    )
+    """The estimate with the first `level` rows of `factors`, or 0 where the rows are too few."""
+    used = jnp.arange(factors.shape[0], dtype=jnp.int32) < level
+    copies = jnp.where(used[:, None], factors, jnp.zeros_like(factors))
+    psi = NoisyFeature(level, sign, log_weight, copies, queries, jnp.zeros((), bool))
+    return silenced(psi, level > factors.shape[0])

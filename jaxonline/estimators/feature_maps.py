@@ -18,6 +18,7 @@ and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,9 +28,9 @@ from scipy import special
 
 from jaxonline import _check
 from jaxonline._kernel import Kernel
-from jaxonline._numbers import floating, known
+from jaxonline._numbers import known
 from jaxonline._struct import struct
-from jaxonline.estimators._feature_map import FeatureMap, NoisyFeature, noisy_feature, prod
+from jaxonline.estimators._feature_map import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law
 from jaxonline.kernels import Gaussian
 
@@ -72,16 +73,22 @@ class DotProductFeatureMap(FeatureMap):
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
         return self.law.sample(key)
 
-    def queries(self, counts: Int[Array, ""]) -> Int[Array, ""]:
+    def pairs(self, counts: Int[Array, "..."]) -> Int[Array, "..."]:
+        return jnp.zeros_like(counts, jnp.int32)
+
+    def level(self, counts: Int[Array, "..."]) -> Int[Array, "..."]:
         return jnp.asarray(counts, jnp.int32)
 
-    def assemble(self, counts: Int[Array, ""], copies: Float[Array, "capacity d"]) -> NoisyFeature:
+    def combine(self, counts: Int[Array, ""], pairs: Float[Array, "m"], factors: Float[Array, "l d"]) -> NoisyFeature:
         n = jnp.asarray(counts, jnp.int32)
-        log_weight = (0.5 * self.kernel.log_coefficient(n)).astype(copies.dtype) - _log_pmf(self.law, n, copies)
-        return noisy_feature(n, jnp.ones((), copies.dtype), log_weight, copies, n)
+        log_weight = 0.5 * self.log_beta(n, factors.dtype) - _log_pmf(self.law, n, factors)
+        return noisy_feature(n, jnp.ones((), factors.dtype), log_weight, factors, n)
 
-    def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        return 0.5 * self.kernel.log_coefficient(n)
+    def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        return self.kernel.log_coefficient(n).astype(dtype)
+
+    def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
+        return jnp.zeros((), x.dtype)
 
     def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
         # beta_n <x, x2>^n, where the law reaches n.
@@ -189,32 +196,38 @@ class GaussianFeatureMap(FeatureMap):
         pair_key, vector_key = jax.random.split(key)
         return self._pair_law().sample(pair_key), self.law.sample(vector_key)
 
-    def queries(self, counts: tuple[Int[Array, ""], Int[Array, ""]]) -> Int[Array, ""]:
-        return 2 * jnp.asarray(counts[0], jnp.int32) + jnp.asarray(counts[1], jnp.int32)
+    def pairs(self, counts: tuple[Int[Array, "..."], Int[Array, "..."]]) -> Int[Array, "..."]:
+        return jnp.asarray(counts[0], jnp.int32)
 
-    def assemble(
-        self, counts: tuple[Int[Array, ""], Int[Array, ""]], copies: Float[Array, "capacity d"]
+    def level(self, counts: tuple[Int[Array, "..."], Int[Array, "..."]]) -> Int[Array, "..."]:
+        return jnp.asarray(counts[1], jnp.int32)
+
+    def combine(
+        self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: Float[Array, "m"], factors: Float[Array, "l d"]
     ) -> NoisyFeature:
-        # Rows 0 .. 2 N1 - 1 of `copies` are the pairs, the next N2 the factors.
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
-        even = copies[: 2 * (copies.shape[0] // 2)]
-        pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
+        dtype = factors.dtype
         used = jnp.arange(pairs.shape[0], dtype=jnp.int32) < n1
         sign = jnp.prod(jnp.where(used, -jnp.sign(pairs), jnp.ones_like(pairs)))
         log_pairs = jnp.sum(jnp.where(used, jnp.log(jnp.abs(pairs)), jnp.zeros_like(pairs)))
         log_weight = (
             log_pairs
-            - _log_factorial(n1, copies)
-            - 2.0 * n1.astype(copies.dtype) * self._log_width(copies)
-            - _log_pmf(self._pair_law(), n1, copies)
-            + self._log_root(n2, copies)
-            - _log_pmf(self.law, n2, copies)
+            - _log_factorial(n1, dtype)
+            - 2.0 * n1.astype(dtype) * self._log_width(dtype)
+            - _log_pmf(self._pair_law(), n1, factors)
+            + 0.5 * self.log_beta(n2, dtype)
+            - _log_pmf(self.law, n2, factors)
         )
-        return noisy_feature(n2, sign, log_weight, jnp.roll(copies, -2 * n1, axis=0), self.queries((n1, n2)))
+        psi = noisy_feature(n2, sign, log_weight, factors, self.queries((n1, n2)))
+        return silenced(psi, n1 > pairs.shape[0])
 
-    def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        x = floating(x)
-        return self._log_root(n, x) - jnp.sum((x / jnp.asarray(self.kernel.width, x.dtype)) ** 2)
+    def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        # log (2/width^2)^n / n!
+        real = jnp.asarray(n).astype(dtype)
+        return real * (math.log(2.0) - 2.0 * self._log_width(dtype)) - _log_factorial(n, dtype)
+
+    def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
+        return -jnp.sum((x / jnp.asarray(self.kernel.width, x.dtype)) ** 2)
 
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
@@ -299,13 +312,8 @@ class GaussianFeatureMap(FeatureMap):
     def _pair_law(self) -> AnyLaw:
         return self.law if self.pair_law is None else self.pair_law
 
-    def _log_width(self, like: Float[Array, "..."]) -> Float[Array, ""]:
-        return jnp.log(jnp.asarray(self.kernel.width, like.dtype))
-
-    def _log_root(self, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
-        """log sqrt((2/width^2)^n / n!)."""
-        real = jnp.asarray(n).astype(like.dtype)
-        return real * (0.5 * math.log(2.0) - self._log_width(like)) - 0.5 * _log_factorial(n, like)
+    def _log_width(self, dtype: Any) -> Float[Array, ""]:
+        return jnp.log(jnp.asarray(self.kernel.width, dtype))
 
 
 def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
@@ -371,8 +379,8 @@ def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float
     return law.log_pmf(n).astype(like.dtype)
 
 
-def _log_factorial(n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
-    return jax.scipy.special.gammaln(jnp.asarray(n).astype(like.dtype) + 1.0)
+def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+    return jax.scipy.special.gammaln(jnp.asarray(n).astype(dtype) + 1.0)
 
 
 def _exp(a: float) -> float:

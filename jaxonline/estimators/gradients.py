@@ -1,6 +1,8 @@
-"""Estimators of the gradient 2 (<w, x> - y) x of the squared loss of a linear predictor (paper B, Algorithm 1).
+"""Estimators of the gradient of the loss of a linear predictor, 2 (<w, x> - y) x for the squared loss (paper B).
 
-An estimator is called as `estimator(key, w, oracle)` and asks the oracle for what it needs.
+An estimator is called as `estimator(key, w, oracle)` and asks the oracle for what it needs. Those that use an
+instance as if it were the true one (`PlugInEstimator`) work for every loss, l'(<w, x>) x, and in an RKHS as well
+(`jaxonline.learners.KernelGradient`); the unbiased ones are for the squared loss.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -10,6 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline import _check
 from jaxonline._struct import static, struct
+from jaxonline.losses import Loss, Squared
 
 
 @runtime_checkable
@@ -25,6 +28,44 @@ class GradientEstimator(Protocol):
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """The estimate at w."""
         ...
+
+
+@runtime_checkable
+class PlugInEstimator(Protocol):
+    """An estimator that takes an instance and a target for the true ones: the gradient of `loss` at that example.
+
+    Example:
+        >>> from jaxonline.estimators.gradients import MeanOfCopies, PlugInEstimator, TwoCopies
+        >>> isinstance(MeanOfCopies(5), PlugInEstimator), isinstance(TwoCopies(), PlugInEstimator)
+        (True, False)
+    """
+
+    @property
+    def loss(self) -> Loss: ...
+
+    def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        """The instance and the target that are taken for the true ones."""
+        ...
+
+
+def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
+    """l'(<w, x>) x at the estimator's example (x, y).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators.gradients import FullGradient, plug_in_gradient
+        >>> from jaxonline.losses import Exponential
+        >>> from jaxonline.oracles import FullOracle
+        >>> plug_in_gradient(FullGradient(Exponential()), jnp.zeros(2), FullOracle(jnp.ones(2), jnp.float32(1))).tolist()
+        [-1.0, -1.0]
+    """
+    x, y = estimator.example(oracle)
+    return estimator.loss.gradient(w @ x, y) * x
+
+
+def _check_loss(loss: Any) -> None:
+    if not isinstance(loss, Loss):
+        raise TypeError(f"loss must be a loss of jaxonline.losses, got {loss!r}")
 
 
 def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, direction: Array) -> Float[Array, "d"]:
@@ -43,6 +84,12 @@ def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, 
 class FullGradient:
     """The gradient itself, under full information.
 
+    Args:
+        loss: of the prediction.
+
+    Raises:
+        TypeError: if `loss` is not one.
+
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import FullGradient
@@ -51,10 +98,19 @@ class FullGradient:
         [-2.0, -2.0]
     """
 
+    loss: Loss = Squared()
+
+    def __post_init__(self):
+        _check_loss(self.loss)
+
+    def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        """The true one."""
+        return oracle.x, oracle.y
+
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x> - y) x."""
+        """l'(<w, x>) x."""
         del key
-        return squared_loss_gradient(w, oracle.x, oracle.y, oracle.x)
+        return plug_in_gradient(self, w, oracle)
 
 
 @struct
@@ -115,7 +171,13 @@ class KnownCovariance:
 
 @struct
 class NaiveCopy:
-    """One noisy copy used as if it were clean: biased by 2 Sigma w, the mistake that paper A and B are about.
+    """One noisy copy used as if it were clean: for the squared loss biased by 2 Sigma w, the mistake of papers A and B.
+
+    Args:
+        loss: of the prediction.
+
+    Raises:
+        TypeError: if `loss` is not one.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -128,22 +190,32 @@ class NaiveCopy:
         [-2.0, -2.0]
     """
 
+    loss: Loss = Squared()
+
+    def __post_init__(self):
+        _check_loss(self.loss)
+
+    def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        """One noisy copy and a noisy label."""
+        return oracle.copy(0), oracle.label()
+
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x~> - y~) x~."""
+        """l'(<w, x~>) x~."""
         del key
-        x = oracle.copy(0)
-        return squared_loss_gradient(w, x, oracle.label(), x)
+        return plug_in_gradient(self, w, oracle)
 
 
 @struct
 class MeanOfCopies:
-    """The mean of n noisy copies used as if it were clean: biased by 2 Sigma w / n.
+    """The mean of n noisy copies used as if it were clean: for the squared loss biased by 2 Sigma w / n.
 
     Args:
         n_copies: the number of copies of a round, at least 1.
+        loss: of the prediction.
 
     Raises:
         ValueError: if `n_copies` is less than 1.
+        TypeError: if `n_copies` is not an integer, or `loss` not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -157,12 +229,17 @@ class MeanOfCopies:
     """
 
     n_copies: int = static()
+    loss: Loss = Squared()
 
     def __post_init__(self):
         _check.count("n_copies", self.n_copies)
+        _check_loss(self.loss)
+
+    def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        """The mean of the copies and a noisy label."""
+        return oracle.copies(0, self.n_copies, jnp.int32(self.n_copies)).mean(axis=0), oracle.label()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x_mean> - y~) x_mean."""
+        """l'(<w, x_mean>) x_mean."""
         del key
-        x = oracle.copies(0, self.n_copies, jnp.int32(self.n_copies)).mean(axis=0)
-        return squared_loss_gradient(w, x, oracle.label(), x)
+        return plug_in_gradient(self, w, oracle)

@@ -1,6 +1,37 @@
-"""Learners: one paper's algorithm is one file."""
+"""Learners: one paper's algorithm is one file.
 
+Gradient descent: `gradient`, with `step_sizes`. Forecasters of the squared loss: `vaw`, also over the kernels of a
+dictionary (`multikernel`, `raker`, `omkl_gf`). Combiners of experts: `ewa`, `aggregating`, `boa`, `ml_poly`, `ml_prod`,
+and `truncated` for any of them.
+"""
+
+from jaxonline.learners.aggregating import Aggregating
+from jaxonline.learners.boa import BOA
+from jaxonline.learners.ewa import EWA
 from jaxonline.learners.gradient import GradientLearner, GradientState
+from jaxonline.learners.ml_poly import MLPoly
+from jaxonline.learners.ml_prod import MLProd
+from jaxonline.learners.multikernel import MultiKernel
+from jaxonline.learners.omkl_gf import OMKLGF
+from jaxonline.learners.raker import Raker
 from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
+from jaxonline.learners.truncated import Truncated
+from jaxonline.learners.vaw import VAW
 
-__all__ = ["Constant", "GradientLearner", "GradientState", "InverseSqrt", "Schedule"]
+__all__ = [
+    "BOA",
+    "EWA",
+    "OMKLGF",
+    "VAW",
+    "Aggregating",
+    "Constant",
+    "GradientLearner",
+    "GradientState",
+    "InverseSqrt",
+    "MLPoly",
+    "MLProd",
+    "MultiKernel",
+    "Raker",
+    "Schedule",
+    "Truncated",
+]

@@ -90,14 +90,14 @@ def reproduce(
             and Concrete.
         data: folders and files, as in `datasets.load`.
         seeds: of the dictionaries.
-        target: column of the target, for files that are tables.
+        target: column of the target, for files of columns. (Sets known by name have their own.)
         impute: "mean" or "median", for files with gaps.
         sampler: of `OMKLGF`, "correct" or "published".
         dtype: "float64", or "float32" to see the drift.
         progress: called with a line after each set.
 
     Raises:
-        ValueError: no seed, or what `datasets.load` and `scaled` raise.
+        ValueError: no seed, two sets of the same name, or what `datasets.load` raises.
 
     Example:
         >>> import pathlib, tempfile
@@ -113,8 +113,7 @@ def reproduce(
     if len(seeds) == 0:
         raise ValueError("seeds must name at least one seed, got none")
     results = []
-    loaded = [datasets.load(name, data, target=target, impute=impute) for name in chosen_sets(sets, data)]
-    for name, X, y in loaded:
+    for name, X, y in load_sets(sets, data, target=target, impute=impute):
         X, y = scaled(X, y)
         frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in seeds])
         results.append(play_set(name, X, y, frequencies, key=seeds[0], sampler=sampler, dtype=dtype))
@@ -139,11 +138,34 @@ def chosen_sets(
     return [Path(place) for place in places if Path(place).is_file()] or SETS
 
 
-def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    """As published: X divided by its largest row norm, y mapped onto [0, 1] (Eqs. 33 and 34).
+def load_sets(
+    sets: Sequence[str | Path] | None = None,
+    data: str | Path | Sequence[str | Path] | None = None,
+    *,
+    target: str | int | None = None,
+    impute: str | None = None,
+) -> list[datasets.DataSet]:
+    """The sets that `reproduce` plays, with the same arguments.
 
     Raises:
-        ValueError: all targets are equal.
+        ValueError: two sets of the same name, or what `datasets.load` raises.
+
+    Example:
+        >>> from jaxonline.study.multikernel import load_sets
+        >>> [(name, X.shape) for name, X, y in load_sets(["ar4"])]
+        [('ar4', (5000, 4))]
+    """
+    loaded = []
+    for name in chosen_sets(sets, data):
+        own = datasets.known_as(str(name)) is not None
+        loaded.append(datasets.load(name, data, target=None if own else target, impute=impute))
+        if loaded[-1].name in [other.name for other in loaded[:-1]]:
+            raise ValueError(f"sets must have different names, got {loaded[-1].name!r} twice")
+    return loaded
+
+
+def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
+    """As published: X divided by its largest row norm, y mapped onto [0, 1] (Eqs. 33 and 34); equal targets onto 0.
 
     Example:
         >>> import numpy as np
@@ -151,11 +173,8 @@ def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.n
         >>> [part.tolist() for part in scaled(np.array([[0.0, 2.0], [1.0, 0.0]]), np.array([3.0, 5.0]))]
         [[[0.0, 1.0], [0.5, 0.0]], [0.0, 1.0]]
     """
-    low, high = float(y.min()), float(y.max())
-    if low == high:
-        raise ValueError(f"y must have at least two different values to be scaled to [0, 1], got {low:g} only")
-    norm = float(np.linalg.norm(X, axis=1).max())
-    return X / (norm or 1.0), (y - low) / (high - low)
+    norm, width = float(np.linalg.norm(X, axis=1).max()), float(np.ptp(y))
+    return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
 
 
 def play_set(

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxonline import datasets
-from jaxonline.study.multikernel import SetResult, as_json, chosen_sets, reproduce, scaled
+from jaxonline.study.multikernel import SetResult, as_json, load_sets, reproduce, scaled
 from jaxonline.study.multikernel_draws import Draws, draw_many
-from jaxonline.study.multikernel_report import parse_seeds, summary, terminal_table, write
+from jaxonline.study.multikernel_report import drift, parse_seeds, summary, terminal_table, write
 
 
 def run(
@@ -29,17 +28,17 @@ def run(
     """Reproduce the table, and write what is asked for.
 
     Args:
-        data: folders and files; the environment variable JAXONLINE_DATA by default.
-        sets: names and files; each may be a list with commas. By default the files that `data` names, or else AR(4),
-            Airfoil and Concrete.
+        data: folders and files, before the folder that the environment variable JAXONLINE_DATA names.
+        sets: names and files. By default the files that `data` names, or else AR(4), Airfoil and Concrete. Items of
+            `data` and `sets` may be lists with commas.
         seeds: "5" for the first five, or "0,1,2", "0-4".
         forward: draw the figures for true VAW instead of online ridge. (The table and the JSON hold both.)
         json: a file for {set: {algorithm: {"ridge": [mse per seed], "vaw": [...]}}}.
-        target: column of the target, by name or number, for files that are tables.
+        target: column of the target, by name or number, for files of columns.
         impute: "mean" or "median", for files with gaps.
         draws: of features by JAX, to see which differences are real (200 take some minutes); 0 for none.
         sampler: of OMKL-GF, "correct" or "published".
-        dtype: "float64", or "float32" to see the drift.
+        dtype: "float64"; or "float32", which is then compared with float64.
         out: a folder for tables and figures.
         say: prints a line, or a `rich` table.
 
@@ -57,31 +56,30 @@ def run(
         >>> [result.name for result in results]
         ['line']
     """
-    names = [name.strip() for item in sets or () for name in _split(item)] or None
-    places = list(data) if data else None
-    results = reproduce(
-        names, places, seeds=parse_seeds(seeds), target=target, impute=impute, sampler=sampler, dtype=dtype,
-        progress=say,
-    )  # fmt: skip
+    chosen: dict[str, Any] = {"sets": _split(sets), "data": _split(data), "target": target, "impute": impute}
+    settings: dict[str, Any] = {"seeds": parse_seeds(seeds), "sampler": sampler, **chosen}
+    results = reproduce(**settings, dtype=dtype, progress=say)
     say(terminal_table(results))
-    many: list[Draws] = []
-    if draws:
-        for name in chosen_sets(names, places):
-            loaded = datasets.load(name, places, target=target, impute=impute)
-            many.append(draw_many(loaded.name, *scaled(loaded.X, loaded.y), n_draws=draws))
-            say(f"{loaded.name}: {draws} draws of the features")
-        for line in summary(many):
+    if dtype == "float32":
+        for line in drift(results, reproduce(**settings)):
             say(line)
     if json is not None:
         json.parent.mkdir(parents=True, exist_ok=True)
         json.write_text(json_module.dumps(as_json(results), indent=1) + "\n")
         say(f"{json} written")
+    many: list[Draws] = []
+    for name, X, y in load_sets(**chosen) if draws else ():
+        many.append(draw_many(name, *scaled(X, y), n_draws=draws))
+        say(f"{name}: {draws} draws of the features")
+    for line in summary(many):
+        say(line)
     if out is not None:
         paths = write(results, out, "vaw" if forward else "ridge", many)
         say(f"{', '.join(str(path) for path in paths)} written")
     return results
 
 
-def _split(item: str) -> list[str]:
-    """A list with commas, unless it is a file's path."""
-    return [item] if Path(item).is_file() else [part for part in item.split(",") if part.strip()]
+def _split(items: Sequence[str | Path] | None) -> list[str]:
+    """Items one by one: each may be a list with commas, unless it is a path."""
+    parts = [[str(item)] if Path(item).exists() else str(item).split(",") for item in items or ()]
+    return [part.strip() for group in parts for part in group if part.strip()]

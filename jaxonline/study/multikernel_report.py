@@ -125,15 +125,19 @@ def running_figure(results: Sequence[SetResult], forecaster: str = "ridge") -> "
 
     figure, panels = _panels(max(len(results), 1))
     for axes, result in zip(panels, results, strict=False):
+        positive = False
         for i, algorithm in enumerate(SHOWN):
             curve = result.running.get((algorithm, "ogd" if algorithm in DESCENT else forecaster))
             if curve is not None:
                 rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
                 axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
-        axes.set(title=result.name, xlabel="round", xscale="log", yscale="log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+                positive |= bool((curve[rounds - 1] > 0).any())
+        axes.set(title=result.name, xlabel="round", xscale="log")
+        if positive:  # all errors are 0 where all targets are equal
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     if results:
         panels[-1].legend(frameon=False, fontsize=8)
@@ -254,6 +258,32 @@ def summary(draws: Sequence[Draws]) -> list[str]:
             for p in mine
             if p.real and p.misleading > 0.025
         ]
+    return lines
+
+
+def drift(rough: Sequence[SetResult], exact: Sequence[SetResult]) -> list[str]:
+    """A line a set: what float32 does to the mean squared errors of the table. (OMKL-GF draws other numbers.)
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.study.multikernel import SetResult
+        >>> from jaxonline.study.multikernel_report import drift
+        >>> rough, exact = (SetResult("a", (1, 1), {("EWA", "vaw"): np.ones(2) * mse}, {}, {}, 0.0) for mse in (1.1, 1))
+        >>> drift([rough], [exact])
+        ['a: float32 moves the table by up to 1.0e-01 of its values (EWA, vaw)']
+    """
+    lines = []
+    for ours, theirs in zip(rough, exact, strict=True):
+        gaps = {
+            which: abs(mse.mean() / theirs.mse[which].mean() - 1)
+            for which, mse in ours.mse.items()
+            if which[0] != "OMKL-GF" and theirs.mse[which].mean() > 0
+        }
+        if gaps:
+            worst = max(gaps, key=lambda which: gaps[which])
+            lines.append(
+                f"{ours.name}: float32 moves the table by up to {gaps[worst]:.1e} of its values ({', '.join(worst)})"
+            )
     return lines
 
 

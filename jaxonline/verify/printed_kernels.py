@@ -9,6 +9,7 @@ Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data wi
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -63,8 +64,8 @@ class PrintedGaussianFeatureMap(GaussianFeatureMap):
         6.0
     """
 
-    def _log_root(self, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
-        return 2.0 * GaussianFeatureMap._log_root(self, n, like)
+    def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        return 2.0 * GaussianFeatureMap.log_beta(self, n, dtype)
 
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         return self._excess(counts) * GaussianFeatureMap.term(self, counts, x, x2)

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline import _check
+from jaxonline.bounds.regret_bound import FORMS
 
-FORMS = ("corrected", "printed")
 FEATURES = ("cosine", "pair")
 
 
@@ -29,7 +29,7 @@ class Features(NamedTuple):
         scaled: whether they are divided by sqrt(m).
 
     Example:
-        >>> from jaxonline.bounds_multikernel import Features
+        >>> from jaxonline.bounds import Features
         >>> published = Features(50, "pair", scaled=True)
         >>> published.weights, published.variance
         (100, 1.0)
@@ -44,7 +44,7 @@ class Features(NamedTuple):
         """The number of features.
 
         Example:
-            >>> from jaxonline.bounds_multikernel import Features
+            >>> from jaxonline.bounds import Features
             >>> Features(50).weights
             50
         """
@@ -55,7 +55,7 @@ class Features(NamedTuple):
         """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1.
 
         Example:
-            >>> from jaxonline.bounds_multikernel import Features
+            >>> from jaxonline.bounds import Features
             >>> Features(50).variance
             2.0
         """
@@ -68,7 +68,7 @@ class Features(NamedTuple):
             ValueError: `frequencies` below 1, `regularizer` not above 0, an unknown `form`.
 
         Example:
-            >>> from jaxonline.bounds_multikernel import Features
+            >>> from jaxonline.bounds import Features
             >>> Features(50, scaled=True).effective(1.0)
             50.0
         """
@@ -95,7 +95,7 @@ def vaw(
         ValueError: a number out of its range.
 
     Example:
-        >>> from jaxonline.bounds_multikernel import vaw
+        >>> from jaxonline.bounds import vaw
         >>> round(float(vaw(1.0, 1, 1.0, 1.0, 100)), 3)  # (1 + ln 101) / 2
         2.808
     """
@@ -132,7 +132,7 @@ def concatenated(
         ValueError: a number out of its range, an unknown `form`.
 
     Example:
-        >>> from jaxonline.bounds_multikernel import Features, concatenated
+        >>> from jaxonline.bounds import Features, concatenated
         >>> [round(float(concatenated(1.0, 10, Features(50), 1.0, 100, form=f))) for f in ("corrected", "printed")]
         [1328, 1346]
     """
@@ -170,7 +170,7 @@ def vaw2(
         ValueError: a number out of its range.
 
     Example:
-        >>> from jaxonline.bounds_multikernel import Features, vaw2
+        >>> from jaxonline.bounds import Features, vaw2
         >>> [round(float(vaw2(1.0, 10, Features(50), 1.0, 100, truncated=truncated))) for truncated in (False, True)]
         [203, 158]
     """
@@ -206,7 +206,7 @@ def vaw_ewa(
         ValueError: a number out of its range.
 
     Example:
-        >>> from jaxonline.bounds_multikernel import Features, vaw_ewa
+        >>> from jaxonline.bounds import Features, vaw_ewa
         >>> round(float(vaw_ewa(1.0, 10, Features(50), 1.0, 100)))
         144
     """
@@ -223,7 +223,7 @@ def ewa(n_experts: int, y_bound: float) -> float:
         ValueError: a number out of its range.
 
     Example:
-        >>> from jaxonline.bounds_multikernel import ewa
+        >>> from jaxonline.bounds import ewa
         >>> round(ewa(10, 1.0), 3)
         9.21
     """
@@ -239,7 +239,7 @@ def aggregating(n_experts: int, y_bound: float) -> float:
         ValueError: a number out of its range.
 
     Example:
-        >>> from jaxonline.bounds_multikernel import aggregating
+        >>> from jaxonline.bounds import aggregating
         >>> round(aggregating(10, 1.0), 3)
         2.303
     """

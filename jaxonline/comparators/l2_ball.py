@@ -1,37 +1,13 @@
-"""Comparators: the best fixed predictor in hindsight, solved exactly from sufficient statistics.
+"""The best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
 
-A comparator has two halves. `statistic(x, y)` is what a round adds to a sum (inside the simulation, any device);
-`best_loss(sums)` turns sums into the loss of the best fixed predictor (on the host, float64, batched over runs).
-"""
+from typing import NamedTuple
 
-from typing import NamedTuple, Protocol, runtime_checkable
-
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline import _check
 from jaxonline._struct import struct
-
-
-@runtime_checkable
-class Comparator(Protocol):
-    """The best fixed predictor of a class, from sums over rounds.
-
-    Example:
-        >>> from jaxonline.comparators import Comparator, L2Ball
-        >>> isinstance(L2Ball(1.0), Comparator)
-        True
-    """
-
-    def statistic(self, x: Array, y: Array) -> PyTree:
-        """What one round adds to the sums."""
-        ...
-
-    def best_loss(self, sums: PyTree) -> np.ndarray:
-        """The smallest cumulative loss of the class; `sums` are float64 arrays with leading batch dimensions."""
-        ...
 
 
 class QuadraticSums(NamedTuple):
@@ -145,17 +121,3 @@ def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.nda
     loss = yy - 2 * np.sum(b * w, -1) + np.sum(eigenvalues * w * w, -1)
     predictor = np.einsum("...ij,...j->...i", vectors, w)
     return np.where(bad, np.nan, loss), np.where(bad[..., None], np.nan, predictor)
-
-
-def sums_of(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
-    """The sums of a comparator over a whole data set, in float64 where that is enabled.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.comparators import L2Ball, sums_of
-        >>> ball = L2Ball(np.inf)
-        >>> float(ball.best_loss(sums_of(ball, np.eye(2), np.array([1.0, 2.0]))))
-        0.0
-    """
-    parts = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))
-    return jax.tree.map(lambda part: np.asarray(part, np.float64).sum(0), parts)

@@ -1,0 +1,406 @@
+"""Algorithm 1 of "Online learning of noisy data with kernels" as an honest NumPy programmer writes it: O(T^2) a run.
+
+Gaussian kernel exp(-|x - x'|^2 / width^2), squared loss, Gaussian noise, P(N = n) = (p - 1) / p^(n+1) for every number
+of copies. What makes it fast, and keeps it the same algorithm:
+
+* The random numbers of a run come in a few calls. Where n is not 1 the length g~ of the gradient is 0 and the round
+  adds no term to w: its copies are counted as queries and need not be drawn.
+* |w|^2 by recurrence; <w, Psi~> touches the stored terms of the level of Psi~ only; as w stays what it is where
+  g~ = 0, all predictions from one term to the next are one product with the stored copies.
+
+Four variants, equal to rounding for equal seeds: `run`, as above. `run_tensor` holds levels 0 to 3 of w as numbers in
+R, R^d, R^(d x d) and R^(d x d x d), and deeper terms as copies. `run_ahead` makes the inner products of all pairs of
+terms before the first round, as matrix products. `run_numba` is `run` in compiled loops.
+
+    python -m benchmarks.noisy_kernel_numpy
+"""
+
+import functools
+import itertools
+import math
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
+from multiprocessing.pool import Pool
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SETTINGS: dict[str, Any] = {"T": 500, "d": 5, "p": 2.0, "width": 2.0, "noise_sd": 0.2, "eta": 0.1, "B_w": 4.0}
+DEEPEST = 3  # of the levels that `run_tensor` holds as tensors
+Outcome = tuple[float, int]
+
+
+class Draws(NamedTuple):
+    """The random part of a run of which A rounds change w.
+
+    Attributes:
+        queries: copies asked for in all rounds.
+        active: [A], the rounds with n = 1, in order.
+        pairs, level: [2A], N1 and N2 of the Psi~ of these rounds, then of the fresh Psi~ of their lengths.
+        first, second: [sum of pairs, d], the two copies of each pair, one Psi~ after the other.
+        factors: [sum of level, d], the other copies.
+        start: [2A], where the factors of each Psi~ begin.
+    """
+
+    queries: int
+    active: np.ndarray
+    pairs: np.ndarray
+    level: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    factors: np.ndarray
+    start: np.ndarray
+
+
+def problem(T: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Clean instances [T, d], of squared norm about 1, and targets [T]."""
+    X = np.random.default_rng(0).standard_normal((T, d)) / math.sqrt(d)
+    return X, np.sin(3.0 * X[:, 0])
+
+
+def draw(rng: np.random.Generator, X: np.ndarray, p: float, noise_sd: float, sure: bool) -> Draws:
+    """All that is random in a run."""
+    T = len(X)
+    n = np.ones(T, int) if sure else rng.geometric(1.0 - 1.0 / p, T) - 1
+    counts = rng.geometric(1.0 - 1.0 / p, (2, T + int(n.sum()))) - 1
+    queries = int(2 * counts[0].sum() + counts[1].sum())
+    active = np.flatnonzero(n == 1)
+    pairs, level = counts[:, : 2 * len(active)]
+    of_pair, of_factor = (np.repeat(np.concatenate([active, active]), k) for k in (pairs, level))
+    copies = X[np.concatenate([of_pair, of_pair, of_factor])]
+    copies += noise_sd * rng.standard_normal(copies.shape)
+    first, second, factors = np.split(copies, [len(of_pair), 2 * len(of_pair)])
+    return Draws(queries, active, pairs, level, first, second, factors, np.cumsum(level) - level)
+
+
+def weights(draws: Draws, p: float, width: float) -> np.ndarray:
+    """The number in front of each Psi~, [2A]."""
+    upto = np.arange(max(draws.pairs.max(initial=0), draws.level.max(initial=0)) + 1)
+    inverse = p ** (upto + 1.0) / (p - 1.0)  # 1 / P(N = n)
+    weight = (inverse / factorials(upto))[draws.pairs] * (inverse * level_roots(upto, width))[draws.level]
+    inner = np.einsum("kd,kd->k", draws.first, draws.second) / -(width**2)
+    np.multiply.at(weight, np.repeat(np.arange(len(weight)), draws.pairs), inner)
+    return weight
+
+
+def factorials(upto: np.ndarray) -> np.ndarray:
+    return np.cumprod(np.maximum(upto, 1.0))
+
+
+def level_roots(upto: np.ndarray, width: float) -> np.ndarray:
+    """sqrt((2 / width^2)^n / n!) for n = 0, 1, ..."""
+    return np.sqrt((2.0 / width**2) ** upto / factorials(upto))
+
+
+def squared_norms(draws: Draws, weight: np.ndarray) -> np.ndarray:
+    """|Psi~|^2 of the terms, [A]."""
+    A = len(draws.active)
+    level = draws.level[:A]
+    factors = draws.factors[: level.sum()]
+    squares = weight[:A] ** 2
+    np.multiply.at(squares, np.repeat(np.arange(A), level), np.einsum("kd,kd->k", factors, factors))
+    return squares
+
+
+def run(
+    seed: int,
+    T: int,
+    d: int,
+    p: float,
+    width: float,
+    noise_sd: float,
+    eta: float,
+    B_w: float,
+    X: np.ndarray,
+    y: np.ndarray,
+    sure: bool = False,
+) -> Outcome:
+    """One run, term by term.
+
+    Args:
+        seed: of the run.
+        T, d: rounds and dimension, the shape of `X`.
+        p: of the geometric laws, above 1.
+        width: of the Gaussian kernel.
+        noise_sd: standard deviation of the noise in each coordinate.
+        eta: the step size is eta / sqrt(T).
+        B_w: bound on the squared norm of w.
+        X, y: clean instances [T, d] and targets [T].
+        sure: n = 1 for certain (the law of least variance for the squared loss) instead of the paper's law: every
+            round has a term, four times as many as with p = 2.
+
+    Returns:
+        The sum over rounds of (<w_t, Psi(x_t)> - y_t)^2, and the number of copies asked for.
+    """
+    draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
+    weight = weights(draws, p, width)
+    A, top = len(draws.active), int(draws.level.max(initial=0))
+    level, start, in_front = draws.level.tolist(), draws.start.tolist(), weight.tolist()
+
+    # Each term's copies in order, the number in front in the first of them; level 0 is the number beside a constant 1.
+    size = np.maximum(draws.level[:A], 1)
+    begin = np.cumsum(size) - size
+    copies = np.zeros((size.sum(), d + 1))
+    empty = begin[draws.level[:A] == 0]
+    copies[np.delete(np.arange(len(copies)), empty), :d] = draws.factors[: draws.level[:A].sum()]
+    copies[empty, d] = 1.0
+    copies[begin] *= (weight * level_roots(np.arange(top + 1), width)[draws.level])[:A, None]
+    end, X1 = [*begin.tolist(), len(copies)], np.column_stack([X, np.ones(T)])
+
+    # The terms of each level, and their factors [level, terms, d].
+    members = [np.flatnonzero(draws.level[:A] == n) for n in range(top + 1)]
+    stored = [draws.factors[draws.start[m] + np.arange(n)[:, None]] for n, m in enumerate(members)]
+    amounts = [np.zeros(len(m)) for m in members]  # alpha times the number in front
+    seen = [0] * (top + 1)
+
+    def product(i: int) -> float:
+        """<w, Psi~_i>."""
+        n, number = level[i], in_front[i]
+        m = seen[n]
+        if m == 0:
+            return 0.0
+        if n == 0:
+            return number * float(amounts[0][:m].sum())
+        if n == 1:
+            return number * float((stored[1][0, :m] @ draws.factors[start[i]]) @ amounts[1][:m])
+        factors = draws.factors[start[i] : start[i] + n, :, None]
+        return number * float(np.multiply.reduce((stored[n][:, :m] @ factors)[..., 0], axis=0) @ amounts[n][:m])
+
+    step, squares, targets = step_size(eta, T, p, sure), squared_norms(draws, weight).tolist(), y[draws.active].tolist()
+    bounds = [0, *(draws.active + 1).tolist(), T]
+    alphas, norm, predictions = np.zeros(A), 0.0, np.zeros(T)
+    scale = 1.0  # of all alphas and amounts: a projection touches nothing else
+    for i in range(A + 1):
+        block = slice(bounds[i], bounds[i + 1])
+        if i > 0:
+            products = np.multiply.reduceat(X1[block] @ copies[: end[i]].T, begin[:i], axis=1)
+            predictions[block] = products @ alphas[:i] * scale
+        if i == A:
+            break
+        alpha = step * (scale * product(A + i) - targets[i])
+        norm += alpha * (2.0 * scale * product(i) + alpha * squares[i])
+        alphas[i] = alpha / scale
+        amounts[level[i]][seen[level[i]]] = alphas[i] * in_front[i]
+        seen[level[i]] += 1
+        if norm > B_w:
+            scale *= math.sqrt(B_w / norm)
+            norm = B_w
+        if scale < 1e-100:
+            for array in (alphas, *amounts):
+                array *= scale
+            scale = 1.0
+    return cumulative_loss(predictions, X, y, width), draws.queries
+
+
+def step_size(eta: float, T: int, p: float, sure: bool) -> float:
+    """alpha / (<w, Psi~> - y) of Algorithm 1: -eta / sqrt(T) times gamma_1 / P(n = 1)."""
+    return -eta / math.sqrt(T) * 2.0 * (1.0 if sure else p**2 / (p - 1.0))
+
+
+def cumulative_loss(predictions: np.ndarray, X: np.ndarray, y: np.ndarray, width: float) -> float:
+    """The sum of squared errors; e^(-|x|^2 / width^2) of Psi(x) is still to be multiplied to the predictions."""
+    errors = predictions * np.exp(-np.einsum("td,td->t", X, X) / width**2) - y
+    return float(errors @ errors)
+
+
+def run_tensor(*arguments: Any, deepest: int = DEEPEST, **named: Any) -> Outcome:
+    """`run`, with the levels 0 .. `deepest` of w as tensors: arguments and result as there."""
+    return _run_on_coordinates(deepest, *arguments, **named)
+
+
+def run_ahead(*arguments: Any, **named: Any) -> Outcome:
+    """`run`, with the inner products of all terms made before the first round: arguments and result as there."""
+    return _run_on_coordinates(-1, *arguments, **named)
+
+
+def _run_on_coordinates(deepest, seed, T, d, p, width, noise_sd, eta, B_w, X, y, sure=False) -> Outcome:
+    """w as one vector: the coordinates of its levels up to `deepest`, then the alphas of its deeper terms."""
+    draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
+    weight = weights(draws, p, width)
+    A, top = len(draws.active), int(draws.level.max(initial=0))
+    roots = level_roots(np.arange(max(top, deepest) + 1), width)
+    of_level = [np.flatnonzero(draws.level == n) for n in range(top + 1)]
+    factors = [draws.factors[draws.start[m] + np.arange(n)[:, None]] for n, m in enumerate(of_level)]
+    offsets = np.cumsum([0] + [d**n for n in range(deepest + 1)]).tolist()
+    shallow = offsets[-1]
+    deep = np.flatnonzero(draws.level[:A] > deepest)
+    K = shallow + len(deep)
+
+    read = np.zeros((2 * A, K))  # <w, Psi~_i> = read[i] @ w
+    clean = np.empty((K, T))  # <w, Psi(x_t)> = w @ clean[:, t], but for e^(-|x_t|^2 / width^2)
+    power = np.ones((1, T))
+    for n in range(deepest + 1):
+        rows = slice(offsets[n], offsets[n + 1])
+        np.multiply(roots[n], power, out=clean[rows])
+        power = outer(power, X.T) if n < deepest else power
+        if n <= top:
+            read[of_level[n], rows] = functools.reduce(outer, factors[n].mT, weight[None, of_level[n]]).T
+    for n in range(deepest + 1, top + 1):
+        terms = of_level[n][: np.searchsorted(of_level[n], A)]
+        rows = shallow + np.searchsorted(deep, terms)
+        mine = factors[n][:, : len(terms)]
+        products = functools.reduce(np.multiply, factors[n] @ mine.mT, weight[of_level[n], None])
+        read[of_level[n][:, None], rows] = products * weight[terms]
+        clean[rows] = functools.reduce(np.multiply, mine @ X.T, (roots[n] * weight[terms])[:, None])
+
+    place = np.full(A, -1)  # of a deep term's alpha
+    place[deep] = shallow + np.arange(len(deep))
+    places, squares, targets = place.tolist(), squared_norms(draws, weight).tolist(), y[draws.active].tolist()
+    step, bounds = step_size(eta, T, p, sure), [0, *(draws.active + 1).tolist(), T]
+    w, norm, predictions = np.zeros(K), 0.0, np.zeros(T)
+    pairs = read.reshape(2, A, K)
+    for i in range(A):
+        np.dot(w, clean[:, bounds[i] : bounds[i + 1]], out=predictions[bounds[i] : bounds[i + 1]])
+        own, fresh = pairs[:, i].dot(w).tolist()
+        alpha = step * (fresh - targets[i])
+        norm += alpha * (2.0 * own + alpha * squares[i])
+        if places[i] < 0:
+            w[:shallow] += alpha * read[i, :shallow]
+        else:
+            w[places[i]] = alpha
+        if norm > B_w:
+            w *= math.sqrt(B_w / norm)
+            norm = B_w
+    np.dot(w, clean[:, bounds[A] :], out=predictions[bounds[A] :])
+    return cumulative_loss(predictions, X, y, width), draws.queries
+
+
+def outer(product: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Outer products column by column: [k, m] and [d, m] give [k d, m]."""
+    return (product[:, None] * factor).reshape(-1, product.shape[1])
+
+
+def run_numba(seed, T, d, p, width, noise_sd, eta, B_w, X, y, sure=False) -> Outcome:
+    """`run` in compiled loops; needs numba, and compiles at the first call."""
+    draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
+    weight = weights(draws, p, width)
+    roots = level_roots(np.arange(draws.level.max(initial=0) + 1), width)
+    terms = draws.level, draws.start, weight, weight * roots[draws.level], draws.factors
+    predictions = _compiled()(draws.active, *terms, step_size(eta, T, p, sure), B_w, X, y)
+    return cumulative_loss(predictions, X, y, width), draws.queries
+
+
+@functools.cache
+def _compiled() -> Callable[..., np.ndarray]:
+    import numba
+
+    @numba.njit(fastmath=True)
+    def dot(a, b, d):
+        total = 0.0
+        for k in range(d):
+            total += a[k] * b[k]
+        return total
+
+    @numba.njit(fastmath=True)
+    def play(active, level, start, weight, clean_weight, factors, step, B_w, X, y):
+        (T, d), A = X.shape, len(active)
+        alphas, predictions = np.zeros(A), np.zeros(T)
+        last = np.full(level.max() + 1 if A else 1, -1)  # the newest term of each level
+        before = np.full(A, -1)  # the one before a term in its level
+        norm, i = 0.0, 0
+        for t in range(T):
+            for j in range(i):
+                value = alphas[j] * clean_weight[j]
+                for k in range(start[j], start[j] + level[j]):
+                    value *= dot(factors[k], X[t], d)
+                predictions[t] += value
+            if i == A or active[i] != t:
+                continue
+            n, fresh, own, square = level[i], 0.0, 0.0, weight[i] ** 2
+            j = last[level[A + i]]
+            while j >= 0:
+                value = alphas[j] * weight[j] * weight[A + i]
+                for k in range(level[j]):
+                    value *= dot(factors[start[j] + k], factors[start[A + i] + k], d)
+                fresh += value
+                j = before[j]
+            j = last[n]
+            while j >= 0:
+                value = alphas[j] * weight[j] * weight[i]
+                for k in range(n):
+                    value *= dot(factors[start[j] + k], factors[start[i] + k], d)
+                own += value
+                j = before[j]
+            for k in range(start[i], start[i] + n):
+                square *= dot(factors[k], factors[k], d)
+            alphas[i] = step * (fresh - y[t])
+            norm += alphas[i] * (2.0 * own + alphas[i] * square)
+            before[i], last[n] = last[n], i
+            i += 1
+            if norm > B_w:
+                for j in range(i):
+                    alphas[j] *= np.sqrt(B_w / norm)
+                norm = B_w
+        return predictions
+
+    return play
+
+
+VARIANTS: dict[str, Callable[..., Outcome]] = {
+    variant.__name__: variant for variant in (run, run_tensor, run_ahead, run_numba)
+}
+ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",  # the cores are busy with other runs
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": "1000000000",  # reuse memory instead of giving it back: up to 1.5 times faster
+    "MALLOC_TRIM_THRESHOLD_": "1000000000",
+}
+
+
+def run_many(n_runs: int, processes: int, variant: str = "run", **settings: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Runs of seeds 0 .. n_runs - 1 on the `problem`, shared out to worker processes.
+
+    The workers are started at the first call and stay, as does what they compiled: time the second call.
+
+    Args:
+        n_runs: how many.
+        processes: how many workers; one a core.
+        variant: a name of `VARIANTS`.
+        settings: in place of those of `SETTINGS`; and `sure`.
+
+    Returns:
+        Cumulative losses [n_runs] and queries [n_runs].
+    """
+    settings = SETTINGS | settings
+    shares = [(variant, range(first, n_runs, 4 * processes), settings) for first in range(4 * processes)]
+    losses, queries = np.empty(n_runs), np.empty(n_runs, int)
+    for (_, seeds, _), outcomes in zip(shares, workers(processes).starmap(some_runs, shares, 1), strict=True):
+        losses[seeds.start :: seeds.step] = [loss for loss, _ in outcomes]
+        queries[seeds.start :: seeds.step] = [asked for _, asked in outcomes]
+    return losses, queries
+
+
+def some_runs(variant: str, seeds: range, settings: dict[str, Any]) -> list[Outcome]:
+    X, y = problem(settings["T"], settings["d"])
+    return [VARIANTS[variant](seed, X=X, y=y, **settings) for seed in seeds]
+
+
+@functools.cache
+def workers(processes: int) -> Pool:
+    """The pool of so many processes, each of one thread."""
+    before = dict(os.environ)
+    os.environ.update(ONE_THREAD)
+    try:
+        return multiprocessing.get_context("spawn").Pool(processes)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def main() -> None:
+    for sure, T, processes in itertools.product((False, True), (500, 1000), (1, 2)):
+        print(f"T = {T}, n = 1 {'for certain' if sure else 'by the law'}, {processes} at once, best of 5:")
+        for name in VARIANTS:
+            run_many(8 * processes, processes, name, T=T, sure=sure)
+            times = []
+            for _ in range(5):
+                began = time.perf_counter()
+                run_many(64, processes, name, T=T, sure=sure)
+                times.append((time.perf_counter() - began) / 64)
+            print(f"  {name:10} {1e3 * min(times):8.3f} ms a run {1e6 * min(times) / T:7.2f} us a round", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Theorems on kernels under Gaussian noise (Cesa-Bianchi, Shalev-Shwartz, Shamir, NIPS workshop 2010, section 6).
+
+Algorithm 2 is gradient descent in the surrogate RKHS, in a ball of radius W, with R = sqrt(k^(x, x)) for the norm of
+every feature vector. A comparator u = sum a_i k(x_i, .) of the original RKHS has there the counterpart
+u^ = sum a_i k^(x_i, .), and the theorems speak of the u with |u^| <= W.
+"""
+
+import math
+
+from jaxonline import _check
+from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
+from jaxonline.estimators.surrogates import lemma7_bound
+
+
+def surrogate_radius(radius: float, ratio: float, angle: float, form: str = "sharp") -> float:
+    """A W with |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle` (Lemmas 5, 6 and 9).
+
+    |u^|^2 <= ratio^2 (|u+|^2 + |u-|^2), u+ and u- being the parts with positive and with negative coefficients, and
+    |u|^2 = |u+|^2 + |u-|^2 - 2 |u+| |u-| cos beta_u. As 2 |u+| |u-| <= |u+|^2 + |u-|^2, the sum of squares is at most
+    |u|^2 / (1 - cos beta_u), with equality where |u+| = |u-|. The paper has 5 |u|^2 / sin^2 beta_u ("designed for
+    readability"): 2.5 times that for small angles, 5 times at the right angle. For a u that is known, the norm itself
+    is better still: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
+
+    Args:
+        radius: B_w, of the ball of comparators in the original RKHS.
+        ratio: the root of the largest k^/k, which is sqrt(k^(x, x) / k(x, x)): `surrogate.constant()` for a Gaussian
+            kernel, more than that for a truncated radial kernel, where k(x, x) < 1.
+        angle: beta in radians, above 0, at most pi/2 (`jaxonline.comparators.positive_negative_angle`).
+        form: "sharp", B_w ratio / sqrt(1 - cos beta); or "printed", sqrt(5) B_w ratio / sin beta.
+
+    Raises:
+        ValueError: a number out of its range, an unknown `form`.
+
+    Example:
+        >>> import math
+        >>> from jaxonline.bounds import surrogate_radius
+        >>> [round(surrogate_radius(1.0, 2.0, math.pi / 2, form), 6) for form in ("sharp", "printed")]
+        [2.0, 4.472136]
+    """
+    _check.positive("radius", radius)
+    _check.positive("ratio", ratio)
+    _check.number("angle", angle, above=0.0, most=math.pi / 2)
+    _check.choice("form", form, ("sharp", "printed"))
+    if form == "printed":
+        return math.sqrt(5) * radius * ratio / math.sin(angle)
+    return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
+
+
+def surrogate_kernel(
+    radius: float, constant: float, y_bound: float, n_rounds: int, form: str = "corrected"
+) -> RegretBound:
+    """Theorem 3: Algorithm 2 on two copies with Gaussian noise; E regret <= 2 W R (W R + B_y) sqrt(T).
+
+    It holds against every u with |u^| <= W (`surrogate_radius`), and for every kernel with a surrogate.
+
+    Args:
+        radius: W.
+        constant: R, `surrogate.constant()`.
+        y_bound: B_y with E y~^2 <= B_y^2 in every round.
+        n_rounds: T.
+        form: "corrected", G = 4 R^2 (W R + B_y)^2; or "printed", G = 4 R^2 (W^2 R^2 + B_y^2), which drops the cross
+            term (erratum E12).
+
+    Raises:
+        ValueError: a number that is not above 0, a horizon below 1, an unknown `form`.
+
+    Example:
+        >>> from jaxonline.bounds import surrogate_kernel
+        >>> bound = surrogate_kernel(radius=2.0, constant=1.5, y_bound=1.0, n_rounds=100)
+        >>> bound.value, bound.step_size  # 2 3 4 10 and W / (2 R 4 10)
+        (240.0, 0.016666666666666666)
+    """
+    W, R, B_y = (_check.positive(n, v) for n, v in [("radius", radius), ("constant", constant), ("y_bound", y_bound)])
+    _check.choice("form", form, FORMS)
+    inner = (W * R + B_y) ** 2 if form == "corrected" else W**2 * R**2 + B_y**2
+    return gradient_descent(radius, 4 * R**2 * inner, n_rounds)
+
+
+def surrogate_radial_kernel(
+    radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int, form: str = "corrected"
+) -> RegretBound:
+    """Theorem 5: Theorem 3 for (1 + r^2/d)^-1 cut at u = c/d (`Cauchy(d)`), with R = e^(sigma^2 c) of Lemma 7.
+
+    With the exact `surrogate.constant()` instead, which is smaller, it is `surrogate_kernel`.
+
+    Args:
+        radius: W.
+        variance: sigma^2, of the noise in every direction.
+        c: above 0, below d / (4 sigma^2).
+        dimension: d.
+        y_bound: B_y with E y~^2 <= B_y^2 in every round.
+        n_rounds: T.
+        form: "corrected"; or "printed", with R = e^(sigma c) and c < d / (4 sigma) (E13) and without the cross term
+            (E12).
+
+    Raises:
+        ValueError: a number out of its range, an unknown `form`.
+
+    Example:
+        >>> from jaxonline.bounds import surrogate_radial_kernel
+        >>> round(surrogate_radial_kernel(2.0, 0.25, 2.0, 4, 1.0, 100).value, 4)  # R = e^0.5
+        283.4114
+    """
+    _check.choice("form", form, FORMS)
+    _check.positive("variance", variance)
+    spread = variance if form == "corrected" else math.sqrt(variance)
+    return surrogate_kernel(radius, math.sqrt(lemma7_bound(spread, c, dimension)), y_bound, n_rounds, form)

@@ -1,0 +1,82 @@
+"""The moments that the theorems ask for, of a data set with noise."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from jaxonline import _check
+from jaxonline.noise import Noise
+
+
+class MomentBounds(NamedTuple):
+    """The constants of paper B's theorems for a data set and its noise: each a bound over all rows.
+
+    Attributes:
+        x_second: B with E|x~|^2 <= B^2.
+        x_fourth: B with E|x~|^4 <= B^4 (it is never below `x_second`).
+        x_pair: P with E <x~, x~'>^2 <= P^2 for two copies (it is never above `x_second` squared).
+        y_second: B_y with E y~^2 <= B_y^2.
+        covariance_norm: spectral norm of the noise's covariance.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import moment_bounds
+        >>> from jaxonline.noise import gaussian
+        >>> moment_bounds(np.eye(2), np.ones(2), gaussian(4.0)).x_second
+        3.0
+    """
+
+    x_second: float
+    x_fourth: float
+    x_pair: float
+    y_second: float
+    covariance_norm: float
+
+
+def moment_bounds(
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Any = None, label_noise: Any = None
+) -> MomentBounds:
+    """The constants that the theorems ask for, exactly, for `Noise` F z with independent symmetric coordinates.
+
+    E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 + (kurtosis - 3) sum M_kk^2,
+    with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
+
+    Args:
+        X: instances [n, d].
+        y: targets [n].
+        noise: law of the instances' noise, or None for clean instances.
+        label_noise: law of the labels' noise, or None for clean labels.
+
+    Raises:
+        TypeError: if a law is not a `Noise`.
+        ValueError: if the fourth moment of the noise is infinite.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import moment_bounds
+        >>> moment_bounds(np.eye(2), 2 * np.ones(2)).y_second
+        2.0
+    """
+    for name, law in (("noise", noise), ("label_noise", label_noise)):
+        if law is not None and not isinstance(law, Noise):
+            raise TypeError(f"{name} must be a Noise (gaussian, laplace, uniform, student_t), got {law!r}")
+    X, y = _check.finite_array("X", X, ndim=2).astype(float), _check.finite_array("y", y, ndim=1).astype(float)
+    norms = (X**2).sum(axis=1)
+    factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
+    if noise is not None and not np.isfinite(noise.kurtosis):
+        raise ValueError(f"noise must have a finite fourth moment, got the kurtosis {noise.kurtosis}")
+    S, M = factor @ factor.T, factor.T @ factor
+    excess = 0.0 if noise is None else noise.kurtosis - 3
+    through = np.einsum("ni,ij,nj->n", X, S, X)
+    pair = norms**2 + 2 * through + np.sum(S * S)
+    of_noise = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
+    fourth = norms**2 + 4 * through + 2 * norms * np.trace(S) + of_noise
+    label_variance = 0.0 if label_noise is None else float(label_noise.factor_matrix(1)[0, 0]) ** 2
+    return MomentBounds(
+        float(np.sqrt(norms.max() + np.trace(S))),
+        float(fourth.max() ** 0.25),
+        float(np.sqrt(pair.max())),
+        float(np.sqrt((y**2).max() + label_variance)),
+        float(np.linalg.norm(S, 2)),
+    )

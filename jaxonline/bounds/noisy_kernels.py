@@ -1,0 +1,215 @@
+"""Theorems of "Online learning of noisy data with kernels" (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010).
+
+The paper's B_w bounds |w|^2 and its B_x~ bounds E|x~|^2; here `radius` is the root of the first and `copy_moment` the
+second. Its step alpha_t = -g~ eta / sqrt(T) is the constant step eta / sqrt(T) of gradient descent, `step_size` of the
+bounds, so that eta = step_size sqrt(T).
+
+Regression losses: the factors of g~ are <w, Psi~> - y, with a second moment up to (sqrt(B_w B_Psi) + |y|)^2. Theorems 1
+and 2 are said to hold for regression "virtually identically" and Example 1 applies them, but nowhere in them is there
+a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner has a regret that grows with Y.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from jaxonline import _check
+from jaxonline._loss import Loss
+from jaxonline._numbers import known
+from jaxonline._struct import replace
+from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.laws import Geometric
+from jaxonline.estimators.series_moments import lemma1_bound
+from jaxonline.kernels import Gaussian, Kernel
+
+
+def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n_rounds: int) -> RegretBound:
+    """Theorem 4: gradient descent on independent unbiased g~ and Psi~, E regret <= sqrt(B_w B_g B_Psi T).
+
+    Args:
+        radius: sqrt(B_w), of the ball of hypotheses and comparators.
+        feature_moment: B_Psi >= E|Psi~|^2.
+        length_moment: B_g >= E g~^2.
+        n_rounds: T.
+
+    Returns:
+        The bound with `step_size` sqrt(B_w / (B_g B_Psi T)), that is eta / sqrt(T), and G = B_g B_Psi; infinite, with
+        a step of 0, where a moment is beyond float64.
+
+    Raises:
+        ValueError: a number that is not above 0, or a horizon below 1.
+
+    Example:
+        >>> from jaxonline.bounds import unbiased_steps
+        >>> bound = unbiased_steps(radius=2.0, feature_moment=3.0, length_moment=12.0, n_rounds=100)
+        >>> bound.value, round(bound.step_size * 10, 9)  # eta = sqrt(4 / 36)
+        (120.0, 0.333333333)
+    """
+    G = length_moment * feature_moment
+    if math.isinf(G):
+        _check.positive("radius", radius)
+        _check.count("n_rounds", n_rounds)
+        return RegretBound(math.inf, 0.0, math.inf, radius)
+    _check.positive("feature_moment", feature_moment)
+    _check.positive("length_moment", length_moment)
+    return gradient_descent(radius, G, n_rounds)
+
+
+def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, centre: float = 0.0) -> float:
+    """A bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + |y| + |c|)^2.
+
+    In classification X = y <w, Psi~> with y = +1 or -1, whose square has no y: `y_bound` is 0. In regression X is
+    <w, Psi~> - y. It is what `GradientLength.of` asks for.
+
+    Args:
+        radius: sqrt(B_w).
+        feature_moment: B_Psi >= E|Psi~|^2.
+        y_bound: of |y| in regression.
+        centre: c, about which the series of the loss is taken.
+
+    Raises:
+        ValueError: `radius` or `feature_moment` not above 0, `y_bound` below 0.
+
+    Example:
+        >>> from jaxonline.bounds import factor_moment
+        >>> factor_moment(2.0, 4.0), factor_moment(2.0, 4.0, y_bound=1.0)
+        (16.0, 25.0)
+    """
+    _check.positive("radius", radius)
+    _check.positive("feature_moment", feature_moment)
+    _check.not_negative("y_bound", y_bound)
+    return float(radius * math.sqrt(feature_moment) + y_bound + abs(centre)) ** 2
+
+
+def noisy_kernel(
+    feature_map: DotProductFeatureMap | GaussianFeatureMap,
+    gradient_length: GradientLength,
+    radius: float,
+    copy_moment: float,
+    n_rounds: int,
+    y_bound: float | None = None,
+    pair_moment: float | None = None,
+) -> RegretBound:
+    """Theorem 4 for Algorithm 1 with any laws of its random numbers, with the exact second moments of its estimates.
+
+    What the tables of the estimators leave out (`bias`, `truncation_bias`) is not in it.
+
+    Args:
+        feature_map: Map_Estimate.
+        gradient_length: Grad_Length_Estimate.
+        radius: sqrt(B_w), of the ball of hypotheses and comparators.
+        copy_moment: a bound on E|x~|^2 in every round (`moment_bounds(...).x_second ** 2`).
+        n_rounds: T.
+        y_bound: of |y|; needed for regression losses.
+        pair_moment: a bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), which only the Gaussian kernel's map
+            looks at; copy_moment^2 when None.
+
+    Raises:
+        ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`.
+
+    Example:
+        >>> from jaxonline.bounds import noisy_kernel
+        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, Law, minimum_variance
+        >>> from jaxonline.kernels import Linear
+        >>> from jaxonline.losses import Squared
+        >>> linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+        >>> length = GradientLength.of(Squared(), minimum_variance, 1.0)
+        >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
+        40.0
+    """
+    pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
+    feature_moment = feature_map.second_moment(copy_moment, *pairs)
+    series, y_bound = gradient_length.series, _y_bound(gradient_length.kind, y_bound)
+
+    def length_moment() -> float:
+        factors = factor_moment(radius, feature_moment, y_bound, known("centre", series.centre))
+        drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
+        return (abs(known("constant", series.constant)) + math.sqrt(drawn)) ** 2
+
+    return _bound(radius, feature_moment, length_moment, n_rounds)
+
+
+def noisy_kernel_geometric(
+    kernel: Kernel,
+    loss: Loss,
+    p: float,
+    radius: float,
+    copy_moment: float,
+    n_rounds: int,
+    y_bound: float | None = None,
+    centre: float = 0.0,
+    form: str = "corrected",
+) -> RegretBound:
+    """Theorems 1 and 2: Algorithm 1 with the paper's law for all its random numbers; l'_+(sqrt((p-1) u)) sqrt(u T).
+
+    Here u = B_w p/(p-1) B_Psi, with B_Psi = p/(p-1) Q(p B_x~) for a dot-product kernel and
+    (p/(p-1))^2 I_0(2 sqrt(p) B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian one. With the exact moments instead
+    of Lemma 1's bound, `noisy_kernel` is never above it.
+
+    Args:
+        kernel: with a series (Theorem 1), or a `Gaussian` (Theorem 2).
+        loss: any loss with a series.
+        p: of P(N = n) = (p-1)/p^(n+1), above 1.
+        radius: sqrt(B_w), of the ball of hypotheses and comparators.
+        copy_moment: B_x~, a bound on E|x~|^2 in every round.
+        n_rounds: T.
+        y_bound: of |y|; needed for regression losses, where l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound.
+        centre: about which the series of the loss is taken; adds sqrt(p) |centre| in the same place.
+        form: "corrected"; or "printed", without `y_bound`, and for the Gaussian kernel with
+            B_Psi = (p/(p-1))^2 exp((sqrt(p) B_x~ + 2 p sqrt(B_x~))/width^2) of Lemma 5 (errata E6, E7).
+
+    Raises:
+        TypeError: `kernel` has no series and is not a `Gaussian`.
+        ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`,
+            an unknown `form`.
+
+    Example:
+        >>> from jaxonline.bounds import noisy_kernel_geometric
+        >>> from jaxonline.kernels import Linear
+        >>> from jaxonline.losses import Squared
+        >>> def bound(form):  # u = 8, l'_+(a) = 2a
+        ...     return noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 100, y_bound=1.0, form=form)
+        >>> round(bound("printed").value, 9), round(bound("corrected").value, 9)
+        (160.0, 240.0)
+    """
+    _check.choice("form", form, FORMS)
+    _check.number("p", p, above=1.0)
+    _check.not_negative("copy_moment", copy_moment)
+    y_bound = _y_bound(loss.kind, 0.0 if form == "printed" else y_bound)
+    if not isinstance(kernel, Gaussian):
+        feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
+    elif form == "corrected":
+        feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
+    else:
+        exponent = (math.sqrt(p) * copy_moment + 2 * p * math.sqrt(copy_moment)) / known("width", kernel.width) ** 2
+        feature_moment = _or_infinite(lambda: (p / (p - 1)) ** 2 * math.exp(exponent))
+
+    def length_moment() -> float:
+        return lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)
+
+    return _bound(radius, feature_moment, length_moment, n_rounds)
+
+
+def _y_bound(kind: str, y_bound: float | None) -> float:
+    if kind == "classification":
+        return 0.0
+    if y_bound is None:
+        raise ValueError("y_bound must be given for a regression loss, got None")
+    return y_bound
+
+
+def _bound(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:
+    """Theorem 4, with infinity where float64 ends."""
+    length = math.inf if math.isinf(feature_moment) else _or_infinite(length_moment)
+    return unbiased_steps(radius, feature_moment, length, n_rounds)
+
+
+def _or_infinite(moment: Callable[[], float]) -> float:
+    with np.errstate(over="ignore"):
+        try:
+            return float(moment())
+        except OverflowError:
+            return math.inf

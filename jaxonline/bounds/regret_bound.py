@@ -1,0 +1,72 @@
+"""What the theorems on gradient descent promise: a bound at the horizon, and at every round of a run."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxonline import _check
+
+FORMS = ("corrected", "printed")
+
+
+class RegretBound(NamedTuple):
+    """A bound on the expected regret of projected gradient descent with E|g|^2 <= G and |w| <= radius.
+
+    Attributes:
+        value: the bound at the horizon with the step size below.
+        step_size: the constant step the theorem prescribes.
+        G: the bound on the second moment of the gradient estimate.
+        radius: of the ball, which holds learner and comparator.
+
+    Example:
+        >>> from jaxonline.bounds import two_copies
+        >>> bound = two_copies(radius=1.0, x_bound=1.0, y_bound=1.0, n_rounds=400)
+        >>> bound.G, bound.value, bound.step_size
+        (16.0, 80.0, 0.0125)
+    """
+
+    value: float
+    step_size: float
+    G: float
+    radius: float
+
+    def constant_step(self, step_size: float, rounds: np.ndarray) -> np.ndarray:
+        """The bound after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
+
+        Zinkevich (2003), or paper B, Lemma 3. It is an expectation over the noise, at every t.
+        """
+        _check.positive("step_size", step_size)
+        return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
+
+    def inverse_sqrt_step(self, eta: float, rounds: np.ndarray) -> np.ndarray:
+        """The bound after each of `rounds` for steps eta / sqrt(t): (2 radius^2 / eta + eta G) sqrt(t).
+
+        Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, with D = 2 radius and
+        sum of 1/sqrt(s) <= 2 sqrt(t).
+        """
+        _check.positive("eta", eta)
+        return (2 * self.radius**2 / eta + eta * self.G) * np.sqrt(np.asarray(rounds, float))
+
+
+def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:
+    """Projected gradient descent on estimates with E|g|^2 <= G: radius sqrt(G T), with the step radius / sqrt(G T).
+
+    Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3: against any comparator of the ball, for convex losses.
+
+    Args:
+        radius: of the ball of hypotheses and comparators, where the first hypothesis is the centre.
+        G: above 0.
+        n_rounds: the horizon T.
+
+    Raises:
+        ValueError: if `radius` or `G` is not above 0, or the horizon is less than 1.
+
+    Example:
+        >>> from jaxonline.bounds import gradient_descent
+        >>> gradient_descent(radius=2.0, G=4.0, n_rounds=100).value
+        40.0
+    """
+    _check.positive("radius", radius)
+    _check.positive("G", G)
+    _check.count("n_rounds", n_rounds)
+    return RegretBound(float(radius * np.sqrt(G * n_rounds)), float(radius / np.sqrt(G * n_rounds)), float(G), radius)

@@ -1,0 +1,66 @@
+"""The best of several kernels in hindsight."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from jaxonline._kernel import Kernel
+from jaxonline._loss import Loss
+from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
+
+
+class BestKernel(NamedTuple):
+    """The kernel whose ball holds the best predictor.
+
+    Attributes:
+        index: of the kernel.
+        best: its best predictor.
+        losses: the best predictor's cumulative loss for each kernel [N].
+
+    Example:
+        >>> from jaxonline.comparators import BestKernel
+        >>> BestKernel._fields
+        ('index', 'best', 'losses')
+    """
+
+    index: int
+    best: RKHSPredictor
+    losses: np.ndarray
+
+
+def best_kernel(
+    kernels: Sequence[Kernel],
+    X: Float[ArrayLike, "n d"],
+    y: Float[ArrayLike, "n"],
+    radius: float,
+    loss: Loss = SQUARED,
+) -> BestKernel:
+    """The best single kernel in hindsight, with the best predictor in its ball: the comparator of Theorems 2 and 3 of
+    Rokhlin and Gurtovaya (2025).
+
+    Args:
+        kernels: at least one.
+        X: instances.
+        y: targets.
+        radius: of every kernel's ball, above 0.
+        loss: convex and twice differentiable (`jaxonline.losses`).
+
+    Raises:
+        ValueError: no kernel, or what `rkhs_ball` raises.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import best_kernel
+        >>> from jaxonline.kernels import Gaussian, Linear
+        >>> X = np.array([[-1.0], [0.0], [1.0]])
+        >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
+        1
+    """
+    if len(kernels) == 0:
+        raise ValueError("kernels must name at least one kernel, got none")
+    predictors = [rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
+    losses = np.array([predictor.loss for predictor in predictors])
+    index = int(np.argmin(losses))
+    return BestKernel(index, predictors[index], losses)

@@ -1,0 +1,228 @@
+"""The best predictor in a ball of an RKHS, for any loss, and its loss round by round.
+
+On the host, in float64. The best f with |f| <= radius is sum a_i k(x_i, .) (the representer theorem), so that in the
+coordinates of the span it is a convex problem over a ball of R^m: for the squared loss exactly that of `best_in_ball`,
+for other losses solved until its duality gap is small.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import ArrayLike, Float, Int
+from scipy import linalg
+
+from jaxonline import _check
+from jaxonline._kernel import Kernel
+from jaxonline._loss import Loss
+from jaxonline._struct import struct
+from jaxonline.comparators._ball_solver import Solution, factorise, loss_parts, minimise
+from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
+from jaxonline.losses import Squared
+
+TOLERANCE = 1e-8
+SQUARED = Squared()
+
+
+class RKHSPredictor(NamedTuple):
+    """The best predictor f = sum a_i k(x_i, .) of a ball.
+
+    Attributes:
+        loss: its cumulative loss.
+        norm: |f|, at most the radius.
+        coefficients: a [n], of least length where several give the same f.
+        gap: no predictor of the ball has a cumulative loss below `loss - gap`.
+        kernel: k.
+        X: the instances [n, d].
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import rkhs_ball
+        >>> from jaxonline.kernels import Linear
+        >>> best = rkhs_ball(Linear(), np.eye(2), np.array([3.0, 4.0]), radius=10.0)
+        >>> best.predict([[1.0, 1.0]]).round(9).tolist()
+        [7.0]
+    """
+
+    loss: float
+    norm: float
+    coefficients: np.ndarray
+    gap: float
+    kernel: Kernel
+    X: np.ndarray
+
+    def predict(self, X: Float[ArrayLike, "m d"] | Sequence) -> np.ndarray:
+        """f at every row of `X`, [m] in float64.
+
+        Raises:
+            ValueError: `X` is not a matrix of finite numbers.
+        """
+        return gram_matrix(self.kernel, _check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
+
+
+def rkhs_ball(
+    kernel: Kernel,
+    X: Float[ArrayLike, "n d"],
+    y: Float[ArrayLike, "n"],
+    radius: float,
+    loss: Loss = SQUARED,
+    tolerance: float = TOLERANCE,
+) -> RKHSPredictor:
+    """Minimise sum l(f(x_t), y_t) over |f| <= radius in the RKHS of a kernel; n^3 operations.
+
+    Args:
+        kernel: any kernel; a sum of kernels for the sum of their RKHS.
+        X: instances.
+        y: targets (+1 or -1 for the losses of a margin).
+        radius: above 0.
+        loss: convex and twice differentiable (`jaxonline.losses`); the squared loss is solved exactly.
+        tolerance: of other losses: the gap is at most this share of the loss of f = 0.
+
+    Raises:
+        ValueError: shapes that do not match, entries that are not finite, `radius` or `tolerance` not above 0.
+
+    Warns:
+        RuntimeWarning: the gap is larger than asked for.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import rkhs_ball
+        >>> from jaxonline.kernels import Linear
+        >>> from jaxonline.losses import Logistic
+        >>> best = rkhs_ball(Linear(), np.eye(2), np.array([3.0, 4.0]), radius=1.0)
+        >>> round(best.loss, 9), round(best.norm, 9), best.coefficients.round(9).tolist()
+        (16.0, 1.0, [0.6, 0.8])
+        >>> best = rkhs_ball(Linear(), np.eye(2), np.array([1.0, -1.0]), radius=2.0, loss=Logistic())
+        >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
+        (0.435243, [1.414214, -1.414214], True)
+    """
+    X, y = _rows(X, y)
+    _check.positive("radius", radius)
+    _check.positive("tolerance", tolerance)
+    gram = gram_matrix(kernel, X)
+    if isinstance(loss, Squared):
+        return RKHSPredictor(*_exactly(gram, y, float(radius)), kernel, X)
+    parts, factor = loss_parts(loss, y), factorise(gram, [len(y)])
+    solution = minimise(factor.matrix, parts, float(radius), float(tolerance))
+    _warn(solution, tolerance * parts(np.zeros(len(y)))[0].sum())
+    coefficients = np.zeros(len(y))
+    if len(solution.coordinates):
+        coefficients = linalg.lstsq(factor.matrix.T, solution.coordinates, lapack_driver="gelsy")[0]  # type: ignore
+    norm = float(np.linalg.norm(solution.coordinates))
+    return RKHSPredictor(solution.loss, norm, coefficients, solution.gap, kernel, X)
+
+
+@struct
+class RKHSBall:
+    """The best predictor with |f| <= radius in the RKHS of a kernel, after some of the rounds of a game.
+
+    Args:
+        kernel: any kernel.
+        radius: above 0.
+        loss: convex and twice differentiable (`jaxonline.losses`).
+        tolerance: the losses are right to this share of the loss of f = 0.
+
+    Raises:
+        ValueError: `radius` or `tolerance` not above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import RKHSBall
+        >>> from jaxonline.kernels import Linear
+        >>> ball = RKHSBall(Linear(), radius=1.0)
+        >>> ball.best_losses(np.eye(2), np.array([3.0, 4.0]), rounds=[1, 2]).round(6).tolist()
+        [4.0, 16.0]
+    """
+
+    kernel: Kernel
+    radius: ArrayLike
+    loss: Loss = SQUARED
+    tolerance: float = TOLERANCE
+
+    def __post_init__(self):
+        _check.positive("radius", self.radius)
+        _check.positive("tolerance", self.tolerance)
+
+    def best_losses(
+        self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
+    ) -> Float[np.ndarray, "G"]:
+        """The smallest cumulative loss of the ball over the first t rows, for each t of `rounds`.
+
+        Each search begins at the best predictor of the rounds before.
+
+        Args:
+            X: instances.
+            y: targets.
+            rounds: rising, from 1 to T.
+
+        Raises:
+            ValueError: shapes that do not match, entries that are not finite, rounds that do not rise from 1 to T.
+
+        Warns:
+            RuntimeWarning: a gap is larger than asked for.
+        """
+        X, y = _rows(X, y)
+        ends = np.asarray(rounds)
+        if ends.ndim != 1 or (np.diff(ends, prepend=0) <= 0).any() or (ends > len(y)).any():
+            raise ValueError(f"rounds must rise from 1 to {len(y)}, got {ends}")
+        radius, tolerance = float(np.asarray(self.radius)), float(np.asarray(self.tolerance))
+        parts = loss_parts(self.loss, y)
+        factor = factorise(gram_matrix(self.kernel, X), [*ends.tolist(), len(y)])
+        losses, last = np.zeros(len(ends)), None
+        for i, (end, columns) in enumerate(zip(ends, factor.columns, strict=False)):
+            last = minimise(factor.matrix[:end, :columns], parts, radius, tolerance, last)
+            _warn(last, tolerance * parts(np.zeros(end))[0].sum())
+            losses[i] = last.loss
+        return losses
+
+
+def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> np.ndarray:
+    """The kernel of every row of `X` with every row of `X2` (of `X` when None), in float64, exactly symmetric then.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators.rkhs import gram_matrix
+        >>> from jaxonline.kernels import Linear
+        >>> gram_matrix(Linear(), np.array([[1.0], [2.0]])).tolist()
+        [[1.0, 2.0], [2.0, 4.0]]
+    """
+    with jax.enable_x64(True):
+        gram = np.asarray(_gram(kernel, np.asarray(X, float), None if X2 is None else np.asarray(X2, float)), float)
+    return (gram + gram.T) / 2 if X2 is None else gram
+
+
+@jax.jit
+def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
+    return kernel.gram(X, X2)
+
+
+def _rows(X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> tuple[np.ndarray, np.ndarray]:
+    X, y = _check.finite_array("X", X, ndim=2), _check.finite_array("y", y, ndim=1)
+    if len(X) != len(y) or len(y) == 0:
+        raise ValueError(f"X and y must have the same number of rows, at least one, got {X.shape} and {y.shape}")
+    return X.astype(float), y.astype(float)
+
+
+def _exactly(gram: np.ndarray, y: np.ndarray, radius: float) -> tuple[float, float, np.ndarray, float]:
+    """Loss, norm, coefficients and gap for the squared loss, in the eigenbasis of the Gram matrix."""
+    values, vectors = np.linalg.eigh(gram)
+    values = np.where(values > len(y) * np.finfo(float).eps * values[-1], values, 0.0)
+    root = np.sqrt(values)
+    numbers: tuple[Any, ...] = (np.diag(values), root * (vectors.T @ y), y @ y)
+    loss, w = best_in_ball(QuadraticSums(*numbers), radius)
+    force = 2 * root * (root * w - vectors.T @ y)
+    gap = max(float(force @ w + radius * np.linalg.norm(force)), 0.0)
+    coefficients = vectors @ np.divide(w, root, out=np.zeros_like(w), where=root > 0)
+    return float(loss), float(np.linalg.norm(w)), coefficients, gap
+
+
+def _warn(solution: Solution, allowed: float) -> None:
+    if solution.gap > allowed:
+        warnings.warn(
+            f"the best predictor in the RKHS ball is certain to {solution.gap:.2g} only, {allowed:.2g} was asked for: "
+            "raise the tolerance",
+            RuntimeWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,82 @@
+"""Length and angle of elements sum a_i k(x_i, .) of an RKHS, from the Gram matrix, on the host, in float64."""
+
+import math
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from jaxonline import _check
+from jaxonline._kernel import Kernel
+from jaxonline.comparators.rkhs import gram_matrix
+
+
+def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
+    """The norm of sum a_i k(x_i, .).
+
+    With a surrogate kernel it is the norm of the comparator's counterpart in the surrogate RKHS: the least radius W of
+    Algorithm 2 with which Theorem 3 of "Learning from noisy data under distributional assumptions" speaks of it.
+
+    Args:
+        kernel: any kernel.
+        X: instances.
+        coefficients: a.
+
+    Raises:
+        ValueError: shapes that do not match, entries that are not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import rkhs_norm
+        >>> from jaxonline.kernels import Linear
+        >>> rkhs_norm(Linear(), np.eye(2), [3.0, 4.0])
+        5.0
+    """
+    X, a = _element(X, coefficients)
+    return math.sqrt(max(float(a @ gram_matrix(kernel, X) @ a), 0.0))
+
+
+def positive_negative_angle(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
+    """beta_u, the angle between u+ = sum over a_i > 0 of a_i k(x_i, .) and u- = sum over a_i < 0 of |a_i| k(x_i, .).
+
+    Theorem 3 of "Learning from noisy data under distributional assumptions" (NIPS workshop 2010) compares with
+    u = u+ - u-, whose |u+|^2 + |u-|^2 is at most |u|^2 / (1 - cos beta_u); it is what `jaxonline.bounds.
+    surrogate_radius` needs. The angle belongs to the coefficients, not to u alone: where instances are (nearly)
+    dependent in the RKHS, other coefficients give the same u and another angle, and any of them may be taken.
+
+    Args:
+        kernel: any kernel; the angle is at most pi/2 where it is nowhere negative.
+        X: instances.
+        coefficients: a.
+
+    Returns:
+        Radians, from 0 to pi; pi/2 where u+ or u- is zero, as the paper has it (|u+|^2 + |u-|^2 = |u|^2 then, as at a
+        right angle).
+
+    Raises:
+        ValueError: shapes that do not match, entries that are not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import positive_negative_angle
+        >>> from jaxonline.kernels import Linear
+        >>> X = np.array([[1.0, 0.0], [1.0, 1.0]])
+        >>> [round(positive_negative_angle(Linear(), X, a) / np.pi, 6) for a in ([2.0, -1.0], [2.0, 1.0])]
+        [0.25, 0.5]
+    """
+    X, a = _element(X, coefficients)
+    gram = gram_matrix(kernel, X)
+    positive, negative = np.maximum(a, 0.0), np.maximum(-a, 0.0)
+    lengths = (positive @ gram @ positive) * (negative @ gram @ negative)
+    if lengths <= 0.0:
+        return math.pi / 2
+    return math.acos(float(np.clip(positive @ gram @ negative / np.sqrt(lengths), -1.0, 1.0)))
+
+
+def _element(X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> tuple[np.ndarray, np.ndarray]:
+    X = _check.finite_array("X", X, ndim=2).astype(float)
+    a = _check.finite_array("coefficients", coefficients, ndim=1).astype(float)
+    if len(X) != len(a) or len(a) == 0:
+        raise ValueError(
+            f"X and coefficients must have the same number of rows, at least one, got {X.shape}, {a.shape}"
+        )
+    return X, a

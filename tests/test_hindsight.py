@@ -1,0 +1,222 @@
+"""Comparators that need all instances and targets of a run: which history they are given, when, and how often."""
+
+import jax
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline import _hindsight
+from jaxonline._struct import struct
+from jaxonline.blocks import default_mesh
+from jaxonline.comparators import sums_of
+from jaxonline.environments.adversaries import ChasingNoise
+from jaxonline.estimators import TwoCopies
+from jaxonline.oracles import AdversarialCopies
+
+ONE_DEVICE = default_mesh(jax.devices()[:1])
+RUNS, ROUNDS = 10, 24
+BALL = jo.L2Ball(0.7)
+LEARNERS = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.2)}
+
+
+@struct
+class SlowBall:
+    """L2Ball from the whole history; what it was asked is kept in `ASKED`."""
+
+    radius: float
+
+    def best_losses(self, X, y, rounds):
+        ASKED.append((X, y, rounds))
+        return np.array([float(jo.L2Ball(self.radius).best_loss(sums_of(BALL, X[:t], y[:t]))) for t in rounds])
+
+
+ASKED: list = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_asked_yet():
+    ASKED.clear()
+
+
+def game(regret: str = "clean", channel=None, environment=None) -> jo.Game:
+    model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.3)
+    return jo.Game(environment or model, channel or jo.NoisyCopies(jo.noise.gaussian(0.3)), regret=regret)
+
+
+def stream(order: str = "file") -> jo.environments.DataStream:
+    rng = np.random.default_rng(0)
+    return jo.environments.DataStream(rng.normal(size=(7, 3)), rng.normal(size=7), order=order)
+
+
+def study(of=None, comparator=None, **options) -> jo.Result:
+    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 5, "block_size": 4, "read_outs": [5, 9], **options}
+    comparator = SlowBall(0.7) if comparator is None else comparator
+    return jo.simulate(of or game(), LEARNERS, comparator=comparator, **{"mesh": ONE_DEVICE, **options})
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return study()
+
+
+GAMES = {
+    "clean": lambda: game(),
+    "noisy": lambda: game("noisy"),
+    "noisy learner": lambda: game("noisy learner"),
+    "file": lambda: game(environment=stream()),
+    "file, noisy": lambda: game("noisy", environment=stream()),
+    "shuffled": lambda: game(environment=stream("shuffled")),
+    "noisy learner, adaptive noise": lambda: game("noisy learner", AdversarialCopies(ChasingNoise(0.4))),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_it_is_what_sums_over_rounds_give(name):
+    """The same ball from sums inside the simulation, for the same game, under every notion of regret."""
+    slow, fast = study(GAMES[name]()), study(GAMES[name](), comparator=BALL)
+    np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=2e-5)
+    np.testing.assert_array_equal(slow.cumulative_loss, fast.cumulative_loss)
+    assert len(ASKED) == (1 if name == "file" else RUNS), "one run shows what all runs see, unless it is noisy"
+    assert (len(np.unique(slow.comparator_loss[0, :, -1])) == 1) == (name == "file")
+
+
+def test_it_is_given_the_history_of_each_run():
+    """In float64, only as long as it is needed, and as `play` sees it."""
+    result = study(game("noisy"))
+    assert result.rounds.tolist() == [5, 9, ROUNDS]
+    for run in (0, 4, RUNS - 1):
+        X, y, rounds = ASKED[run]
+        assert (X.dtype, y.dtype, X.shape, y.shape) == (np.float64, np.float64, (ROUNDS, 3), (ROUNDS,))
+        assert rounds.tolist() == [5, 9, ROUNDS]
+        _, history = jo.play(game("noisy"), LEARNERS[0.05], jax.random.fold_in(jax.random.key(5), run), ROUNDS)
+        np.testing.assert_allclose(X, history.x_comparator, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y, history.y, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"read_outs": [3, 5, 9, 20]}, {"mesh": default_mesh()}, {"n_runs": 8}], ids=str)
+def test_however_the_work_is_cut(reference, options):
+    """Other segments, other devices, other numbers of runs: the same bits where the same is asked."""
+    result = study(**options)
+    runs = slice(options.get("n_runs", RUNS))
+    at = np.isin(result.rounds, reference.rounds)
+    np.testing.assert_array_equal(result.comparator_loss[:, :, at], reference.comparator_loss[:, runs])
+
+
+def test_only_the_runs_asked_for_are_solved(reference):
+    result = study(runs=[9, 2, 9])
+    assert len(ASKED) == 2
+    np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss[:, [9, 2, 9]])
+
+
+def test_histories_are_in_memory_a_few_at_a_time(reference, monkeypatch):
+    """A budget for one history at a time, and for three, changes nothing."""
+    for at_once in (0, 3):
+        monkeypatch.setattr(_hindsight, "MOST_BYTES", at_once * 4 * 4 * ROUNDS)
+        np.testing.assert_array_equal(study().comparator_loss, reference.comparator_loss)
+
+
+def test_float64_where_it_is_enabled(x64):
+    slow, fast = study(), study(comparator=BALL)
+    assert slow.meta["dtype"] == "float64"
+    np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=1e-11)
+
+
+def test_progress_counts_the_runs_that_are_solved():
+    seen = []
+    study(progress=lambda *each: seen.append(each))
+    assert [done for done, _, _ in seen] == list(range(1, seen[-1][1] + 1))
+    assert [what for _, _, what in seen[-RUNS:]] == ["best in hindsight"] * RUNS
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_an_interrupted_study_solves_what_is_left(reference, tmp_path):
+    def stop(done, total, what):
+        if done == total - 3:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        study(checkpoint=tmp_path, progress=stop)
+    ASKED.clear()
+    seen = []
+    result = study(checkpoint=tmp_path, progress=lambda *each: seen.append(each))
+    np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss)
+    assert len(ASKED) == 3
+    assert seen[-1][0] == seen[-1][1]
+    ASKED.clear()
+    study(checkpoint=tmp_path, n_runs=12)
+    assert len(ASKED) == 2
+    with pytest.raises(ValueError, match="checkpoint"):
+        study(checkpoint=tmp_path, comparator=SlowBall(0.8))
+
+
+@struct
+class Faulty:
+    """Answers 1, and NaN in round 7 of some runs."""
+
+    share: float
+
+    oblivious = True
+    identical = False
+    instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+
+    def init(self, key):
+        return jax.random.uniform(key) < self.share
+
+    def instance(self, key, state, t):
+        return jax.random.normal(key, (3,)), state
+
+    def answer(self, key, state, t, x, y_hat):
+        return jax.numpy.where(state & (t == 7), np.float32(np.nan), np.float32(1.0)), state
+
+
+def test_what_is_not_finite_is_not_solved():
+    """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
+    result = study(game(environment=Faulty(0.5)), read_outs=[6, 7])
+    bad = result.first_nonfinite[0] > 0
+    assert 0 < bad.sum() < RUNS
+    healthy = study(game(environment=Faulty(0.0)), read_outs=[6, 7])
+    assert np.isnan(result.comparator_loss[:, bad, 1:]).all()
+    np.testing.assert_array_equal(result.comparator_loss[:, :, 0], healthy.comparator_loss[:, :, 0])
+    np.testing.assert_array_equal(result.comparator_loss[:, ~bad], healthy.comparator_loss[:, ~bad])
+    assert all(np.isfinite(X).all() and np.isfinite(y).all() for X, y, _ in ASKED)
+
+
+@struct
+class Contrary:
+    """An environment that listens."""
+
+    oblivious = False
+    identical = False
+    instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+
+    init = Faulty.init
+    instance = Faulty.instance
+    share: float = 0.0
+
+    def answer(self, key, state, t, x, y_hat):
+        return -y_hat, state
+
+
+ADAPTIVE = {
+    "environment": lambda: game(environment=Contrary()),
+    "noise": lambda: game("noisy", AdversarialCopies(ChasingNoise(0.4))),
+}
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_what_depends_on_the_learner_is_refused(name):
+    with pytest.raises(ValueError, match=r"SlowBall needs the history.*depends on the learner"):
+        study(ADAPTIVE[name]())
+    assert study(ADAPTIVE[name](), comparator=BALL).comparator_loss is not None, "sums can be had"
+
+
+def test_answers_of_another_shape_are_refused():
+    class Short(SlowBall):
+        def best_losses(self, X, y, rounds):
+            return np.zeros(1)
+
+    with pytest.raises(ValueError, match=r"best_losses must return one loss a round, \(3,\), got \(1,\)"):
+        study(comparator=Short(1.0))

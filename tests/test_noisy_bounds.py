@@ -1,0 +1,306 @@
+"""Bounds for kernels on noisy data: by hand, against the exact moments of estimates, and regret below them."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+
+from jaxonline.bounds import (
+    factor_moment,
+    gradient_descent,
+    noisy_kernel,
+    noisy_kernel_geometric,
+    surrogate_kernel,
+    surrogate_radial_kernel,
+    surrogate_radius,
+    two_copies,
+    unbiased_steps,
+)
+from jaxonline.comparators import positive_negative_angle, rkhs_norm
+from jaxonline.estimators import (
+    DotProductFeatureMap,
+    GaussianFeatureMap,
+    Geometric,
+    GradientLength,
+    Law,
+    cost_aware,
+    minimum_variance,
+)
+from jaxonline.estimators.series_moments import exact_second_moment
+from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear
+from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.radial import Cauchy
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paper A: any noise
+
+MAJORANTS = {  # l'_+ by NumPy and SciPy
+    "squared": (Squared(), lambda a: 2 * a),
+    "absolute": (SmoothedAbsolute(0.5), lambda a: special.erfi(0.5 * a)),
+    "exponential": (Exponential(), np.exp),
+}
+
+
+@pytest.mark.parametrize("name", MAJORANTS)
+@pytest.mark.parametrize("p", [1.2, 2.0, 4.0])
+def test_theorems_1_and_2_by_hand(name, p):
+    """l'_+(sqrt((p-1) u)) sqrt(u T) and eta = B_w / (sqrt(u) l'_+(sqrt((p-1) u))), with y where the loss has one."""
+    loss, majorant = MAJORANTS[name]
+    B_w, B, T, Y = 0.25, 0.3, 400, 0.7
+    grow = p / (p - 1)
+    features = {
+        Homogeneous(3): grow * (p * B) ** 3,
+        ExponentialKernel(): grow * np.exp(p * B),
+        Gaussian(1.5): grow**2 * special.i0(2 * np.sqrt(p) * B / 1.5**2) * np.exp(2 * p * B / 1.5**2),
+    }
+    printed_gaussian = grow**2 * np.exp((np.sqrt(p) * B + 2 * p * np.sqrt(B)) / 1.5**2)
+    for kernel, B_Psi in features.items():
+        for form in ("corrected", "printed"):
+            B_Psi = printed_gaussian if form == "printed" and isinstance(kernel, Gaussian) else B_Psi
+            u = B_w * grow * B_Psi
+            shift = np.sqrt(p) * Y if form == "corrected" and loss.kind == "regression" else 0.0
+            length = majorant(np.sqrt((p - 1) * u) + shift)
+            y_bound = Y if loss.kind == "regression" else None
+            got = noisy_kernel_geometric(kernel, loss, p, 0.5, B, T, y_bound, form=form)
+            np.testing.assert_allclose(got.value, length * np.sqrt(u * T), rtol=1e-10)
+            np.testing.assert_allclose(got.step_size * np.sqrt(T), B_w / (np.sqrt(u) * length), rtol=1e-10)
+            np.testing.assert_allclose(got.constant_step(got.step_size, np.array([T])), got.value, rtol=1e-12)
+            assert got.radius == 0.5
+
+
+def test_theorem_4_by_hand():
+    """B_w = 4, B_Psi = 3, B_g = 5: eta = sqrt(4/15), sqrt(4 * 15 T)."""
+    bound = unbiased_steps(2.0, 3.0, 5.0, 900)
+    np.testing.assert_allclose(bound.step_size * 30, np.sqrt(4 / 15), rtol=1e-14)
+    np.testing.assert_allclose(bound.value, np.sqrt(60 * 900), rtol=1e-14)
+    assert bound == gradient_descent(2.0, 15.0, 900)
+
+
+@pytest.mark.parametrize("kernel", [ExponentialKernel(), Binomial(1.5), Gaussian(1.3)], ids=lambda k: type(k).__name__)
+def test_the_general_form_has_the_closed_forms_in_it(kernel):
+    """For the paper's law: equal for the squared loss (one term), below for others, as Lemma 1's bound is not exact."""
+    feature_map = (GaussianFeatureMap if isinstance(kernel, Gaussian) else DotProductFeatureMap)(kernel, Geometric(1.5))
+    for loss, Y in ((Squared(), 0.6), (SmoothedAbsolute(0.5), 0.6), (Exponential(), None), (SmoothedHinge(0.5), None)):
+        closed = noisy_kernel_geometric(kernel, loss, 1.5, 0.3, 0.4, 100, Y)
+        features = feature_map.second_moment(0.4)
+        factors = (0.3 * np.sqrt(features) + (Y or 0.0)) ** 2
+        general = noisy_kernel(feature_map, GradientLength.of(loss, Geometric(1.5), factors), 0.3, 0.4, 100, Y)
+        lengths = 3.0 * np.sum(loss.coefficients(80) ** 2 * (1.5 * factors) ** np.arange(80))  # p/(p-1) = 3
+        np.testing.assert_allclose(general.G, features * lengths, rtol=1e-10)
+        assert general.value <= closed.value * (1 + 1e-12)
+        if isinstance(loss, Squared):
+            np.testing.assert_allclose(general, closed, rtol=1e-12)
+
+
+def test_better_laws_have_better_bounds():
+    """At no more copies than the paper's law asks for."""
+    geometric = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
+    root = np.sqrt(ExponentialKernel().coefficients(30))
+    better = DotProductFeatureMap(ExponentialKernel(), minimum_variance(root, 0.8))
+    assert better.expected_queries() < geometric.expected_queries()
+    for loss in (Exponential(), SmoothedHinge(0.5)):
+        bounds = []
+        for feature_map, law in ((geometric, Geometric(1.5)), (better, minimum_variance), (better, cost_aware)):
+            length = GradientLength.of(loss, law, factor_moment(0.5, feature_map.second_moment(0.8)))
+            bounds.append(noisy_kernel(feature_map, length, 0.5, 0.8, 100).value)
+        assert bounds[1] < bounds[2] < bounds[0]
+
+
+def test_the_linear_kernel_and_the_squared_loss_are_the_theorem_of_two_copies():
+    """One copy for Psi~, one for g~: G = 4 (B_w B + Y)^2 B^2 of the second paper, with its corrected cross term."""
+    sure = Law([0.0, 1.0])
+    linear, length = DotProductFeatureMap(Linear(), sure), GradientLength.of(Squared(), minimum_variance, 1.0)
+    for radius, B, Y in ((1.0, 1.0, 1.0), (2.0, 0.5, 3.0)):
+        got = noisy_kernel(linear, length, radius, B**2, 50, Y)
+        np.testing.assert_allclose(got, two_copies(radius, B, Y, 50), rtol=1e-12)
+
+
+def test_pairs_of_copies_count_for_the_gaussian_kernel_only():
+    """E <x~, x~'>^2 is far below (E |x~|^2)^2 where noise in many dimensions makes x~ long."""
+    length = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
+    gaussian, linear = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)), DotProductFeatureMap(Linear(), Geometric(2.0))
+    known, unknown = (noisy_kernel(gaussian, length, 0.1, 1.0, 100, pair_moment=pair) for pair in (0.2, None))
+    assert known.value < unknown.value
+    squared = noisy_kernel(gaussian, length, 0.1, 1.0, 100, pair_moment=1.0)
+    assert squared == unknown
+    assert noisy_kernel(linear, length, 0.1, 1.0, 100, pair_moment=0.2) == noisy_kernel(linear, length, 0.1, 1.0, 100)
+
+
+@pytest.mark.parametrize("form", ["printed", "corrected"])
+def test_labels_have_their_place_in_the_bound(form):
+    """x = 1 in every round, no noise, the linear kernel, labels +Y and -Y by a fair coin: whatever a learner does, its
+    expected loss is T Y^2 at least, and the best |w| <= r has T Y^2 + T r^2 - 2 r E|S| Y at most, S being the sum of T
+    signs. That is above the bound of Theorem 1 with Example 1 as printed, which does not know Y."""
+    T, Y, r = 100, 40.0, 1.0
+    signs = np.arange(T + 1)
+    weights = np.exp(special.gammaln(T + 1) - special.gammaln(signs + 1) - special.gammaln(T - signs + 1)) / 2.0**T
+    mean_size = float(weights @ np.abs(2 * signs - T))
+    assert weights.sum() == pytest.approx(1.0)
+    least_regret = 2 * r * Y * mean_size - T * r**2
+    bound = noisy_kernel_geometric(Linear(), Squared(), 2.0, r, 1.0, T, Y, form=form)
+    assert (least_regret > bound.value) == (form == "printed")
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 2.0), st.floats(0.0, 2.0))
+def test_factors_are_below_their_bound(seed, radius, Y):
+    """E (<w, Psi~> - y)^2 for the linear kernel and the paper's law, exactly, for w in the ball and |y| <= Y."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.normal(size=3), rng.normal(size=3)
+    w *= radius / np.linalg.norm(w)
+    S = np.diag(rng.uniform(0, 1, 3))
+    y = rng.choice([-Y, Y])
+    second = np.outer(x, x) + S
+    p = 2.0
+    exact = p**2 / (p - 1) * (w @ second @ w) - 2 * y * (w @ x) + y**2  # N = 1 has the probability (p-1)/p^2
+    feature_moment = DotProductFeatureMap(Linear(), Geometric(p)).second_moment(np.trace(second))
+    assert exact <= factor_moment(radius, feature_moment, Y) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("centre", [0.0, 1.0])
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_centre_and_a_constant(centre, outside):
+    """The bound on E g~^2 is above its exact value for every mean that the factors can have."""
+    linear, radius = DotProductFeatureMap(Linear(), Law([0.0, 1.0])), 0.4
+    moment = factor_moment(radius, 1.0, centre=centre)
+    length = GradientLength.of(SmoothedHinge(0.7), minimum_variance, moment, centre=centre, constant_outside=outside)
+    bound = noisy_kernel(linear, length, radius, 1.0, 100)
+    assert moment == pytest.approx((0.4 + centre) ** 2)
+    for mean in np.linspace(-radius, radius, 9):
+        exact = exact_second_moment(length.series, moment, mean=mean)
+        assert exact <= bound.G * (1 + 1e-12)
+    assert outside == (float(length.series.constant) != 0.0)
+
+
+def test_bounds_beyond_float64_are_infinite():
+    """The exponential loss and a Gaussian map whose second moment is 4e7: e^8000 or so."""
+    bound = noisy_kernel_geometric(Gaussian(1.0), Exponential(), 1.5, 1.0, 4.0, 100)
+    assert (bound.value, bound.step_size, bound.G) == (math.inf, 0.0, math.inf)
+    assert np.isinf(bound.constant_step(0.1, np.arange(1, 4))).all()
+    assert noisy_kernel_geometric(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100, 1.0).value == math.inf
+    assert noisy_kernel_geometric(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100, 1.0, form="printed").value == math.inf
+    length = GradientLength.of(Exponential(), Geometric(1.5), 1.0)
+    wide, narrow = (GaussianFeatureMap(Gaussian(width), Geometric(1.5)) for width in (0.2, 0.01))
+    assert math.isfinite(noisy_kernel(wide, length, 1.0, 4.0, 100).value)  # the table of the series ends somewhere
+    assert noisy_kernel(narrow, length, 1.0, 4.0, 100).value == math.inf
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Paper B: Gaussian noise
+
+
+def test_theorem_3_by_hand():
+    """W = 2, R = 3, B_y = 5, T = 100: 2 W R (W R + B_y) sqrt(T) = 1320, eta = 2 / (6 11 10)."""
+    bound = surrogate_kernel(2.0, 3.0, 5.0, 100)
+    assert bound.value == pytest.approx(1320, rel=1e-14)
+    assert bound.step_size == pytest.approx(2 / 660, rel=1e-14)
+    assert bound.radius == 2.0
+    printed = surrogate_kernel(2.0, 3.0, 5.0, 100, form="printed")
+    assert printed.value == pytest.approx(12 * np.sqrt(36 + 25) * 10, rel=1e-14)
+    assert printed.step_size == pytest.approx(2 / (6 * np.sqrt(61) * 10), rel=1e-14)
+    for each in (bound, printed):
+        np.testing.assert_allclose(each.constant_step(each.step_size, np.array([100])), each.value, rtol=1e-13)
+
+
+def test_theorem_3_bounds_the_second_moment_where_the_printed_form_does_not():
+    """w^ = W Psi^(x)/R at the instance itself and y = -B_y, without noise: |g~ Psi^|^2 = 4 (W R + B_y)^2 R^2."""
+    W, R, B_y = 2.0, 1.0, 1.5
+    length = 2 * (W * R + B_y)
+    assert length**2 * R**2 == surrogate_kernel(W, R, B_y, 1).G
+    assert length**2 * R**2 > surrogate_kernel(W, R, B_y, 1, form="printed").G
+
+
+def test_theorem_5_by_hand():
+    """sigma = 0.5, c = 3, d = 6: R = e^0.75, in print e^1.5; the kernel's own R is below that."""
+    variance, c, d = 0.25, 3.0, 6
+    got = surrogate_radial_kernel(2.0, variance, c, d, 1.0, 100)
+    R = np.exp(0.75)
+    np.testing.assert_allclose(got.value, 2 * 2 * R * (2 * R + 1) * 10, rtol=1e-12)
+    printed = surrogate_radial_kernel(2.0, variance, 2.9, d, 1.0, 100, form="printed")
+    R = np.exp(0.5 * 2.9)
+    np.testing.assert_allclose(printed.value, 2 * 2 * R * np.sqrt(4 * R**2 + 1) * 10, rtol=1e-12)
+    with pytest.raises(ValueError, match="c must be above 0 and below 3"):
+        surrogate_radial_kernel(2.0, variance, c, d, 1.0, 100, form="printed")
+    surrogate = radial_surrogate(Cauchy(float(d)), variance, cut=c / d, dimension=d)
+    assert surrogate_kernel(2.0, float(surrogate.constant()), 1.0, 100).value < got.value
+
+
+def algorithm_2(x, y, sigma2, s2, W, eta, rng):
+    """Paper B's Algorithm 2 in one dimension by its pseudocode, with NumPy; the loss of each round on the clean x."""
+    R2 = np.sqrt(s2 / (s2 - 2 * sigma2))
+    support, alpha, losses = np.zeros(0), np.zeros(0), []
+    for x_t, y_t in zip(x, y, strict=True):
+        losses.append((alpha @ np.exp(-((support - x_t) ** 2) / s2) - y_t) ** 2)
+        copy, other = x_t + np.sqrt(sigma2) * rng.normal(size=2)
+        g = 2 * (alpha @ (R2 * np.exp(-((support - other) ** 2) / (s2 - 2 * sigma2))) - y_t)
+        support, alpha = np.append(support, copy), np.append(alpha, -eta * g)
+        gram = R2 * np.exp(-((support[:, None] - support) ** 2) / (s2 - 2 * sigma2))
+        alpha = alpha * min(1.0, W / np.sqrt(alpha @ gram @ alpha))
+    return np.array(losses)
+
+
+def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
+    """Against a u on the clean instances, at every round; the bound is far above what 40 runs leave uncertain. The
+    radius W comes from the angle, and is above the norm of u^ that it stands for."""
+    rng = np.random.default_rng(0)
+    T, s2, sigma2 = 60, 1.0, 0.1
+    x = rng.uniform(-1, 1, T)
+    a = 0.3 * np.sign(x) * rng.random(T)
+    kernel, surrogate = Gaussian(1.0), Surrogate(Gaussian(1.0), sigma2, dimension=1)
+    u = np.exp(-((x[:, None] - x) ** 2) / s2) @ a
+    y = u + 0.2 * rng.normal(size=T)
+    norm, angle = rkhs_norm(kernel, x[:, None], a), positive_negative_angle(kernel, x[:, None], a)
+    R = float(surrogate.constant())
+    W = surrogate_radius(norm, R, angle)
+    assert rkhs_norm(surrogate, x[:, None], a) <= W <= surrogate_radius(norm, R, angle, form="printed")
+    bound = surrogate_kernel(W, R, np.abs(y).max(), T)
+    runs = np.array([algorithm_2(x, y, sigma2, s2, W, bound.step_size, rng) for _ in range(40)])
+    regret = np.cumsum(runs - (u - y) ** 2, axis=1)
+    upper = regret.mean(axis=0) + 5 * regret.std(axis=0, ddof=1) / np.sqrt(40)
+    assert (upper <= bound.constant_step(bound.step_size, np.arange(1, T + 1))).all()
+    assert regret.mean(axis=0)[-1] > 0
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("radius", lambda: unbiased_steps(0.0, 1.0, 1.0, 10)),
+        ("radius", lambda: unbiased_steps(0.0, math.inf, 1.0, 10)),
+        ("feature_moment", lambda: unbiased_steps(1.0, -1.0, 1.0, 10)),
+        ("length_moment", lambda: unbiased_steps(1.0, 1.0, 0.0, 10)),
+        ("n_rounds", lambda: unbiased_steps(1.0, 1.0, 1.0, 0)),
+        ("n_rounds", lambda: unbiased_steps(1.0, 1.0, math.inf, 0)),
+        ("y_bound must be at least 0", lambda: factor_moment(1.0, 1.0, -0.1)),
+        ("y_bound must be given", lambda: noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 10)),
+        ("p must be above 1", lambda: noisy_kernel_geometric(Linear(), Exponential(), 1.0, 1.0, 1.0, 10)),
+        ("copy_moment", lambda: noisy_kernel_geometric(Linear(), Exponential(), 2.0, 1.0, -1.0, 10)),
+        ("form", lambda: noisy_kernel_geometric(Linear(), Exponential(), 2.0, 1.0, 1.0, 10, form="right")),
+        ("radius of convergence", lambda: noisy_kernel_geometric(Binomial(1.0), Squared(), 2.0, 1.0, 0.6, 10, 1.0)),
+        ("infinite", lambda: noisy_kernel_geometric(Linear(), Logistic(), 2.0, 3.0, 1.0, 10)),
+        ("series", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
+        (
+            "y_bound must be given",
+            lambda: noisy_kernel(
+                DotProductFeatureMap(Linear(), Law([0.0, 1.0])),
+                GradientLength.of(Squared(), minimum_variance, 1.0), 1.0, 1.0, 10,
+            ),
+        ),
+        ("angle", lambda: surrogate_radius(1.0, 1.0, 0.0)),
+        ("angle", lambda: surrogate_radius(1.0, 1.0, 2.0)),
+        ("ratio", lambda: surrogate_radius(1.0, 0.0, 1.0)),
+        ("form", lambda: surrogate_radius(1.0, 1.0, 1.0, form="corrected")),
+        ("constant", lambda: surrogate_kernel(1.0, 0.0, 1.0, 10)),
+        ("y_bound", lambda: surrogate_kernel(1.0, 1.0, -1.0, 10)),
+        ("form", lambda: surrogate_kernel(1.0, 1.0, 1.0, 10, form="right")),
+        ("variance", lambda: surrogate_radial_kernel(1.0, 0.0, 1.0, 4, 1.0, 10)),
+        ("c must", lambda: surrogate_radial_kernel(1.0, 0.25, 4.0, 4, 1.0, 10)),
+        ("form", lambda: surrogate_radial_kernel(1.0, 0.25, 1.0, 4, 1.0, 10, form="right")),
+        ("G must be above 0", lambda: gradient_descent(1.0, 0.0, 10)),
+    ],
+)  # fmt: skip
+def test_bad_arguments(message, call):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

@@ -1,0 +1,237 @@
+"""The reference of Algorithm 1 against what it must be: gradient descent, the kernel, the derivative of the loss, and
+the same algorithm on explicit tensors."""
+
+import functools
+import importlib.util
+import itertools
+import math
+import runpy
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from noisy_kernel_reference import (
+    DotProduct,
+    Gaussian,
+    Loss,
+    Round,
+    algorithm_1,
+    geometric,
+    grad_length_estimate,
+    predict,
+    table,
+)
+from scipy import special
+
+X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
+SURE_OF_ONE = table([0.0, 1.0])
+LAW = table([0.3, 0.3, 0.2, 0.1, 0.1])
+SQUARED = table([0.0, 2.0])
+
+
+def tensor(kernel, psi):
+    """The level and the coordinates of an estimate in R^(d^level), by outer products."""
+    counts, copies = psi
+    if isinstance(kernel, DotProduct):
+        n, factors = counts, copies
+        weight = math.sqrt(kernel.beta(n)) / kernel.law(n)
+    else:
+        (n1, n), factors = counts, copies[2 * counts[0] :]
+        pairs = [-(copies[2 * j] @ copies[2 * j + 1]) / kernel.width**2 / (j + 1) for j in range(n1)]
+        weight = math.prod(pairs) * math.sqrt((2.0 / kernel.width**2) ** n / math.factorial(n))
+        weight /= kernel.pair_law(n1) * kernel.law(n)
+    return n, weight * functools.reduce(np.multiply.outer, factors[:n], np.float64(1.0))
+
+
+def clean(kernel, n, x):
+    """Level n of Psi(x)."""
+    if isinstance(kernel, DotProduct):
+        weight = math.sqrt(kernel.beta(n))
+    else:
+        weight = math.exp(-(x @ x) / kernel.width**2) * math.sqrt((2.0 / kernel.width**2) ** n / math.factorial(n))
+    return weight * functools.reduce(np.multiply.outer, [x] * n, np.float64(1.0))
+
+
+def on_tensors(kernel, loss, rounds, step, B_w):
+    """Algorithm 1 with w as a list of tensors, one a level: predictions, lengths, squared norms."""
+    w = [np.zeros((2,) * n) for n in range(5)]
+    out = []
+    for x, y, psi, n, fresh in rounds:
+        prediction = sum((w[m] * clean(kernel, m, x)).sum() for m in range(5))
+        sign, offset = (y, 0.0) if loss.kind == "classification" else (1.0, y)
+        values = [(w[m] * coordinates).sum() for m, coordinates in (tensor(kernel, f) for f in fresh)]
+        factors = [sign * (value - offset) - loss.centre for value in values[:n]]
+        length = sign * loss.gamma(n) / loss.law(n) * math.prod(factors)
+        level, coordinates = tensor(kernel, psi)
+        w[level] = w[level] - step * length * coordinates
+        norm = sum((part**2).sum() for part in w)
+        if norm > B_w:
+            w = [part / math.sqrt(norm / B_w) for part in w]
+        out.append((prediction, length, min(norm, B_w)))
+    return np.transpose(out)
+
+
+def counts_of(kernel, rng):
+    most = [0.3, 0.3, 0.2, 0.1, 0.1]
+    n = rng.choice(5, p=most, size=2)
+    return int(n[1]) if isinstance(kernel, DotProduct) else (int(n[0]), int(n[1]))
+
+
+def draw_rounds(kernel, T, classification, rng):
+    """T rounds with noisy copies, counts from LAW; more copies are there than the counts use."""
+
+    def psi(x):
+        return counts_of(kernel, rng), x + 0.2 * rng.standard_normal((12, 2))
+
+    rounds = []
+    for _ in range(T):
+        x, n = rng.uniform(-1.0, 1.0, 2), int(rng.choice(5, p=[0.3, 0.3, 0.2, 0.1, 0.1]))
+        y = float(np.sign(x[0])) if classification else float(np.sin(3.0 * x[0]))
+        rounds.append(Round(x, y, psi(x), n, [psi(x) for _ in range(n)]))
+    return rounds
+
+
+KERNELS = {
+    "exponential": DotProduct(lambda n: 1.0 / math.factorial(n), LAW),
+    "gaussian": Gaussian(1.3, LAW, LAW),
+}
+LOSSES = {
+    "squared": Loss(SQUARED, "regression", LAW),
+    "exponential": Loss(lambda n: -((-1.0) ** n) / math.factorial(n), "classification", LAW),
+    "about 1": Loss(table([-0.5, 0.56, 0.0, -0.19]), "classification", LAW, centre=1.0),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equals_the_algorithm_on_explicit_tensors(kernel, loss):
+    """Every formula at once (Prods, lengths, projection), in coordinates instead of products; 40 rounds."""
+    kernel, loss = KERNELS[kernel], LOSSES[loss]
+    rounds = draw_rounds(kernel, 40, loss.kind == "classification", np.random.default_rng(1))
+    record = algorithm_1(kernel, loss, rounds, eta_over_sqrt_T=0.02, B_w=0.1)
+    expected = on_tensors(kernel, loss, rounds, 0.02, 0.1)
+    projected = record.unprojected > 0.1
+    assert projected.any()
+    assert not projected.all()
+    np.testing.assert_allclose([record.predictions, record.lengths, record.norms], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_is_projected_online_gradient_descent_for_the_linear_kernel_without_noise():
+    """With one copy for certain: w <- w - step 2 (<w, x> - y) x, then into the ball |w|^2 <= B_w."""
+    rng = np.random.default_rng(2)
+    xs, ys = rng.standard_normal((50, 3)), 2.0 * rng.standard_normal(50)
+    kernel, loss = DotProduct(table([0.0, 1.0]), SURE_OF_ONE), Loss(SQUARED, "regression", SURE_OF_ONE)
+    rounds = [Round(x, y, (1, x[None]), 1, [(1, x[None])]) for x, y in zip(xs, ys, strict=True)]
+    record = algorithm_1(kernel, loss, rounds, eta_over_sqrt_T=0.1, B_w=0.25)
+    w = np.zeros(3)
+    for t, (x, y) in enumerate(zip(xs, ys, strict=True)):
+        assert record.predictions[t] == pytest.approx(w @ x, rel=1e-12, abs=1e-14)
+        w = w - 0.1 * 2.0 * (w @ x - y) * x
+        w = w * min(1.0, 0.5 / np.linalg.norm(w))
+        assert record.norms[t] == pytest.approx(w @ w, rel=1e-12)
+        np.testing.assert_allclose(record.alphas[t] @ xs, w, rtol=1e-12, atol=1e-14)
+    assert (record.unprojected > 0.25).sum() > 5
+
+
+def test_without_noise_the_mean_of_the_products_is_the_kernel():
+    """By enumeration of the counts up to 40, whose rest is below 1e-11: <Psi~, Psi~'> and <Psi~, x'>."""
+    law, pair_law = geometric(1.5), geometric(2.0)
+    dot = DotProduct(lambda n: 1.0 / math.factorial(n), law)
+    gauss = Gaussian(1.3, pair_law, law)
+    same, other = np.tile(X, (120, 1)), np.tile(X2, (120, 1))
+    by_dot = [law(n) ** 2 * dot.prod((n, same), (n, other)) for n in range(40)]
+    clean_by_dot = [law(n) * dot.prod_clean((n, same), X2) for n in range(40)]
+    np.testing.assert_allclose([sum(by_dot), sum(clean_by_dot)], math.exp(X @ X2), rtol=1e-12)
+
+    expected = math.exp(-((X - X2) @ (X - X2)) / 1.3**2)
+    grid = list(itertools.product(range(16), range(40)))
+    clean_by_gauss = sum(pair_law(a) * law(n) * gauss.prod_clean(((a, n), same), X2) for a, n in grid)
+    by_gauss = sum(
+        pair_law(a) * pair_law(b) * law(n) ** 2 * gauss.prod(((a, n), same), ((b, n), other))
+        for (a, n), b in itertools.product(grid, range(16))
+    )
+    np.testing.assert_allclose([by_gauss, clean_by_gauss], expected, rtol=1e-11)
+    assert gauss.prod(((1, 2), same), ((1, 3), other)) == dot.prod((2, same), (3, other)) == 0.0
+
+
+def test_the_mean_of_the_length_is_the_derivative():
+    """By enumeration of n: y l'(y <w, Psi>), or l'(<w, Psi> - y), for series about 0 and about another point.
+
+    The exponential loss at <w, Psi> = 0.6, y = -1: e^0.6 = 1.822; without y in the product (E9) it would be 0.547.
+    """
+    law, s = geometric(2.0), 1.0
+
+    def mean(loss, value, y):
+        return sum(law(n) * grad_length_estimate(loss, n, [value] * n, y) for n in range(60))
+
+    def erf_coefficient(n):  # of erf(s h) / 2
+        k = n // 2
+        return (-1.0) ** k * s**n / (math.factorial(k) * n * math.sqrt(math.pi)) if n % 2 else 0.0
+
+    exponential = Loss(lambda n: -((-1.0) ** n) / math.factorial(n), "classification", law)
+    assert mean(exponential, 0.6, -1.0) == pytest.approx(1.8221188, rel=1e-7)
+    assert mean(Loss(SQUARED, "regression", law), 0.6, -1.0) == pytest.approx(3.2, rel=1e-12)
+    absolute = Loss(lambda n: 2.0 * erf_coefficient(n), "regression", law)
+    assert mean(absolute, 0.6, 0.1) == pytest.approx(special.erf(0.5), rel=1e-10)
+    for outside in (False, True):
+        hinge = Loss(lambda n: erf_coefficient(n) - (n == 0) / 2, "classification", law, 1.0, outside)
+        assert mean(hinge, -0.3, -1.0) == pytest.approx(-(special.erf(0.3 - 1.0) - 1.0) / 2.0, rel=1e-10)
+
+
+def test_norms_are_those_of_the_alphas_that_are_returned():
+    kernel, loss = KERNELS["gaussian"], LOSSES["squared"]
+    rounds = draw_rounds(kernel, 30, False, np.random.default_rng(3))
+    record = algorithm_1(kernel, loss, rounds, eta_over_sqrt_T=0.05, B_w=0.5)
+    psis = [r.psi for r in rounds]
+    products = np.array([[kernel.prod(a, b) for a in psis] for b in psis])
+    norms = [alphas @ products @ alphas for alphas in record.alphas]
+    np.testing.assert_allclose(record.norms, norms, rtol=1e-12, atol=1e-15)
+    later = [predict(kernel, record.alphas[t - 1], psis, rounds[t].x) for t in range(1, 30)]
+    np.testing.assert_allclose(record.predictions, [0.0, *later], rtol=1e-12, atol=1e-15)
+
+
+def test_too_few_fresh_estimates_are_refused():
+    with pytest.raises(ValueError, match="fresh must hold n = 1"):
+        grad_length_estimate(LOSSES["squared"], 1, [], 1.0)
+    assert grad_length_estimate(LOSSES["squared"], 3, [], 1.0) == 0.0
+
+
+@pytest.fixture(scope="module")
+def contenders():
+    file = Path(__file__).parents[1] / "benchmarks" / "noisy_kernel_numpy.py"
+    return types.SimpleNamespace(**runpy.run_path(str(file)))
+
+
+@pytest.mark.parametrize("sure", [False, True], ids=["law of the paper", "n = 1 for certain"])
+def test_the_numpy_contenders_of_the_benchmark_play_algorithm_1(contenders, sure):
+    """All variants of benchmarks/noisy_kernel_numpy.py against the reference fed the copies they draw; T = 120."""
+    settings = contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
+    T, p, width = (settings[name] for name in ("T", "p", "width"))
+    X, y = contenders.problem(T, settings["d"])
+    draws = contenders.draw(np.random.default_rng(5), X, p, settings["noise_sd"], sure)
+
+    ends, pair_ends = np.cumsum(draws.level), np.cumsum(draws.pairs)
+    psis = []
+    for n1, n2, end, pair_end in zip(draws.pairs, draws.level, ends, pair_ends, strict=True):
+        pairs = np.stack([draws.first, draws.second], axis=1)[pair_end - n1 : pair_end].reshape(-1, settings["d"])
+        psis.append(((int(n1), int(n2)), np.concatenate([pairs, draws.factors[end - n2 : end]])))
+    terms = dict(zip(draws.active.tolist(), zip(psis, psis[len(draws.active) :], strict=False), strict=True))
+    nothing = ((0, 0), np.empty((0, settings["d"])))
+    rounds = [
+        Round(X[t], y[t], terms[t][0], 1, [terms[t][1]]) if t in terms else Round(X[t], y[t], nothing, 0, [])
+        for t in range(T)
+    ]
+    law = geometric(p)
+    loss = Loss(SQUARED, "regression", SURE_OF_ONE if sure else law)
+    kernel = Gaussian(width, law, law)
+    record = algorithm_1(kernel, loss, rounds, settings["eta"] / math.sqrt(T), settings["B_w"])
+    assert 0 < (record.unprojected > 0.5 + 1e-9).sum() < len(draws.active)
+    expected = ((record.predictions - y) ** 2).sum()
+
+    for name, variant in contenders.VARIANTS.items():
+        if name == "run_numba" and importlib.util.find_spec("numba") is None:
+            continue
+        assert variant(5, X=X, y=y, **settings) == (pytest.approx(expected, rel=1e-11), draws.queries), name
+    spread = contenders.run_tensor(5, X=X, y=y, deepest=1, **settings)[0]
+    assert spread == pytest.approx(expected, rel=1e-11)

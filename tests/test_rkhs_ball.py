@@ -1,0 +1,305 @@
+"""The best predictor in a ball of an RKHS: against SciPy's optimiser, the conditions of optimality, closed forms."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg, optimize, special
+
+from jaxonline.bounds import surrogate_radius
+from jaxonline.comparators import RKHSBall, best_kernel, positive_negative_angle, rkhs_ball, rkhs_norm
+from jaxonline.comparators._ball_solver import MOST_STEPS, _in_ball, factorise, loss_parts, minimise
+from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
+from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
+from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.radial import Cauchy
+
+
+def erf_integral(b, s):
+    return b * special.erf(s * b) + np.exp(-((s * b) ** 2)) / (s * np.sqrt(np.pi))
+
+
+# losses and derivatives in the prediction, by NumPy and SciPy
+LOSSES = {
+    "squared": (Squared(), lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y)),
+    "absolute": (SmoothedAbsolute(2.0), lambda f, y: erf_integral(f - y, 2.0), lambda f, y: special.erf(2 * (f - y))),
+    "sharp absolute": (
+        SmoothedAbsolute(8.0), lambda f, y: erf_integral(f - y, 8.0), lambda f, y: special.erf(8 * (f - y))
+    ),
+    "exponential": (Exponential(), lambda f, y: np.exp(-y * f), lambda f, y: -y * np.exp(-y * f)),
+    "hinge": (
+        SmoothedHinge(1.5),
+        lambda f, y: (erf_integral(y * f - 1, 1.5) - (y * f - 1)) / 2,
+        lambda f, y: y * (special.erf(1.5 * (y * f - 1)) - 1) / 2,
+    ),
+    "logistic": (Logistic(), lambda f, y: np.log1p(np.exp(-y * f)), lambda f, y: -y * special.expit(-y * f)),
+}  # fmt: skip
+
+# kernels and what they are by NumPy
+KERNELS = {
+    "linear": (Linear(), lambda X, Z: X @ Z.T),
+    "exponential": (ExponentialKernel(), lambda X, Z: np.exp(X @ Z.T)),
+    "gaussian": (Gaussian(0.9), lambda X, Z: np.exp(-((X[:, None] - Z) ** 2).sum(-1) / 0.81)),
+    "laplacian": (Laplacian(1.3), lambda X, Z: np.exp(-np.abs(X[:, None] - Z).sum(-1) / 1.3)),
+}
+
+
+def data(name: str, n: int = 14, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of three, two of them twice, and targets that suit the loss."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) / np.sqrt(3)
+    X[-2:] = X[:2]
+    y = np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=n)
+    return X, y if LOSSES[name][0].kind == "regression" else np.where(y > 0, 1.0, -1.0)
+
+
+def coordinates(gram: np.ndarray) -> np.ndarray:
+    """B with K = B B', by the eigenvalues that are not rounding."""
+    values, vectors = linalg.eigh(gram)
+    kept = values > 1e-12 * values[-1]
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", LOSSES)
+def test_it_is_the_optimum(name, kernel):
+    """Loss, norm and predictions are those of the coefficients; in the coordinates of the span the gradient is
+    -mu w with mu >= 0, 0 inside the ball: with a convex loss that is sufficient."""
+    loss, value, slope = LOSSES[name]
+    X, y = data(name, 40)
+    k, k_numpy = KERNELS[kernel]
+    gram = k_numpy(X, X)
+    B = coordinates(gram)
+    for radius in (0.3, 2.0, 8.0):
+        best = rkhs_ball(k, X, y, radius, loss)
+        f = gram @ best.coefficients
+        np.testing.assert_allclose(best.loss, value(f, y).sum(), rtol=1e-8)
+        np.testing.assert_allclose(best.norm, np.sqrt(best.coefficients @ f), rtol=1e-6)
+        assert best.norm <= radius * (1 + 1e-9)
+        new = np.random.default_rng(1).normal(size=(5, 3))
+        np.testing.assert_allclose(best.predict(new), k_numpy(new, X) @ best.coefficients, rtol=1e-6, atol=1e-8)
+        scale = value(np.zeros(40), y).sum()
+        assert 0 <= best.gap <= 1e-8 * scale
+        w, force = np.linalg.lstsq(B, f, rcond=None)[0], B.T @ slope(f, y)
+        gap = force @ w + radius * np.linalg.norm(force)
+        assert gap <= 2e-8 * scale
+        if best.norm < radius * (1 - 1e-6):
+            np.testing.assert_allclose(force, 0.0, atol=1e-6 * np.abs(B).sum())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_against_a_general_optimiser(name):
+    loss, value, slope = LOSSES[name]
+    X, y = data(name)
+    for k, k_numpy in KERNELS.values():
+        B = coordinates(k_numpy(X, X))
+        for radius in (0.4, 1.7):
+            found = optimize.minimize(
+                lambda w, B=B: value(B @ w, y).sum(), np.zeros(B.shape[1]), jac=lambda w, B=B: B.T @ slope(B @ w, y),
+                constraints={"type": "ineq", "fun": lambda w, r=radius: r**2 - w @ w, "jac": lambda w: -2 * w},
+                method="SLSQP", options={"maxiter": 2000, "ftol": 1e-10},
+            )  # fmt: skip
+            assert found.success, found.message
+            np.testing.assert_allclose(rkhs_ball(k, X, y, radius, loss).loss, found.fun, rtol=1e-6)
+
+
+def test_closed_forms():
+    """One instance: f(x) = radius sqrt(k(x, x)) y at most. A ball that is large enough: every target is met."""
+    x, root = np.array([[0.6, 0.8]]), np.exp(0.5)
+    one = np.ones(1)
+    best = rkhs_ball(ExponentialKernel(), x, one, 3.0, Exponential())
+    np.testing.assert_allclose([best.loss, best.norm], [np.exp(-3 * root), 3.0], rtol=1e-9)
+    best = rkhs_ball(ExponentialKernel(), x, -one, 3.0, Logistic())
+    np.testing.assert_allclose(best.loss, np.log1p(np.exp(-3 * root)), rtol=1e-9)
+    np.testing.assert_allclose(best.predict(x), [-3 * root], rtol=1e-9)
+
+    X, y = data("absolute")
+    X, y = X[:-2], y[:-2]  # no instance twice
+    met = rkhs_ball(Laplacian(1.0), X, y, 100.0, SmoothedAbsolute(2.0))
+    assert met.norm < 99
+    np.testing.assert_allclose(met.loss, len(y) / (2 * np.sqrt(np.pi)), rtol=1e-8)
+    np.testing.assert_allclose(met.predict(X), y, atol=1e-4)
+
+    nothing = rkhs_ball(Linear(), np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 5.0, Logistic())
+    assert (nothing.loss, nothing.norm, nothing.gap) == (pytest.approx(3 * np.log(2)), 0.0, 0.0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", LOSSES)
+def test_after_some_rounds(name, kernel):
+    """The best losses over the first rows are those of a search that begins anew with each of them."""
+    loss = LOSSES[name][0]
+    X, y = data(name, 60, seed=3)
+    k = KERNELS[kernel][0]
+    for radius in (1.0, 5.0):
+        rounds = [1, 2, 9, 35, 60]
+        got = RKHSBall(k, radius, loss).best_losses(X, y, np.array(rounds))
+        wanted = [rkhs_ball(k, X[:t], y[:t], radius, loss).loss for t in rounds]
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-8 * np.maximum(LOSSES[name][1](0.0, y).sum(), 1))
+
+
+def test_the_squared_loss_is_exact_either_way():
+    """The solver for every loss against the eigenbasis, on the sphere, where no tolerance is in play."""
+    X, y = data("squared", 80)
+    for k, _ in KERNELS.values():
+        exact = rkhs_ball(k, X, y, 0.5)
+        assert exact.norm == pytest.approx(0.5, rel=1e-12)
+        assert exact.gap < 1e-12 * (y @ y)
+        np.testing.assert_allclose(RKHSBall(k, 0.5).best_losses(X, y, [80]), exact.loss, rtol=1e-12)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(LOSSES)), st.sampled_from([0.1, 1.0, 20.0]))
+def test_no_predictor_in_the_ball_is_better_by_more_than_the_gap(seed, name, radius):
+    """Even when the search ends early."""
+    loss, value, _ = LOSSES[name]
+    X, y = data(name, 10, seed)
+    gram = KERNELS["gaussian"][1](X, X)
+    early = rkhs_ball(Gaussian(0.9), X, y, radius, loss, tolerance=0.05)
+    late = rkhs_ball(Gaussian(0.9), X, y, radius, loss)
+    assert early.loss - early.gap <= late.loss + 1e-9 * len(y)
+    a = np.random.default_rng(seed).normal(size=(40, 10))
+    a *= radius / np.sqrt(np.einsum("ni,ij,nj->n", a, gram, a))[:, None]
+    losses = value(a @ gram, y).sum(axis=1)
+    assert (losses >= early.loss - early.gap - 1e-9).all()
+    assert (losses >= late.loss - late.gap - 1e-9).all()
+
+
+def test_what_float64_cannot_certify_is_said():
+    """A minimum inside the ball, where the gap is the radius times a gradient that is rounding."""
+    X, y = data("absolute")
+    with pytest.warns(RuntimeWarning, match=r"certain to .* only, .* was asked for"):
+        rkhs_ball(Gaussian(0.9), X, y, 1e4, SmoothedAbsolute(2.0), tolerance=1e-25)
+    with pytest.warns(RuntimeWarning, match="raise the tolerance"):
+        RKHSBall(Gaussian(0.9), 1e4, SmoothedAbsolute(2.0), tolerance=1e-25).best_losses(X, y, [5])
+
+
+def test_a_hard_case_stays_within_few_steps():
+    """A kink that is nearly sharp and a large ball; the steps are counted by their losses."""
+    X, y = data("hinge", 120)
+    parts, calls = loss_parts(SmoothedHinge(20.0), y), []
+
+    def counted(values):
+        calls.append(len(values))
+        return parts(values)
+
+    gram = KERNELS["gaussian"][1](X, X)
+    solution = minimise(factorise(gram, [120]).matrix, counted, 10.0, 1e-8)
+    assert solution.gap <= 1e-8 * parts(np.zeros(120))[0].sum()
+    assert len(calls) < 3 * MOST_STEPS
+
+
+def test_instances_that_span_nothing_new_are_left_out():
+    """The rank is that of the kernel, and L L' = K in every leading block with its own columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 9))
+    factor = factorise(X @ X.T, [2, 30, 50])
+    assert factor.columns == [2, 4, 4]
+    np.testing.assert_allclose(factor.matrix @ factor.matrix.T, X @ X.T, atol=1e-11)
+    np.testing.assert_allclose(factor.matrix[:2, :2] @ factor.matrix[:2, :2].T, X[:2] @ X[:2].T, atol=1e-11)
+    np.testing.assert_allclose(factor.matrix[:2, 2:], 0.0, atol=1e-11)
+
+
+def test_a_matrix_that_rounding_has_made_indefinite():
+    hessian = np.diag([1.0, -1e-13])
+    w, mu = _in_ball(hessian, np.array([0.5, 0.0]), 2.0, 0.0, 1e-20)
+    np.testing.assert_allclose(w, [0.5, 0.0], rtol=1e-9)
+    assert mu < 1e-10
+
+
+def test_the_best_kernel_for_a_loss():
+    X, y = data("logistic")
+    choice = best_kernel([Linear(), Gaussian(0.9)], X, y, 4.0, Logistic())
+    losses = [rkhs_ball(k, X, y, 4.0, Logistic()).loss for k in (Linear(), Gaussian(0.9))]
+    assert choice.losses.tolist() == losses
+    assert choice.index == np.argmin(losses)
+
+
+@pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ("radius must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 0.0)),
+        ("tolerance must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 1.0, Logistic(), 0.0)),
+        ("same number of rows", lambda X, y: rkhs_ball(Linear(), X, y[:-1], 1.0)),
+        ("y must be finite", lambda X, y: rkhs_ball(Linear(), X, y * np.nan, 1.0)),
+        ("X must have 2 dimensions", lambda X, y: rkhs_ball(Linear(), X, y, 1.0).predict(X[0])),
+        ("radius must be above 0", lambda X, y: RKHSBall(Linear(), -1.0)),
+        ("tolerance must be above 0", lambda X, y: RKHSBall(Linear(), 1.0, tolerance=0.0)),
+        ("same number of rows", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y[:-1], [1])),
+        ("X must be finite", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X * np.inf, y, [1])),
+        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [0, 3])),
+        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [3, 3])),
+        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [15])),
+        ("same number of rows", lambda X, y: rkhs_norm(Linear(), X, y[:-1])),
+        ("coefficients must be finite", lambda X, y: positive_negative_angle(Linear(), X, y * np.inf)),
+    ],
+)
+def test_bad_arguments(message, call):
+    with pytest.raises(ValueError, match=message):
+        call(*data("squared"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Length and angle
+
+
+def test_angles_of_vectors():
+    """With the linear kernel they are those of the plane."""
+    for degrees in (1.0, 30.0, 90.0, 179.0):
+        X = np.array([[2.0, 0.0], [np.cos(np.radians(degrees)), np.sin(np.radians(degrees))]])
+        for a in ([3.0, -0.2], [-3.0, 0.2]):
+            assert np.degrees(positive_negative_angle(Linear(), X, a)) == pytest.approx(degrees, abs=1e-6)
+            assert rkhs_norm(Linear(), X, a) == pytest.approx(np.linalg.norm(np.array(a) @ X), rel=1e-12)
+    for a in ([1.0, 1.0], [-1.0, -1.0], [0.0, 0.0], [0.0, 2.0]):  # one part is empty
+        assert positive_negative_angle(Linear(), np.eye(2), a) == np.pi / 2
+    assert positive_negative_angle(Linear(), np.array([[1.0], [1.0]]), [2.0, -1.0]) == pytest.approx(0.0, abs=1e-7)
+
+
+SURROGATES = {
+    "one variance": Surrogate(Gaussian(1.0), 0.2, dimension=2),
+    "two variances": Surrogate(Gaussian(1.0), [0.45, 0.02]),
+    "a matrix": Surrogate(Gaussian(1.0), np.array([[0.3, 0.1], [0.1, 0.2]])),
+    "radial": radial_surrogate(Cauchy(2.0), [0.3, 0.1], cut=1.2, dimension=2),
+}
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(SURROGATES)), st.floats(0.0, 1.0))
+def test_norms_in_the_surrogate_space(seed, name, closeness):
+    """Lemmas 5, 6 and 9: |u^| is below the sharp radius, that is below the printed one. (A mixture's k^/k is largest
+    at distance 0: there it is k^(x, x)/k(x, x), which is above R^2 = k^(x, x).)"""
+    surrogate = SURROGATES[name]
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(8, 2)) * rng.choice([0.1, 1.0])
+    X[4:] = X[:4] + (1 - closeness) * rng.normal(size=(4, 2))
+    a = rng.normal(size=8)
+    a[4:] = -a[:4]  # positive and negative parts that are close
+    norm, angle = (measure(surrogate.kernel, X, a) for measure in (rkhs_norm, positive_negative_angle))
+    if angle < 1e-3:
+        return
+    ratio = np.sqrt(float(surrogate.at_zero()) / float(surrogate.kernel.at_zero()))
+    sharp, printed = (surrogate_radius(norm, ratio, angle, form) for form in ("sharp", "printed"))
+    assert rkhs_norm(surrogate, X, a) <= sharp * (1 + 1e-5)
+    assert sharp <= printed
+
+
+@given(st.floats(1e-3, np.pi / 2), st.floats(0.01, 100.0))
+def test_the_sharp_radius_is_reached_and_no_smaller_one_would_do(angle, size):
+    """|u+|^2 + |u-|^2 = |u|^2 / (1 - cos beta) for two vectors of one length, and less for other lengths."""
+    for other in (1.0, 0.4, 3.0):
+        positive, negative = np.array([size, 0.0]), size * other * np.array([np.cos(angle), np.sin(angle)])
+        u = positive - negative
+        total = positive @ positive + negative @ negative
+        bound = surrogate_radius(np.linalg.norm(u), 1.0, angle) ** 2
+        assert total <= bound * (1 + 1e-9)
+        if other == 1.0:
+            np.testing.assert_allclose(total, bound, rtol=1e-9)
+
+
+def test_no_warning_where_all_is_well():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        X, y = data("hinge", 100)
+        RKHSBall(Gaussian(0.9), 3.0, SmoothedHinge(1.5)).best_losses(X, y, np.arange(10, 101, 10))
