@@ -1,32 +1,22 @@
 """Comparators that need the whole history of a run, not sums over its rounds."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from jaxonline._checkpoint import Checkpoint
 from jaxonline._passes import BEST, Plan
 from jaxonline._segments import Contest, begin, collect
 from jaxonline._struct import cast_leaves
+from jaxonline.comparators import HindsightComparator
 from jaxonline.game import Game
 from jaxonline.progress import Reporter
 
 MOST_BYTES = 1 << 28  # of histories on the host at a time
-
-
-@runtime_checkable
-class HindsightComparator(Protocol):
-    """The best fixed predictor of a class, from all instances and targets of a run."""
-
-    def best_losses(
-        self, X: Float[np.ndarray, "T d"], y: Float[np.ndarray, "T"], rounds: Int[np.ndarray, "G"]
-    ) -> Float[np.ndarray, "G"]:
-        """The smallest cumulative loss of the class over the first t rounds, for each t of `rounds` (increasing)."""
-        ...
 
 
 class Hindsight:

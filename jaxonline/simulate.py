@@ -11,11 +11,11 @@ from jax.sharding import Mesh
 from jaxonline import _check, blocks
 from jaxonline._capacity import Member, overflow_probabilities, warn_of_likely_overflow, warn_of_overflow
 from jaxonline._checkpoint import Checkpoint
-from jaxonline._hindsight import Hindsight, HindsightComparator
+from jaxonline._hindsight import Hindsight
 from jaxonline._passes import BEST, Plan, Played, play_pass
 from jaxonline._segments import Contest, Sweep
 from jaxonline._struct import cast_leaves, stack
-from jaxonline.comparators import Comparator
+from jaxonline.comparators import Comparator, HindsightComparator
 from jaxonline.game import Game, Player, as_player
 from jaxonline.progress import Reporter
 from jaxonline.result import Result

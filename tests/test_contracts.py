@@ -297,9 +297,12 @@ def test_the_meter():
     block = oracle.copies(4, 3, jnp.int32(2))
     assert oracle.queries() == 4
     fresh: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
-    np.testing.assert_allclose(block, [fresh.copy(4), fresh.copy(5), fresh.copy(6)], rtol=1e-6)
+    np.testing.assert_allclose(block, [fresh.copy(4), fresh.copy(5), np.zeros(3)], rtol=1e-6)
     fresh.copies(10, 4, jnp.int32(9))
-    assert fresh.queries() == 3 + 4, "never more than the capacity"
+    assert fresh.queries() == 2 + 4, "never more than the capacity"
+    draw = fresh.reserve(jnp.int32(3))
+    np.testing.assert_allclose(jax.jit(draw)(jnp.int32(5)), fresh.copy(5), rtol=1e-6)
+    assert fresh.queries() == 2 + 4 + 3, "what is reserved is charged, looked at or not"
     with pytest.raises(TypeError, match="index"):
         oracle.copy(jnp.int32(0))
     with pytest.raises(ValueError, match="index"):

@@ -183,7 +183,7 @@ def test_bounds_beyond_float64_are_infinite():
     assert noisy_kernel_geometric(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100, 1.0).value == math.inf
     assert noisy_kernel_geometric(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100, 1.0, form="printed").value == math.inf
     length = GradientLength.of(Exponential(), Geometric(1.5), 1.0)
-    wide, narrow = (GaussianFeatureMap(Gaussian(width), Geometric(1.5)) for width in (0.2, 0.01))
+    wide, narrow = (GaussianFeatureMap(Gaussian(width), Geometric(1.5)) for width in (1.0, 0.01))
     assert math.isfinite(noisy_kernel(wide, length, 1.0, 4.0, 100).value)  # the table of the series ends somewhere
     assert noisy_kernel(narrow, length, 1.0, 4.0, 100).value == math.inf
 

@@ -49,7 +49,7 @@ def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n
         (120.0, 0.333333333)
     """
     G = length_moment * feature_moment
-    if math.isinf(G):
+    if math.inf == G:
         _check.positive("radius", radius)
         _check.count("n_rounds", n_rounds)
         return RegretBound(math.inf, 0.0, math.inf, radius)

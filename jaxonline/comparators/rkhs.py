@@ -165,13 +165,14 @@ class RKHSBall:
         """
         X, y = _rows(X, y)
         ends = np.asarray(rounds)
-        if ends.ndim != 1 or (np.diff(ends, prepend=0) <= 0).any() or (ends > len(y)).any():
+        if ends.ndim != 1 or len(ends) == 0 or (np.diff(ends, prepend=0) <= 0).any() or ends[-1] > len(y):
             raise ValueError(f"rounds must rise from 1 to {len(y)}, got {ends}")
+        X, y = X[: ends[-1]], y[: ends[-1]]
         radius, tolerance = float(np.asarray(self.radius)), float(np.asarray(self.tolerance))
         parts = loss_parts(self.loss, y)
-        factor = factorise(gram_matrix(self.kernel, X), [*ends.tolist(), len(y)])
+        factor = factorise(gram_matrix(self.kernel, X), ends.tolist())
         losses, last = np.zeros(len(ends)), None
-        for i, (end, columns) in enumerate(zip(ends, factor.columns, strict=False)):
+        for i, (end, columns) in enumerate(zip(ends, factor.columns, strict=True)):
             last = minimise(factor.matrix[:end, :columns], parts, radius, tolerance, last)
             _warn(last, tolerance * parts(np.zeros(end))[0].sum())
             losses[i] = last.loss

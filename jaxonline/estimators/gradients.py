@@ -41,7 +41,9 @@ class PlugInEstimator(Protocol):
     """
 
     @property
-    def loss(self) -> Loss: ...
+    def loss(self) -> Loss:
+        """The loss of the prediction."""
+        ...
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The instance and the target that are taken for the true ones."""
@@ -56,7 +58,8 @@ def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: A
         >>> from jaxonline.estimators.gradients import FullGradient, plug_in_gradient
         >>> from jaxonline.losses import Exponential
         >>> from jaxonline.oracles import FullOracle
-        >>> plug_in_gradient(FullGradient(Exponential()), jnp.zeros(2), FullOracle(jnp.ones(2), jnp.float32(1))).tolist()
+        >>> oracle = FullOracle(jnp.ones(2), jnp.float32(1.0))
+        >>> plug_in_gradient(FullGradient(Exponential()), jnp.zeros(2), oracle).tolist()
         [-1.0, -1.0]
     """
     x, y = estimator.example(oracle)

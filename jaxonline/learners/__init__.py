@@ -2,19 +2,23 @@
 
 Gradient descent: `gradient`, with `step_sizes`. Forecasters of the squared loss: `vaw`, also over the kernels of a
 dictionary (`multikernel`, `raker`, `omkl_gf`). Combiners of experts: `ewa`, `aggregating`, `boa`, `ml_poly`, `ml_prod`,
-and `truncated` for any of them.
+and `truncated` for any of them. Kernels: `kernel_gradient`, and on noisy data `surrogate_kernel`; `featured` for any
+learner in feature space.
 """
 
 from jaxonline.learners.aggregating import Aggregating
 from jaxonline.learners.boa import BOA
 from jaxonline.learners.ewa import EWA
+from jaxonline.learners.featured import WithFeatures
 from jaxonline.learners.gradient import GradientLearner, GradientState
+from jaxonline.learners.kernel_gradient import KernelGradient
 from jaxonline.learners.ml_poly import MLPoly
 from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
+from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import VAW
 
@@ -28,10 +32,13 @@ __all__ = [
     "GradientLearner",
     "GradientState",
     "InverseSqrt",
+    "KernelGradient",
     "MLPoly",
     "MLProd",
     "MultiKernel",
     "Raker",
     "Schedule",
+    "SurrogateKernel",
     "Truncated",
+    "WithFeatures",
 ]

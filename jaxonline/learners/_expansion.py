@@ -16,7 +16,6 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxonline._struct import static, struct
 
-
 _UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
 
 
@@ -65,7 +64,7 @@ class Expansion:
     @property
     def longest(self) -> int:
         """The largest number of chunks of a feature."""
-        return chunks_of(self.deepest, len(self.tensors) - 1)
+        return max(1, chunks_of(self.deepest, len(self.tensors) - 1))
 
 
 def chunks_of(level: int, tensor_levels: int) -> int:
@@ -76,7 +75,7 @@ def chunks_of(level: int, tensor_levels: int) -> int:
 def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype) -> Expansion:
     """w = 0, with tensors up to the level D = `tensor_levels` and room for `n_chunks` chunks of deeper features."""
     small = jnp.int8 if deepest < 128 else jnp.int32
-    n_chunks = n_chunks + chunks_of(deepest, tensor_levels)  # the last ones are for writing over the edge
+    n_chunks = n_chunks + max(1, chunks_of(deepest, tensor_levels))  # the last ones are for writing over the edge
     return Expansion(
         tuple(jnp.zeros((dimension,) * n, dtype) for n in range(tensor_levels + 1)),
         jnp.zeros((tensor_levels + 1, dimension, n_chunks), dtype),
@@ -131,7 +130,7 @@ def add(w: Expansion, alpha: Float[Array, ""], psi: Estimate, product: Float[Arr
     tensors = []
     for n, tensor in enumerate(w.tensors):
         if n > 0:
-            outer = outer[..., None] * (psi.factors[n - 1] * share)
+            outer = jnp.multiply.outer(outer, psi.factors[n - 1] * share)
         tensors.append(tensor + jnp.where(psi.level == n, outer, jnp.zeros_like(outer)))
 
     chunk = len(w.tensors)
@@ -144,7 +143,7 @@ def add(w: Expansion, alpha: Float[Array, ""], psi: Estimate, product: Float[Arr
 
     def write(whole, part):
         start = (jnp.int32(0),) * (whole.ndim - 1) + (w.used,)
-        part = jnp.where(here, part, jnp.zeros_like(part))
+        part = jnp.where(jnp.broadcast_to(here, part.shape), part, jnp.zeros_like(part))
         return jax.lax.dynamic_update_slice(whole, part.astype(whole.dtype), start)
 
     return Expansion(
@@ -168,6 +167,11 @@ def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
         coefficient=factor * w.coefficient,
         squared_norm=factor**2 * w.squared_norm,
     )
+
+
+def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
+    """w with a note that something did not find room."""
+    return dataclasses.replace(w, overflow=w.overflow | overflow)
 
 
 def _contracted(tensor: Float[Array, "..."], v: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
@@ -198,8 +202,8 @@ def _deep_terms(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, "
     """In the last chunk of a feature, its coefficient times the product of the values of its rows; 0 in the others."""
     chunk = len(w.tensors)
     place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)
-    rows = place * chunk + jnp.arange(chunk, dtype=jnp.int32)[:, None]
-    products = jnp.prod(jnp.where(rows < level, values, jnp.ones_like(values)), axis=0)
+    rows = (place * chunk)[None, :] + jnp.arange(chunk, dtype=jnp.int32)[:, None]
+    products = jnp.prod(jnp.where(rows < level[None, :], values, jnp.ones_like(values)), axis=0)
     step = 1
     while step < w.longest:  # products of 2, 4, ... chunks that end here
         before = jnp.concatenate([jnp.ones_like(products[:step]), products[:-step]])

@@ -78,6 +78,20 @@ class Supports(NamedTuple):
         return Supports(points, coefficients, squared_norm, jnp.where(full, self.t, self.t + 1)), full
 
 
+class StoresPoints:
+    """What a simulator may ask a learner whose room for points is its field `n_rounds`."""
+
+    n_rounds: int
+
+    def overflow_probability(self, n_rounds: int) -> float:
+        """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
+        return float(n_rounds > self.n_rounds)
+
+    def capacity_hint(self) -> str:
+        """How to make room for more rounds."""
+        return f"it stores one point a round and has room for {self.n_rounds:,}: build it with a larger n_rounds"
+
+
 class SupportsInfo(NamedTuple):
     """Diagnostics of one update.
 

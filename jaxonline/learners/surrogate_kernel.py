@@ -13,12 +13,12 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from jaxonline import _check
 from jaxonline._struct import set_field, static, struct
 from jaxonline.estimators.surrogates import Surrogate
-from jaxonline.learners._supports import Supports, SupportsInfo, empty
+from jaxonline.learners._supports import StoresPoints, Supports, SupportsInfo, empty
 from jaxonline.learners.step_sizes import as_step_size
 
 
 @struct
-class SurrogateKernel:
+class SurrogateKernel(StoresPoints):
     """Algorithm 2 of paper B: gradient descent in the RKHS of the surrogate kernel k^.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with
@@ -40,7 +40,7 @@ class SurrogateKernel:
         ValueError: a step size or radius that is not above 0, `n_rounds` below 1.
 
     Example:
-        >>> import numpy as np
+        >>> import jax, numpy as np
         >>> import jaxonline as jo
         >>> from jaxonline.estimators import Surrogate
         >>> from jaxonline.learners import SurrogateKernel
@@ -51,8 +51,9 @@ class SurrogateKernel:
         >>> game = jo.Game(
         ...     jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(variances))
         ... )
-        >>> jo.simulate(game, learner, n_runs=2, n_rounds=20).table()[0]["queries_per_round"]
-        2.0
+        >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=20)
+        >>> state.t.item(), history.queries[0].item(), history.info.overflow.any().item()
+        (20, 2, False)
     """
 
     surrogate: Surrogate

@@ -1,0 +1,127 @@
+"""A learner in feature space: whatever it sees has gone through a feature map, such as random Fourier features."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from jaxonline._struct import struct
+from jaxonline.protocols import Learner
+
+
+@struct
+class WithFeatures:
+    """A learner of features: it predicts from phi(x), and phi is applied to every instance and copy it asks for.
+
+    Labels, queries and what they cost stay as they are. On noisy copies features are not unbiased, E phi(x~) is not
+    phi(x), so that `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and the mean that
+    `MeanOfCopies` takes is of features, not of copies. The covariance of the noise of features is not known:
+    `KnownCovariance` raises.
+
+    Args:
+        learner: a learner of vectors of the features' length.
+        features: a pytree that is a function of an instance (`FourierFeatures`).
+
+    Raises:
+        TypeError: `learner` is not a learner, or `features` not callable.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators import FourierFeatures, NaiveCopy
+        >>> from jaxonline.learners import WithFeatures
+        >>> features = FourierFeatures.draw(jax.random.key(0), jo.kernels.Gaussian(2.0), dimension=2, n_frequencies=50)
+        >>> learner = WithFeatures(jo.GradientLearner(NaiveCopy(), step_size=0.1, radius=3.0), features)
+        >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
+        >>> jo.play(game, learner, jax.random.key(1), n_rounds=5)[0].w.shape
+        (100,)
+    """
+
+    learner: Any
+    features: Any
+
+    def __post_init__(self):
+        if not isinstance(self.learner, Learner):
+            raise TypeError(f"learner must have init, predict and update, got {type(self.learner).__name__}")
+        if not callable(self.features):
+            raise TypeError(f"features must be a function of an instance, got {self.features!r}")
+
+    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+        """The learner's state for instances like phi(x)."""
+        return self.learner.init(key, jax.eval_shape(self.features, instance))
+
+    def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The learner's prediction from phi(x)."""
+        return self.learner.predict(key, state, self.features(x))
+
+    def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
+        """The learner's update from an oracle of features."""
+        return self.learner.update(key, state, FeaturedOracle(oracle, self.features))
+
+
+class FeaturedOracle:
+    """An oracle of the features of what another oracle answers, which keeps the meter.
+
+    Attributes:
+        x: phi of the clean instance, where the oracle shows it.
+        y: the target, where the oracle shows it.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.learners.featured import FeaturedOracle
+        >>> from jaxonline.oracles import FullOracle
+        >>> oracle = FeaturedOracle(FullOracle(jnp.ones(2), jnp.float32(3.0)), jnp.cumsum)
+        >>> oracle.x.tolist(), oracle.y.item(), oracle.queries().item()
+        ([1.0, 2.0], 3.0, 1)
+    """
+
+    def __init__(self, oracle: Any, features: Callable[[Array], Array]):
+        self._oracle = oracle
+        self._features = features
+
+    @property
+    def x(self) -> Float[Array, "m"]:
+        """phi(x)."""
+        return self._features(self._oracle.x)
+
+    @property
+    def y(self) -> Float[Array, ""]:
+        """The target."""
+        return self._oracle.y
+
+    def copy(self, index: int) -> Float[Array, "m"]:
+        """phi of the copy with this index."""
+        return self._features(self._oracle.copy(index))
+
+    def copies(self, first: int, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity m"]:
+        """phi of copies `first`, `first + 1`, ..., of which `number` (at most `capacity`) are drawn and charged.
+
+        Rows beyond `number` are 0.
+        """
+        features = jax.vmap(self._features)(self._oracle.copies(first, capacity, number))
+        drawn = jnp.arange(capacity, dtype=jnp.int32) < number
+        return jnp.where(drawn[:, None], features, jnp.zeros_like(features))
+
+    def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "m"]]:
+        """Charge `number` copies whose features are looked at later: `draw(index)` gives phi of that copy."""
+        draw = self._oracle.reserve(number)
+        return lambda index: self._features(draw(index))
+
+    def label(self, index: int = 0) -> Float[Array, ""]:
+        """The noisy label with this index."""
+        return self._oracle.label(index)
+
+    @property
+    def covariance(self) -> Float[Array, "m m"]:
+        """Not known.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("covariance is asked for, but that of the noise of features is not known")
+
+    def queries(self) -> Int[Array, ""]:
+        """The number of queries charged so far in this round."""
+        return self._oracle.queries()

@@ -1,0 +1,145 @@
+"""Algorithm 1 against the NumPy pseudocode fed the same copies, its queries, its norm and its storage."""
+
+import jax
+import jax.numpy as jnp
+import noisy_kernel_reference as reference
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.laws import Geometric, Law
+from jaxonline.game import stream_keys
+from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous
+from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
+from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
+
+T, D = 60, 3
+MAPS = {
+    "gaussian": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
+    "exponential": DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)),
+    "inhomogeneous, better law": DotProductFeatureMap(Inhomogeneous(2), Law([0.3, 0.4, 0.3])),
+}
+LOSSES = {
+    "squared": Squared(),
+    "absolute": SmoothedAbsolute(0.3),
+    "hinge": SmoothedHinge(0.3),
+    "exponential": Exponential(),
+}
+
+
+def learner_of(feature_map, loss, radius, n_rounds=T, step=0.02, tensor_levels=None):
+    length = GradientLength.of(loss, Geometric(2.0), second_moment=1.0)
+    storage = Storage.of(feature_map, length, D, n_rounds)
+    if tensor_levels is not None:
+        storage = Storage(tensor_levels, storage.deepest, storage.most_pairs, storage.most_fresh, 400)
+    return NoisyKernel(feature_map, length, step, radius, storage)
+
+
+def stream(loss, n_rounds=T):
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-0.6, 0.6, (n_rounds, D))
+    y = np.sin(3 * X[:, 0]) + 0.5 * X[:, 1]
+    return X, np.where(y > 0, 1.0, -1.0) if loss.kind == "classification" else y
+
+
+def drawn(learner, channel, X, y, run_key):
+    """What the learner drew, from the keys that the game gives it."""
+    keys, rounds = stream_keys(run_key), []
+    copy = jax.jit(
+        lambda t, x, j: channel.open(jax.random.fold_in(keys.oracle, t), t, x, x[0], x[0]).reserve(1)(j)
+    )
+    gaussian = isinstance(learner.feature_map, GaussianFeatureMap)
+    for t in range(1, len(X) + 1):
+        key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
+        n_key, counts_key = jax.random.split(key)
+        n, first, estimates = int(learner.gradient_length.series.law.sample(n_key)), 0, []
+        for j in range(n + 1):
+            counts = learner.feature_map.sample_counts(jax.random.fold_in(counts_key, j))
+            number = int(learner.feature_map.queries(counts))
+            copies = [np.asarray(copy(t, jnp.asarray(X[t - 1]), first + i)) for i in range(number)]
+            first += number
+            counts = tuple(int(c) for c in counts) if gaussian else int(counts)
+            estimates.append((counts, np.array(copies).reshape(number, D)))
+        rounds.append(reference.Round(X[t - 1], y[t - 1], estimates[0], n, estimates[1:]))
+    return rounds
+
+
+def reference_kernel(feature_map):
+    def pmf(law):
+        table = np.exp(law.log_table(200))
+        return reference.table(table)
+
+    if isinstance(feature_map, GaussianFeatureMap):
+        return reference.Gaussian(2.0, pmf(feature_map.pair_law), pmf(feature_map.law))
+    return reference.DotProduct(reference.table(feature_map.kernel.coefficients(200)), pmf(feature_map.law))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loss", "radius", "tensor_levels"),
+    [(k, "squared", 0.2, None) for k in MAPS]
+    + [("gaussian", name, 0.2, 1) for name in LOSSES]
+    + [("gaussian", "exponential", None, 0), ("exponential", "hinge", 0.15, 2)],
+)
+def test_it_is_the_pseudocode(x64, kernel, loss, radius, tensor_levels):
+    """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows."""
+    feature_map, loss = MAPS[kernel], LOSSES[loss]
+    learner = learner_of(feature_map, loss, radius, tensor_levels=tensor_levels)
+    X, y = stream(loss)
+    channel = jo.NoisyCopies(jo.noise.gaussian(0.05))
+    game = jo.Game(jo.environments.DataStream(X, y), channel, loss)
+    key = jax.random.key(5)
+    _, history = jo.play(game, learner, key, T)
+    rounds = drawn(learner, channel, X, y, key)
+
+    series = learner.gradient_length.series
+    gammas, law = reference.table(np.asarray(series.coefficients)), reference.geometric(2.0)
+    theirs = reference.algorithm_1(
+        reference_kernel(feature_map), reference.Loss(gammas, loss.kind, law), rounds, 0.02,
+        np.inf if radius is None else radius**2,
+    )  # fmt: skip
+    assert not bool(history.info.overflow.any())
+    np.testing.assert_allclose(history.y_hat, theirs.predictions, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(history.info.length, theirs.lengths, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(history.info.squared_norm, theirs.norms, rtol=1e-9, atol=1e-12)
+    assert history.queries.tolist() == [sum(len(c) for _, c in [r.psi, *r.fresh]) for r in rounds]
+    if radius is not None:
+        assert (theirs.unprojected > radius**2 * (1 + 1e-9)).any(), "projections must happen, or this shows less"
+
+
+@pytest.mark.parametrize(("kernel", "p", "wanted"), [("gaussian", 2.0, 6.0), ("dot", 2.0, 2.0), ("gaussian", 3.0, 2.25)])
+def test_queries_per_round(kernel, p, wanted):
+    """3p/(p-1)^2 and p/(p-1)^2, within 5 standard errors of the runs (false alarms 6e-7)."""
+    law = Geometric(p)
+    feature_map = GaussianFeatureMap(Gaussian(2.0), law) if kernel == "gaussian" else DotProductFeatureMap(
+        ExponentialKernel(), law
+    )  # fmt: skip
+    length = GradientLength.of(Squared(), law, second_moment=1.0)
+    learner = NoisyKernel(feature_map, length, 0.01, 1.0, Storage.of(feature_map, length, D, 40))
+    X, y = stream(Squared(), 40)
+    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
+    queries = jo.simulate(game, learner, n_runs=64, n_rounds=40, read_outs=1).queries[0, :, -1] / 40
+    assert abs(queries.mean() - wanted) < 5 * queries.std(ddof=1) / 8
+
+
+def test_a_full_storage_is_not_silent():
+    learner = learner_of(MAPS["exponential"], Squared(), 1.0)
+    small = jo.replace(learner, storage=Storage(1, 30, 0, 30, 2))
+    assert learner.overflow_probability(T) < 1e-6
+    assert small.overflow_probability(T) > 0.9
+    X, y = stream(Squared())
+    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
+    with pytest.warns(RuntimeWarning, match=r"Storage.of\(feature_map, length, dimension, n_rounds, risk\)"):
+        result = jo.simulate(game, small, n_runs=16, n_rounds=T, read_outs=1)
+    assert result.overflowed[0] > 0
+
+
+def test_what_is_wrong_is_said():
+    learner = learner_of(MAPS["exponential"], Squared(), 1.0)
+    with pytest.raises(ValueError, match="radius must be above 0, got -1"):
+        jo.replace(learner, radius=-1.0)
+    with pytest.raises(TypeError, match="storage must be a Storage"):
+        jo.replace(learner, storage=3)
+    with pytest.raises(ValueError, match="n_chunks must be at least 1"):
+        Storage(1, 1, 0, 1, 0)
