@@ -1,4 +1,4 @@
-"""Kernel learners as NumPy loops, for tests: pseudocode, one pair of vectors at a time, nothing shared with the package."""
+"""Kernel learners as NumPy loops, for tests: pseudocode, one pair of vectors at a time, nothing of the package in it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -38,8 +38,8 @@ def rounds_of(channel: Any, key: jax.Array, X: np.ndarray, y: np.ndarray, n_copi
 
 
 class Play(NamedTuple):
-    """A run of a loop: predictions [T], coefficients [T] and stored points [T, d] at the end, |w|^2 after each round, and
-    the number of projections."""
+    """A run of a loop: predictions [T], coefficients [T] and stored points [T, d] at the end, |w|^2 after each round,
+    and the number of projections."""
 
     y_hat: np.ndarray
     alpha: np.ndarray
@@ -59,8 +59,8 @@ def kernel_loop(
 ) -> Play:
     """Paper B, Algorithm 2, with the two kernels, the loss and the instances left open.
 
-    `learns_from(seen)` is the stored point, the point at which the gradient is taken, and the label. |w|^2 is the double
-    sum of the pseudocode.
+    `learns_from(seen)` is the stored point, the point at which the gradient is taken, and the label. |w|^2 is the
+    double sum of the pseudocode.
     """
     points: list[np.ndarray] = []
     alpha: list[float] = []

@@ -11,17 +11,33 @@ import optax
 import jaxonline as jo
 from jaxonline.dictionaries import Dictionary
 from jaxonline.environments.adversaries import ChasingNoise
-from jaxonline.estimators import AttributeGradient, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.estimators import (
+    AttributeGradient,
+    FourierFeatures,
+    FullGradient,
+    KnownCovariance,
+    MeanOfCopies,
+    NaiveCopy,
+    Surrogate,
+    TwoCopies,
+    radial_surrogate,
+)
+from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.learners.aggregating import Aggregating
 from jaxonline.learners.boa import BOA
 from jaxonline.learners.ewa import EWA
+from jaxonline.learners.featured import WithFeatures
+from jaxonline.learners.kernel_gradient import KernelGradient
 from jaxonline.learners.ml_poly import MLPoly
 from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
+from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import VAW
+from jaxonline.losses import Exponential, SmoothedAbsolute
+from jaxonline.radial import Cauchy
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
@@ -72,11 +88,24 @@ def few(law: str, **options: Any) -> Entry:
     return Entry(learner, jo.oracles.Attributes(4), queries=4, randomised=True)
 
 
+def surrogate(kernel: Surrogate, **options: Any) -> Entry:
+    return Entry(SurrogateKernel(kernel, n_rounds=8, **options), noisy(), queries=2)
+
+
+def kernel(estimator: Any, channel: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(KernelGradient(kernel, estimator, n_rounds=8, **options), channel, queries=queries)
+
+
+def featured(estimator: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(WithFeatures(jo.GradientLearner(estimator, **options), FOURIER), noisy(), queries=queries)
+
+
 def expert(learner: Any, **options: Any) -> Entry:
     return Entry(learner, jo.FullInformation(), **options)
 
 
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
+FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
@@ -104,6 +133,21 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
+    "surrogate kernel": lambda: surrogate(Surrogate(Gaussian(1.5), COVARIANCE), step_size=0.2),
+    "surrogate kernel, mixture, ball": lambda: surrogate(
+        radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6), step_size=jo.InverseSqrt(0.4), radius=0.6
+    ),
+    "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
+    "kernel gradient, naive copy, exponential loss": lambda: kernel(
+        NaiveCopy(Exponential()), noisy(), Gaussian(1.5), step_size=jo.InverseSqrt(0.3), radius=0.6
+    ),
+    "kernel gradient, mean of copies, absolute loss": lambda: kernel(
+        MeanOfCopies(3, SmoothedAbsolute(2.0)), noisy(), Inhomogeneous(2), queries=3, step_size=0.1, radius=0.7
+    ),
+    "Fourier features, naive copy": lambda: featured(NaiveCopy(), step_size=0.2),
+    "Fourier features, mean of copies": lambda: featured(
+        MeanOfCopies(4, Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
+    ),
     "VAW": lambda: expert(VAW(allow_float32=True)),
     "online ridge": lambda: expert(VAW(forward=False, allow_float32=True)),
     "EWA": lambda: expert(EWA(0.5)),

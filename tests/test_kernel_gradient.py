@@ -1,4 +1,4 @@
-"""Gradient descent in an RKHS: against a NumPy loop on the same copies for kernels, losses and instances, and storage."""
+"""Gradient descent in an RKHS: kernels, losses and instances against a NumPy loop on the same copies, and storage."""
 
 import warnings
 
@@ -18,6 +18,7 @@ from kernel_loops import (
 )
 
 import jaxonline as jo
+from jaxonline._struct import stack
 from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
 from jaxonline.learners import KernelGradient
@@ -66,7 +67,7 @@ def channel_of(source, labels=True):
     [
         ("Gaussian", "squared", "clean", None),
         ("Gaussian", "hinge", "one copy", 0.8),
-        ("Laplacian", "absolute", "mean of 5", 0.8),
+        ("Laplacian", "absolute", "mean of 5", 0.4),
         ("polynomial", "exponential", "mean of 5", None),
         ("exponential", "squared", "one copy", 0.5),
         ("Cauchy", "exponential", "clean", 0.8),
@@ -96,8 +97,16 @@ def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
     assert np.ptp(expected.y_hat) > 0.1, "a learner that does not move would be no test"
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(
+    ("loss", "source"),
+    [
+        ("squared", "mean of 5"),
+        ("absolute", "clean"),
+        ("exponential", "one copy"),
+        ("hinge", "mean of 5"),
+        ("hinge", "clean"),
+    ],
+)
 def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
     """Two programs, one in coefficients and one in w, for every loss."""
     loss, _ = LOSSES[loss]
@@ -167,9 +176,7 @@ def test_batches_of_hypotheses_of_different_sizes():
         return state.at(Gaussian(width), x)
 
     alone = np.array([[value(clean[i][j], widths[i, j], X[i, j]) for j in range(3)] for i in range(2)])
-    stacked = jax.tree.map(
-        lambda *leaves: jnp.stack(leaves), *[jax.tree.map(lambda *l: jnp.stack(l), *r) for r in clean]
-    )
+    stacked = stack([stack(row) for row in clean])
     together = jax.jit(jax.vmap(jax.vmap(value)))(stacked, widths, X)
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
     first = jax.tree.map(lambda leaf: leaf[0], stacked)
