@@ -1,4 +1,4 @@
-"""Kernel learners as NumPy loops, for tests: pseudocode, one pair of vectors at a time, nothing of the package in it."""
+"""Kernel learners as NumPy loops, for tests: pseudocode, one pair of vectors at a time, without the package."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -125,6 +125,7 @@ LOOPS = {
     "two copies, over horizon, ball": Loop(two, lambda t: 0.7 / np.sqrt(40), lambda w: l2_ball(w, 0.6)),
     "two copies, averaged": Loop(two, lambda t: 0.1 / np.sqrt(t), lambda w: l2_ball(w, 0.8), averaged=True),
     "two copies, l1 ball": Loop(two, lambda t: 0.3 / np.sqrt(t), lambda w: l1_ball(w, 0.5)),
+    "two copies, adversarial noise": Loop(two, lambda t: 0.05),
     "two copies, adam": Loop(two, lambda t: 0.05, direction=Adam),
     "two copies, adam, schedule, ball": Loop(
         two, lambda t: 0.2 * 0.5 ** ((t - 1) / 10), lambda w: l2_ball(w, 0.7), lambda: Adam(0.8, 0.95)
@@ -153,15 +154,19 @@ def run_loop(loop: Loop, rounds: list[Seen]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @jax.jit
-def open_oracles(channel, key, X, y):
-    """Copies [T, 4, d] and labels [T] of a run, from the oracles that the referee opens."""
+def open_oracles(channel, key, X, y, y_hat):
+    """Copies [T, 4, d] and labels [T] of a run with these predictions, from the oracles that the referee opens."""
     oracle_key = jo.game.stream_keys(key).oracle
+    adaptive = isinstance(channel, jo.protocols.AdaptiveChannel)
 
-    def one(t, x, y):
-        oracle = channel.open(jax.random.fold_in(oracle_key, t), t, x, y, jnp.zeros((), x.dtype))
-        return jnp.stack([oracle.copy(j) for j in range(4)]), oracle.label()
+    def one(state, seen):
+        t, x, y, y_hat = seen
+        oracle = jo.game.open_oracle(channel, jax.random.fold_in(oracle_key, t), t, x, y, y_hat, state)
+        drawn = jnp.stack([oracle.copy(j) for j in range(4)]), oracle.label()
+        return channel.observe(state, t, x, y, y_hat) if adaptive else state, drawn
 
-    return jax.vmap(one)(jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y)
+    state = channel.init(jax.random.fold_in(oracle_key, 0), jax.typeof(X[0])) if adaptive else ()
+    return jax.lax.scan(one, state, (jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y, y_hat))[1]
 
 
 def test_every_gradient_learner_of_the_registry_has_a_loop():
@@ -177,15 +182,17 @@ def test_a_learner_is_its_numpy_loop(name, x64):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROUNDS, 3)) / 2
     y = X @ np.array([0.9, -0.6, 0.3]) + 0.1 * rng.normal(size=ROUNDS)
-    copies, labels = np.zeros((ROUNDS, 4, 3)), np.zeros(ROUNDS)
-    if isinstance(entry.channel, jo.NoisyCopies):
-        copies, labels = map(np.asarray, open_oracles(entry.channel, key, jnp.asarray(X), jnp.asarray(y)))
-        assert copies.dtype == np.float64
-    y_hat, w = run_loop(LOOPS[name], [Seen(*each) for each in zip(X, y, copies, labels, strict=True)])
-
     with entry.promotion():
         game = jo.Game(jo.environments.DataStream(X, y), entry.channel)
         state, history = jo.play(game, entry.learner, key, ROUNDS)
+
+    copies, labels = np.zeros((ROUNDS, 4, 3)), np.zeros(ROUNDS)
+    if not isinstance(entry.channel, jo.FullInformation):
+        # an adversary aims by the predictions of earlier rounds: the first wrong one would show
+        opened = open_oracles(entry.channel, key, jnp.asarray(X), jnp.asarray(y), history.y_hat)
+        copies, labels = map(np.asarray, opened)
+        assert copies.dtype == np.float64
+    y_hat, w = run_loop(LOOPS[name], [Seen(*each) for each in zip(X, y, copies, labels, strict=True)])
     np.testing.assert_allclose(history.y_hat, y_hat, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(state.w, w, rtol=1e-10)
     np.testing.assert_allclose(history.loss, (y_hat - y) ** 2, rtol=1e-9)

@@ -8,6 +8,7 @@ number of copies and not the largest number of them.
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
@@ -178,7 +179,8 @@ def _contracted(tensor: Float[Array, "..."], v: Float[Array, "..."], axis: int) 
     """The sum over an axis with the weights `v`: a matrix product for one run, but many small ones are far slower."""
     if tensor.shape[axis] > _UNROLLED:
         return jnp.sum(tensor * jnp.expand_dims(v, tuple(range(v.ndim - 1, tensor.ndim - 1 - axis))), axis=axis)
-    return sum(jax.lax.index_in_dim(tensor, k, axis, keepdims=False) * v[k] for k in range(tensor.shape[axis]))
+    terms = [jax.lax.index_in_dim(tensor, k, axis, keepdims=False) * v[k] for k in range(tensor.shape[axis])]
+    return functools.reduce(jnp.add, terms)
 
 
 def _share(psi: Estimate) -> Float[Array, ""]:
