@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from jaxonline import _check
+from jaxonline.growth import Growth, growth
 
 if TYPE_CHECKING:
     import xarray
@@ -140,6 +141,37 @@ class Result:
         _check.number("probabilities", values, least=0.0, most=1.0)
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
             return np.nanquantile(self.values(quantity), values, axis=1)
+
+    def growth(
+        self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
+    ) -> dict[str, Growth]:
+        """By learner, the exponent a with which the mean grows like t^a, with its interval (`jaxonline.growth`).
+
+        Regret of a learner that learns grows at most like sqrt(t) where its steps are eta / sqrt(t); that of one that
+        converges to a wrong hypothesis like t.
+
+        Args:
+            first_round: read-outs before it are left out; by default an eighth of the horizon.
+            quantity: as in `mean`.
+            level: of the intervals.
+
+        Raises:
+            ValueError: fewer than two read-outs from `first_round` on.
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxonline.result import Result
+            >>> rounds = np.array([10, 100, 1000])
+            >>> loss = np.sqrt(rounds) * np.ones((1, 2, 1))
+            >>> r = Result(("a",), np.arange(2), rounds, loss, None, 0 * loss, np.zeros((1, 2), int))
+            >>> round(r.growth(10, "cumulative_loss")["a"].exponent, 9)
+            0.5
+        """
+        late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
+        if late.sum() < 2:
+            raise ValueError(f"first_round must leave at least two read-outs, got {first_round} and {self.rounds}")
+        values = self.values(quantity)
+        return {name: growth(self.rounds[late], values[i][:, late], level) for i, name in enumerate(self.learners)}
 
     def select(self, *learners: str) -> "Result":
         """The result of some of the learners, in the given order."""

@@ -39,7 +39,7 @@ LAYERS = [
         "blocks",
         "progress",
     },
-    {"_numbers", "_precision", "datasets"},
+    {"_numbers", "_precision", "datasets", "growth"},
     {"_kernel", "_loss", "noise", "protocols"},
     {"kernels", "losses", "radial"},
     {"estimators", "game", "oracles"},

@@ -1,10 +1,10 @@
 """What `jaxonline reproduce multikernel` does, with all its options."""
 
-import json as json_module
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxonline.study.files import write_json
 from jaxonline.study.multikernel import SetResult, as_json, load_sets, reproduce, scaled
 from jaxonline.study.multikernel_draws import Draws, draw_many
 from jaxonline.study.multikernel_report import drift, parse_seeds, summary, terminal_table, write
@@ -64,9 +64,7 @@ def run(
         for line in drift(results, reproduce(**settings)):
             say(line)
     if json is not None:
-        json.parent.mkdir(parents=True, exist_ok=True)
-        json.write_text(json_module.dumps(as_json(results), indent=1) + "\n")
-        say(f"{json} written")
+        say(f"{write_json(json, as_json(results))} written")
     many: list[Draws] = []
     for name, X, y in load_sets(**chosen) if draws else ():
         many.append(draw_many(name, *scaled(X, y), n_draws=draws))

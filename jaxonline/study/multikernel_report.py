@@ -1,7 +1,5 @@
 """Tables and figures of the multi-kernel study."""
 
-import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +8,7 @@ import numpy as np
 
 from jaxonline.datasets import known_as
 from jaxonline.plotting import COLOURS
+from jaxonline.study.files import write_csv, write_json
 from jaxonline.study.multikernel import ALGORITHMS, DESCENT, PUBLISHED, SetResult, as_json
 from jaxonline.study.multikernel_draws import Draws, differences, intervals
 
@@ -212,8 +211,8 @@ def write(
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / name for name in ("table.csv", "table.json", "running.png", "weights.png")]
-    _write_csv(paths[0], rows(results))
-    paths[1].write_text(json.dumps(as_json(results), indent=1) + "\n")
+    write_csv(paths[0], rows(results))
+    write_json(paths[1], as_json(results))
     running_figure(results, forecaster).savefig(paths[2], dpi=150)
     weights_figure(results, forecaster).savefig(paths[3], dpi=150)
     if draws:
@@ -224,8 +223,8 @@ def write(
             for (a, f), values in intervals(study).items()
         ]
         more = [folder / name for name in ("draws.csv", "differences.csv", "draws.png")]
-        _write_csv(more[0], spread)
-        _write_csv(more[1], [pair._asdict() | {"real": pair.real} for pair in differences(draws)])
+        write_csv(more[0], spread)
+        write_csv(more[1], [pair._asdict() | {"real": pair.real} for pair in differences(draws)])
         draws_figure(draws).savefig(more[2], dpi=150)
         paths += more
     return paths
@@ -304,11 +303,3 @@ def _panels(n: int) -> Any:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
     return figure, panels
-
-
-def _write_csv(path: Path, found: Sequence[dict[str, Any]]) -> None:
-    with path.open("w", newline="") as file:
-        if found:
-            writer = csv.DictWriter(file, list(found[0]))
-            writer.writeheader()
-            writer.writerows(found)

@@ -16,6 +16,7 @@ from jaxonline.learners import GradientLearner, InverseSqrt
 from jaxonline.oracles import FullInformation, NoisyCopies
 from jaxonline.result import Result
 from jaxonline.simulate import simulate
+from jaxonline.study.files import write_csv
 
 RADIUS = 1.5  # of the ball of predictors
 NOISE_VARIANCE = 0.04  # of each measurement, twice the mean square of a measurement after scaling
@@ -105,19 +106,9 @@ def write(study: Quickstart, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = study.result.table({name: bound[-1] for name, bound in study.bounds.items()})
-    header = list(rows[0])
-    lines = [",".join(header)] + [",".join(_cell(row[column]) for column in header) for row in rows]
-    table, figure = folder / "table.csv", folder / "figure.png"
-    table.write_text("\n".join(lines) + "\n")
+    table, figure = write_csv(folder / "table.csv", rows), folder / "figure.png"
     study.result.plot(
         figure, bounds=study.bounds,
         title="Linear prediction when every measurement is noisy (diabetes data, regret on the clean data)",
     )  # fmt: skip
     return [table, figure, study.result.save(folder / "result.zarr")]
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return f'"{text}"' if "," in text else text
