@@ -141,6 +141,18 @@ def test_after_some_rounds(name, kernel):
         np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-8 * np.maximum(LOSSES[name][1](0.0, y).sum(), 1))
 
 
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+def test_rows_that_come_again_count_again(loss):
+    """Passes over data, an instance with two targets among them, against the same rows one by one."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(9, 2)), rng.choice([-1.0, 1.0], 9)
+    X[5], y[5] = X[2], -y[2]
+    X, y, rounds = np.tile(X, (4, 1)), np.tile(y, 4), [3, 7, 9, 13, 36]
+    losses = RKHSBall(Gaussian(1.0), 1.5, loss, 1e-10).best_losses(X, y, rounds)
+    alone = [rkhs_ball(Gaussian(1.0), X[:t], y[:t], 1.5, loss, 1e-10).loss for t in rounds]
+    np.testing.assert_allclose(losses, alone, rtol=1e-8)
+
+
 def test_the_squared_loss_is_exact_either_way():
     """The solver for every loss against the eigenbasis, on the sphere, where no tolerance is in play."""
     X, y = data("squared", 80)

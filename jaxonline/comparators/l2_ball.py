@@ -1,13 +1,15 @@
 """The best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline import _check
+from jaxonline._loss import Loss
 from jaxonline._struct import struct
+from jaxonline.losses import Squared
 
 
 class QuadraticSums(NamedTuple):
@@ -51,6 +53,7 @@ class L2Ball:
     """
 
     radius: Float[ArrayLike, ""]
+    loss: ClassVar[Loss] = Squared()
 
     def __post_init__(self):
         radius = _check.concrete(self.radius)

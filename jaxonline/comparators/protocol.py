@@ -1,4 +1,7 @@
-"""What a comparator is: the best fixed predictor of a class in hindsight, from sums over rounds or from all of them."""
+"""What a comparator is: the best fixed predictor of a class in hindsight, from sums over rounds or from all of them.
+
+One that has an attribute `loss` is the best for that loss, and is refused in a game with another one.
+"""
 
 from typing import Protocol, runtime_checkable
 

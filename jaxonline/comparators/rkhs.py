@@ -18,7 +18,7 @@ from jaxonline import _check
 from jaxonline._kernel import Kernel
 from jaxonline._loss import Loss
 from jaxonline._struct import struct
-from jaxonline.comparators._ball_solver import Solution, factorise, loss_parts, minimise
+from jaxonline.comparators._ball_solver import Parts, Solution, factorise, loss_parts, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
 from jaxonline.losses import Squared
 
@@ -98,7 +98,7 @@ def rkhs_ball(
         >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
         (0.435243, [1.414214, -1.414214], True)
     """
-    X, y = _rows(X, y)
+    X, y = (part.astype(float) for part in _check.rows("X", X, "y", y))
     _check.positive("radius", radius)
     _check.positive("tolerance", tolerance)
     gram = gram_matrix(kernel, X)
@@ -150,7 +150,8 @@ class RKHSBall:
     ) -> Float[np.ndarray, "G"]:
         """The smallest cumulative loss of the ball over the first t rows, for each t of `rounds`.
 
-        Each search begins at the best predictor of the rounds before.
+        Each search begins at the best predictor of the rounds before. A row that comes again, as in a second pass over
+        data, counts twice and costs nothing: n distinct rows take n^3 operations.
 
         Args:
             X: instances.
@@ -163,18 +164,25 @@ class RKHSBall:
         Warns:
             RuntimeWarning: a gap is larger than asked for.
         """
-        X, y = _rows(X, y)
+        X, y = (part.astype(float) for part in _check.rows("X", X, "y", y))
         ends = np.asarray(rounds)
         if ends.ndim != 1 or len(ends) == 0 or (np.diff(ends, prepend=0) <= 0).any() or ends[-1] > len(y):
             raise ValueError(f"rounds must rise from 1 to {len(y)}, got {ends}")
-        X, y = X[: ends[-1]], y[: ends[-1]]
+        rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
+        X, y = rows[:, :-1], rows[:, -1]
+        seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then
         radius, tolerance = float(np.asarray(self.radius)), float(np.asarray(self.tolerance))
         parts = loss_parts(self.loss, y)
-        factor = factorise(gram_matrix(self.kernel, X), ends.tolist())
+        blocks = np.unique(seen).tolist()
+        factor = factorise(gram_matrix(self.kernel, X), blocks)
         losses, last = np.zeros(len(ends)), None
-        for i, (end, columns) in enumerate(zip(ends, factor.columns, strict=True)):
-            last = minimise(factor.matrix[:end, :columns], parts, radius, tolerance, last)
-            _warn(last, tolerance * parts(np.zeros(end))[0].sum())
+        for i, (end, number) in enumerate(zip(ends, seen, strict=True)):
+            times = np.bincount(at[:end], minlength=number)
+            weighted = _weighted(parts, times)
+            last = minimise(
+                factor.matrix[:number, : factor.columns[blocks.index(number)]], weighted, radius, tolerance, last
+            )
+            _warn(last, tolerance * weighted(np.zeros(number))[0].sum())
             losses[i] = last.loss
         return losses
 
@@ -199,11 +207,15 @@ def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
     return kernel.gram(X, X2)
 
 
-def _rows(X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    X, y = _check.finite_array("X", X, ndim=2), _check.finite_array("y", y, ndim=1)
-    if len(X) != len(y) or len(y) == 0:
-        raise ValueError(f"X and y must have the same number of rows, at least one, got {X.shape} and {y.shape}")
-    return X.astype(float), y.astype(float)
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows in the order in which they come first, and which of them each row is."""
+    _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return rows[np.sort(first)], np.argsort(np.argsort(first))[same.ravel()]
+
+
+def _weighted(parts: Parts, times: np.ndarray) -> Parts:
+    """Losses of rows that count several times."""
+    return lambda values: tuple(times * part for part in parts(values))  # type: ignore[return-value]
 
 
 def _exactly(gram: np.ndarray, y: np.ndarray, radius: float) -> tuple[float, float, np.ndarray, float]:

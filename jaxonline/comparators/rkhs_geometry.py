@@ -31,7 +31,7 @@ def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[Ar
         >>> rkhs_norm(Linear(), np.eye(2), [3.0, 4.0])
         5.0
     """
-    X, a = _element(X, coefficients)
+    X, a = _check.rows("X", X, "coefficients", coefficients)
     return math.sqrt(max(float(a @ gram_matrix(kernel, X) @ a), 0.0))
 
 
@@ -63,20 +63,10 @@ def positive_negative_angle(kernel: Kernel, X: Float[ArrayLike, "n d"], coeffici
         >>> [round(positive_negative_angle(Linear(), X, a) / np.pi, 6) for a in ([2.0, -1.0], [2.0, 1.0])]
         [0.25, 0.5]
     """
-    X, a = _element(X, coefficients)
+    X, a = _check.rows("X", X, "coefficients", coefficients)
     gram = gram_matrix(kernel, X)
     positive, negative = np.maximum(a, 0.0), np.maximum(-a, 0.0)
     lengths = (positive @ gram @ positive) * (negative @ gram @ negative)
     if lengths <= 0.0:
         return math.pi / 2
     return math.acos(float(np.clip(positive @ gram @ negative / np.sqrt(lengths), -1.0, 1.0)))
-
-
-def _element(X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    X = _check.finite_array("X", X, ndim=2).astype(float)
-    a = _check.finite_array("coefficients", coefficients, ndim=1).astype(float)
-    if len(X) != len(a) or len(a) == 0:
-        raise ValueError(
-            f"X and coefficients must have the same number of rows, at least one, got {X.shape}, {a.shape}"
-        )
-    return X, a
