@@ -8,21 +8,14 @@ of copies. What makes it fast, and keeps it the same algorithm:
 * |w|^2 by recurrence; <w, Psi~> touches the stored terms of the level of Psi~ only; as w stays what it is where
   g~ = 0, all predictions from one term to the next are one product with the stored copies.
 
-Four variants, equal to rounding for equal seeds: `run`, as above. `run_tensor` holds levels 0 to 3 of w as numbers in
+Three variants, equal to rounding for equal seeds: `run`, as above. `run_tensor` holds levels 0 to 3 of w as numbers in
 R, R^d, R^(d x d) and R^(d x d x d), and deeper terms as copies. `run_ahead` makes the inner products of all pairs of
-terms before the first round, as matrix products. `run_numba` is `run` in compiled loops.
-
-    python -m benchmarks.noisy_kernel_numpy
+terms before the first round, as matrix products. All know the random numbers of a run before its first round; one
+that plays round by round is in `noisy_kernel_rounds`.
 """
 
 import functools
-import itertools
 import math
-import multiprocessing
-import os
-import time
-from collections.abc import Callable
-from multiprocessing.pool import Pool
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,137 +263,3 @@ def _run_on_coordinates(deepest, seed, T, d, p, width, noise_sd, eta, B_w, X, y,
 def outer(product: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """Outer products column by column: [k, m] and [d, m] give [k d, m]."""
     return (product[:, None] * factor).reshape(-1, product.shape[1])
-
-
-def run_numba(seed, T, d, p, width, noise_sd, eta, B_w, X, y, sure=False) -> Outcome:
-    """`run` in compiled loops; needs numba, and compiles at the first call."""
-    draws = draw(np.random.default_rng(seed), X, p, noise_sd, sure)
-    weight = weights(draws, p, width)
-    roots = level_roots(np.arange(draws.level.max(initial=0) + 1), width)
-    terms = draws.level, draws.start, weight, weight * roots[draws.level], draws.factors
-    predictions = _compiled()(draws.active, *terms, step_size(eta, T, p, sure), B_w, X, y)
-    return cumulative_loss(predictions, X, y, width), draws.queries
-
-
-@functools.cache
-def _compiled() -> Callable[..., np.ndarray]:
-    import numba
-
-    @numba.njit(fastmath=True)
-    def dot(a, b, d):
-        total = 0.0
-        for k in range(d):
-            total += a[k] * b[k]
-        return total
-
-    @numba.njit(fastmath=True)
-    def play(active, level, start, weight, clean_weight, factors, step, B_w, X, y):
-        (T, d), A = X.shape, len(active)
-        alphas, predictions = np.zeros(A), np.zeros(T)
-        last = np.full(level.max() + 1 if A else 1, -1)  # the newest term of each level
-        before = np.full(A, -1)  # the one before a term in its level
-        norm, i = 0.0, 0
-        for t in range(T):
-            for j in range(i):
-                value = alphas[j] * clean_weight[j]
-                for k in range(start[j], start[j] + level[j]):
-                    value *= dot(factors[k], X[t], d)
-                predictions[t] += value
-            if i == A or active[i] != t:
-                continue
-            n, fresh, own, square = level[i], 0.0, 0.0, weight[i] ** 2
-            j = last[level[A + i]]
-            while j >= 0:
-                value = alphas[j] * weight[j] * weight[A + i]
-                for k in range(level[j]):
-                    value *= dot(factors[start[j] + k], factors[start[A + i] + k], d)
-                fresh += value
-                j = before[j]
-            j = last[n]
-            while j >= 0:
-                value = alphas[j] * weight[j] * weight[i]
-                for k in range(n):
-                    value *= dot(factors[start[j] + k], factors[start[i] + k], d)
-                own += value
-                j = before[j]
-            for k in range(start[i], start[i] + n):
-                square *= dot(factors[k], factors[k], d)
-            alphas[i] = step * (fresh - y[t])
-            norm += alphas[i] * (2.0 * own + alphas[i] * square)
-            before[i], last[n] = last[n], i
-            i += 1
-            if norm > B_w:
-                for j in range(i):
-                    alphas[j] *= np.sqrt(B_w / norm)
-                norm = B_w
-        return predictions
-
-    return play
-
-
-VARIANTS: dict[str, Callable[..., Outcome]] = {
-    variant.__name__: variant for variant in (run, run_tensor, run_ahead, run_numba)
-}
-ONE_THREAD = {
-    "OPENBLAS_NUM_THREADS": "1",  # the cores are busy with other runs
-    "OMP_NUM_THREADS": "1",
-    "MALLOC_MMAP_THRESHOLD_": "1000000000",  # reuse memory instead of giving it back: up to 1.5 times faster
-    "MALLOC_TRIM_THRESHOLD_": "1000000000",
-}
-
-
-def run_many(n_runs: int, processes: int, variant: str = "run", **settings: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Runs of seeds 0 .. n_runs - 1 on the `problem`, shared out to worker processes.
-
-    The workers are started at the first call and stay, as does what they compiled: time the second call.
-
-    Args:
-        n_runs: how many.
-        processes: how many workers; one a core.
-        variant: a name of `VARIANTS`.
-        settings: in place of those of `SETTINGS`; and `sure`.
-
-    Returns:
-        Cumulative losses [n_runs] and queries [n_runs].
-    """
-    settings = SETTINGS | settings
-    shares = [(variant, range(first, n_runs, 4 * processes), settings) for first in range(4 * processes)]
-    losses, queries = np.empty(n_runs), np.empty(n_runs, int)
-    for (_, seeds, _), outcomes in zip(shares, workers(processes).starmap(some_runs, shares, 1), strict=True):
-        losses[seeds.start :: seeds.step] = [loss for loss, _ in outcomes]
-        queries[seeds.start :: seeds.step] = [asked for _, asked in outcomes]
-    return losses, queries
-
-
-def some_runs(variant: str, seeds: range, settings: dict[str, Any]) -> list[Outcome]:
-    X, y = problem(settings["T"], settings["d"])
-    return [VARIANTS[variant](seed, X=X, y=y, **settings) for seed in seeds]
-
-
-@functools.cache
-def workers(processes: int) -> Pool:
-    """The pool of so many processes, each of one thread."""
-    before = dict(os.environ)
-    os.environ.update(ONE_THREAD)
-    try:
-        return multiprocessing.get_context("spawn").Pool(processes)
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def main() -> None:
-    for sure, T, processes in itertools.product((False, True), (500, 1000), (1, 2)):
-        print(f"T = {T}, n = 1 {'for certain' if sure else 'by the law'}, {processes} at once, best of 5:")
-        for name in VARIANTS:
-            run_many(8 * processes, processes, name, T=T, sure=sure)
-            times = []
-            for _ in range(5):
-                began = time.perf_counter()
-                run_many(64, processes, name, T=T, sure=sure)
-                times.append((time.perf_counter() - began) / 64)
-            print(f"  {name:10} {1e3 * min(times):8.3f} ms a run {1e6 * min(times) / T:7.2f} us a round", flush=True)
-
-
-if __name__ == "__main__":
-    main()

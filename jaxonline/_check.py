@@ -80,6 +80,16 @@ def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarra
     return array
 
 
+def rows(name: str, X: Any, of_rows: str, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Check a matrix and a vector with one entry for each of its rows: finite, not empty."""
+    X, y = finite_array(name, X, ndim=2), finite_array(of_rows, y, ndim=1)
+    if len(X) != len(y) or X.size == 0:
+        raise ValueError(
+            f"{name} and {of_rows} must have the same number of rows, at least one, got {X.shape} and {y.shape}"
+        )
+    return X, y
+
+
 def covariance(name: str, value: Any) -> Any:
     """Check a covariance given as a variance (number), a vector of variances, or a symmetric PSD matrix."""
     array = concrete(value)

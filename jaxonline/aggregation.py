@@ -10,7 +10,7 @@ from jaxtyping import Array, ArrayLike, Float, PyTree
 from jaxonline import _check
 from jaxonline._precision import working_dtype
 from jaxonline.learners.truncated import Truncated
-from jaxonline.learners.vaw import BLOCK, VAW, check_sequence, scan_blocks
+from jaxonline.learners.vaw import BLOCK, VAW, scan_blocks
 from jaxonline.oracles import FullOracle
 
 
@@ -56,7 +56,7 @@ def aggregate(
         >>> np.round(result.predictions[:3], 3).tolist(), bool(np.asarray(result.weights)[1] > 0.999)
         ([0.5, 0.622, 0.731], True)
     """
-    experts, targets = check_sequence("experts", experts, targets)
+    experts, targets = _check.rows("experts", experts, "targets", targets)
     kind = working_dtype(dtype)
     check_labels(combiner, np.asarray(targets))
     return _aggregate(combiner, jnp.asarray(experts, kind), jnp.asarray(targets, kind))

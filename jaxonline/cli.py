@@ -101,6 +101,31 @@ def _variance(
     console.print(f"{', '.join(str(path) for path in write(variance(), out))} written")
 
 
+@reproduce.command("noisy-kernels")
+def _noisy_kernels(
+    runs: Annotated[int, typer.Option(min=4, help="Runs of each learner; a third of them chooses the step.")] = 72,
+    rounds: Annotated[int, typer.Option(min=16, help="The horizon.")] = 3000,
+    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the table, the figures and the numbers.")] = Path(
+        "results/noisy-kernels"
+    ),
+) -> None:
+    """Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."""
+    from jaxonline.study.files import write_json
+    from jaxonline.study.noisy_kernels import noisy_kernels
+    from jaxonline.study.noisy_kernels_report import as_json, terminal_tables, write
+
+    began = time.perf_counter()
+    study = noisy_kernels(runs, rounds, seed, progress=True)
+    written = write(study, out)
+    if json_file is not None:
+        written.append(write_json(json_file, as_json(study)))
+    for table in terminal_tables(study):
+        console.print(table)
+    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.0f} s in all")
+
+
 @reproduce.command("multikernel", cls=_ListCommand)
 def _multikernel(
     data: Annotated[
@@ -143,16 +168,16 @@ def regret_table(rows: list[dict[str, Any]], title: str) -> Table:
     Example:
         >>> from jaxonline.cli import regret_table
         >>> row = dict(learner="a", queries_per_round=1.0, regret=2.0, low=1.5, high=2.5, regret_per_round=0.1,
-        ...            bound=None, failed=0)
+        ...            bound=None, failed=0, overflowed=0)
         >>> regret_table([row], "a table").row_count
         1
     """
     table = Table(title=title, title_justify="left")
     for column in ("learner", "queries\n/round", "regret\n(95 %)", "regret\n/round", "theorem's\nbound"):
         table.add_column(column, justify="left" if column == "learner" else "right", no_wrap=True)
-    failed = any(row["failed"] for row in rows)
-    if failed:
-        table.add_column("failed\nruns", justify="right", style="red")
+    left_out = [what for what in ("failed", "overflowed") if any(row[what] for row in rows)]
+    for what in left_out:
+        table.add_column(f"{what}\nruns", justify="right", style="red")
     for row in rows:
         bound = "-" if row["bound"] is None else f"{row['bound']:,.0f}"
         half_width = (row["high"] - row["low"]) / 2
@@ -160,7 +185,7 @@ def regret_table(rows: list[dict[str, Any]], title: str) -> Table:
             row["learner"], f"{row['queries_per_round']:.2f}", f"{row['regret']:.2f} ± {half_width:.2f}",
             f"{row['regret_per_round']:.5f}", bound,
         ]  # fmt: skip
-        table.add_row(*cells, *([str(row["failed"])] if failed else []))
+        table.add_row(*cells, *(str(row[what]) for what in left_out))
     return table
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline import _check
 from jaxonline._precision import working_dtype
 from jaxonline._threads import in_parallel
-from jaxonline.learners.vaw import BLOCK, Forecasts, check_sequence, scan_blocks
+from jaxonline.learners.vaw import BLOCK, Forecasts, scan_blocks
 
 TOGETHER = 24  # kernels in one loop, at most: their matrices of 100 x 100 float64 fit a core's cache
 
@@ -47,7 +47,7 @@ def expert_forecasts(
         >>> np.round(forecasts.vaw[:, 0], 3).tolist(), forecasts.vaw.shape  # 0, 1/3, 2/4
         ([0.0, 0.333, 0.5], (3, 2))
     """
-    X, y = check_sequence("X", X, y)
+    X, y = _check.rows("X", X, "y", y)
     kind = working_dtype(dtype)
     _check.positive("regularizer", regularizer)
     features = jax.tree.map(lambda leaf: jnp.asarray(leaf, kind), features)

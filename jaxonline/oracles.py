@@ -5,7 +5,7 @@ copy, so the meter counts distinct copies, and learners that share a channel sha
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -188,15 +188,13 @@ class NoisyCopies:
     label_noise: Any = None
     reveal_covariance: bool = static(default=False)
 
-    def __post_init__(self):
-        if not isinstance(self.noise, NoiseLaw):
-            raise TypeError(f"noise must be a noise law with sample and covariance_at, got {self.noise!r}")
-        _check_label_noise(self.label_noise)
+    makes_copies: ClassVar[bool] = True
+    """The referee, too, may take copy 0 (for the noisy notions of regret)."""
 
-    @property
-    def makes_copies(self) -> bool:
-        """True: the referee, too, may take copy 0 (for the noisy notions of regret)."""
-        return True
+    def __post_init__(self):
+        _check_law("noise", self.noise)
+        if self.label_noise is not None:
+            _check_law("label_noise", self.label_noise)
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
         """The oracle of one round."""
@@ -237,16 +235,13 @@ class AdversarialCopies:
 
     adversary: Any
     label_noise: Any = None
+    makes_copies: ClassVar[bool] = True
 
     def __post_init__(self):
         if not isinstance(self.adversary, NoiseAdversary):
             raise TypeError(f"adversary must have init, sample and observe of NoiseAdversary, got {self.adversary!r}")
-        _check_label_noise(self.label_noise)
-
-    @property
-    def makes_copies(self) -> bool:
-        """True: the referee, too, may take copy 0 (for the noisy notions of regret)."""
-        return True
+        if self.label_noise is not None:
+            _check_law("label_noise", self.label_noise)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
         """The adversary's state before round 1."""
@@ -274,9 +269,9 @@ class AdversarialCopies:
         return self.adversary.observe(state, t, x, y, y_hat)
 
 
-def _check_label_noise(law: Any) -> None:
-    if law is not None and not isinstance(law, NoiseLaw):
-        raise TypeError(f"label_noise must be a noise law with sample and covariance_at, got {law!r}")
+def _check_law(name: str, law: Any) -> None:
+    if not isinstance(law, NoiseLaw):
+        raise TypeError(f"{name} must be a noise law with sample and covariance_at, got {law!r}")
 
 
 class AttributesOracle:

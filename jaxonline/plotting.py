@@ -62,12 +62,12 @@ def plot_result(
             axes.fill_between(result.rounds, estimate.low[i], estimate.high[i], color=colour, alpha=0.25, lw=0)
         if bounds and name in bounds:
             panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
-    _decorate(panels[0], LABELS[quantity], f"mean of {len(result.runs):,} runs, {level:.0%} intervals")
+    tidy(panels[0], "round", LABELS[quantity], f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} intervals")
     _label_ends(panels[0], result, estimate.mean[:, -1])
     if bounds:
-        _logarithmic(panels[1])
+        log_log(panels[1])
         panels[1].plot([], [], color="0.4", ls="--", label="the theorem's bound")
-        _decorate(panels[1], "", "the same on logarithmic axes")
+        tidy(panels[1], "round", "", "the same on logarithmic axes")
         panels[1].legend(frameon=False, fontsize=9)
         _slope_guides(panels[1], result, estimate.mean)
     if title:
@@ -78,15 +78,43 @@ def plot_result(
     return figure
 
 
-def _decorate(axes: "Axes", ylabel: str, title: str) -> None:
-    axes.set_xlabel("round")
+def _runs(result: "Result", n_runs: np.ndarray) -> str:
+    """How many runs are in the means, of those that were played."""
+    least, most, played = n_runs.min(), n_runs.max(), len(result.runs)
+    if least == played:
+        return f"{played:,} runs"
+    return f"{least:,} of {played:,} runs" if least == most else f"{least:,} to {most:,} of {played:,} runs"
+
+
+def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
+    """Labels, a faint grid, and no frame above and to the right.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from jaxonline.plotting import tidy
+        >>> axes = Figure().subplots()
+        >>> tidy(axes, "round", "regret")
+        >>> axes.get_xlabel()
+        'round'
+    """
+    axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.set_title(title, fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
 
 
-def _logarithmic(axes: "Axes") -> None:
+def log_log(axes: "Axes") -> None:
+    """Logarithmic axes with plain numbers at 1, 2 and 5.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from jaxonline.plotting import log_log
+        >>> axes = Figure().subplots()
+        >>> log_log(axes)
+        >>> axes.get_xscale(), axes.get_yscale()
+        ('log', 'log')
+    """
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axes.set(xscale="log", yscale="log")

@@ -173,13 +173,23 @@ class Result:
         values = self.values(quantity)
         return {name: growth(self.rounds[late], values[i][:, late], level) for i, name in enumerate(self.learners)}
 
-    def select(self, *learners: str) -> "Result":
-        """The result of some of the learners, in the given order."""
-        index = [self._at(name) for name in learners]
-        comparator = None if self.comparator_loss is None else self.comparator_loss[index]
+    def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
+        """The result of some of the learners, in the given order, all of them where none is named.
+
+        Args:
+            learners: names.
+            runs: positions on the axis of runs, a slice or an array: some runs to choose a step size, the others to
+                report.
+        """
+        index = [self._at(name) for name in learners or self.learners]
+
+        def part(numbers: np.ndarray) -> np.ndarray:
+            return numbers[index][:, runs]
+
+        comparator = None if self.comparator_loss is None else part(self.comparator_loss)
         return Result(
-            tuple(learners), self.runs, self.rounds, self.cumulative_loss[index], comparator, self.queries[index],
-            self.first_nonfinite[index], self.meta, self.first_overflow[index],
+            tuple(self.learners[i] for i in index), self.runs[runs], self.rounds, part(self.cumulative_loss),
+            comparator, part(self.queries), part(self.first_nonfinite), self.meta, part(self.first_overflow),
         )  # fmt: skip
 
     def _at(self, name: str) -> int:

@@ -126,7 +126,8 @@ def simulate(
         key: a seed or a jax key; run r has the key `fold_in(key, r)`.
         comparator: for the regret, e.g. `L2Ball(radius)`; None leaves the regret out. One with `best_losses` needs all
             instances and targets of a run: the environment, which must be oblivious, is played alone to collect them,
-            and one run after the other is solved on the host, at every read-out; so ask for few.
+            and one run after the other is solved on the host, at every read-out; so ask for few. One with a `loss`
+            must have the game's.
         read_outs: how many, or the rounds themselves.
         spacing: of the read-outs, "linear" or "log".
         runs: replay only these runs of the study (each with its whole block, so that they come out the same).
@@ -139,8 +140,9 @@ def simulate(
         A `Result`.
 
     Raises:
-        ValueError: for sizes below 1, unknown runs, a mesh with other axes, a checkpoint of another study, or an
-            adaptive environment that is asked for a comparator it does not have.
+        ValueError: for sizes below 1, unknown runs, a mesh with other axes, a checkpoint of another study, a
+            comparator for another loss than the game's, or an adaptive environment that is asked for a comparator it
+            does not have.
         TypeError: for a learner that is none.
 
     Example:
@@ -159,10 +161,7 @@ def simulate(
     width = _check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
-    if comparator is not None and not isinstance(comparator, Comparator | HindsightComparator):
-        raise TypeError(
-            f"comparator must have statistic and best_loss, or best_losses, got {type(comparator).__name__}"
-        )
+    _check_comparator(game, comparator)
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
         raise ValueError("learners must be at least one, got none")
@@ -199,6 +198,23 @@ def simulate(
     result = _assemble(names, played, best, at, selected, rounds, meta)
     warn_of_overflow(members, result.overflowed, len(selected))
     return result
+
+
+def _check_comparator(game: Game, comparator: Any) -> None:
+    if comparator is None:
+        return
+    if not isinstance(comparator, Comparator | HindsightComparator):
+        raise TypeError(
+            f"comparator must have statistic and best_loss, or best_losses, got {type(comparator).__name__}"
+        )
+    losses = game.loss, getattr(comparator, "loss", game.loss)
+    cast = cast_leaves(losses, game.environment.instance_spec.dtype)
+    (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, cast)
+    if structure != own_structure or not all(map(np.array_equal, leaves, own_leaves)):
+        raise ValueError(
+            f"comparator {type(comparator).__name__} must be for the loss of the game, {losses[0]}, "
+            f"got one for {losses[1]}"
+        )
 
 
 def _members(named: Mapping[Any, Any]) -> Iterator[Member]:

@@ -194,6 +194,29 @@ def test_every_public_name_is_documented_with_an_example(name):
     assert undocumented(importlib.import_module(name)) == []
 
 
+@pytest.mark.parametrize(
+    ("package", "methods"),
+    [
+        ("learners", {"init", "predict", "update"}),
+        ("comparators", {"best_loss"}),
+        ("comparators", {"best_losses"}),
+        ("environments", {"init", "instance", "answer"}),
+    ],
+)
+def test_a_package_offers_what_its_modules_make(package, methods):
+    """Every learner in `jaxonline.learners`, and so on."""
+    inside = [importlib.import_module(name) for name in PUBLIC if name.startswith(f"jaxonline.{package}.")]
+    made = {name for module in inside for name, value in public_names(module).items() if methods <= set(dir(value))}
+    assert made
+    assert sorted(made - set(importlib.import_module(f"jaxonline.{package}").__all__)) == []
+
+
+def test_every_channel_is_offered():
+    channels = {name for name, value in public_names(jaxonline.oracles).items() if hasattr(value, "open")}
+    assert {"NoisyCopies", "AdversarialCopies"} <= channels
+    assert sorted(channels - set(jaxonline.__all__)) == []
+
+
 def test_missing_documentation_is_seen():
     module = types.ModuleType("made_up")
     exec(

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+from fractions import Fraction
 
 import jax
 import numpy as np
@@ -29,7 +30,7 @@ def errata():
     return run_claims("E1[4568]*", mesh=ONE)
 
 
-@pytest.mark.parametrize("number", [n for n in range(1, 19) if n != 17])
+@pytest.mark.parametrize("number", [n for n in range(1, 20) if n != 17])
 def test_every_erratum_is_a_claim_that_fails_in_print_and_holds_corrected(number):
     """E17 is about Table 2 of paper D as a whole, and is shown by reproducing the table."""
     of_this = [c for c in all_claims() if re.search(rf"\(E{number}\)", c.name)]
@@ -68,7 +69,9 @@ def test_sampled_errata_come_out_as_expected(pattern):
 def test_numbers_of_the_errata():
     """The numbers with which the errata were found, by other programs."""
     rows = {
-        (row.claim, row.form): row for pattern in ("(E6)", "(E13)", "(E18)") for row in run_claims(pattern, mesh=ONE)
+        (row.claim, row.form): row
+        for pattern in ("(E6)", "(E13)", "(E18)", "(E19)")
+        for row in run_claims(pattern, mesh=ONE)
     }
     bessel = rows["inner product of exact Gaussian features (E6)", "printed"]
     assert 0.9512 * (1 + bessel.bias) == pytest.approx(1.521, abs=5e-4)
@@ -80,6 +83,31 @@ def test_numbers_of_the_errata():
     )
     assert "125.45 against 47.98" in hedge[0].notes[1]
     assert "17.4164 against 33.93" in hedge[1].notes[1]
+    # the mean over the 2^100 tosses of max over |w| <= 1 of 2 w Y S - T w^2, in exact fractions; Theorem 1 by hand:
+    # u = 8, sqrt(u T) = 28.3, l'_+ = 2 sqrt(8), and 2 (sqrt(8) + 40 sqrt(2)) with the labels
+    tosses = [(math.comb(100, k), abs(2 * k - 100)) for k in range(101)]
+    best = sum(
+        n * (2 * w * 40 * s - 100 * w**2) for n, s in tosses for w in [min(Fraction(40 * s, 100), Fraction(1))]
+    ) / Fraction(2**100)
+    for form, limit in (("printed", 2 * 8**0.5), ("corrected", 2 * (8**0.5 + 40 * 2**0.5))):
+        row = rows["regret in regression, labels of size 40 (E19)", form]
+        assert row.bias == pytest.approx(float(best) / (limit * 800**0.5) - 1, rel=1e-12)
+
+
+def test_no_learner_escapes_the_regret_of_random_labels():
+    """E19's 545.3 is the expected regret of the learner that says 0, and others have more: E (y_hat - y)^2 is
+    Y^2 + y_hat^2. Six standard errors: false alarm 2e-9 for each learner, and 40 too much or too little is found with
+    probability 1 - 1e-9."""
+    labels = 40.0 * np.random.default_rng(0).choice([-1.0, 1.0], size=(20_000, 100))
+    before, total = np.cumsum(labels, axis=1) - labels, labels.sum(axis=1)
+    w = np.clip(total / 100, -1, 1)
+    best = (labels**2).sum(axis=1) - 2 * w * total + 100 * w**2
+    for slope in (0.0, 0.05, -0.05):
+        regret = ((np.clip(slope * before, -1, 1) - labels) ** 2).sum(axis=1) - best
+        error = regret.std() / np.sqrt(len(regret))
+        assert regret.mean() > 545.297 - 6 * error
+        if slope == 0.0:
+            assert abs(regret.mean() - 545.297) < 6 * error < 20
 
 
 def test_selection():

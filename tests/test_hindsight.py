@@ -11,7 +11,7 @@ from jaxonline.blocks import default_mesh
 from jaxonline.comparators import sums_of
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import TwoCopies
-from jaxonline.oracles import AdversarialCopies
+from jaxonline.losses import Logistic, SmoothedAbsolute, Squared
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS = 10, 24
@@ -66,7 +66,7 @@ GAMES = {
     "file": lambda: game(environment=stream()),
     "file, noisy": lambda: game("noisy", environment=stream()),
     "shuffled": lambda: game(environment=stream("shuffled")),
-    "noisy learner, adaptive noise": lambda: game("noisy learner", AdversarialCopies(ChasingNoise(0.4))),
+    "noisy learner, adaptive noise": lambda: game("noisy learner", jo.AdversarialCopies(ChasingNoise(0.4))),
 }
 
 
@@ -202,7 +202,7 @@ class Contrary:
 
 ADAPTIVE = {
     "environment": lambda: game(environment=Contrary()),
-    "noise": lambda: game("noisy", AdversarialCopies(ChasingNoise(0.4))),
+    "noise": lambda: game("noisy", jo.AdversarialCopies(ChasingNoise(0.4))),
 }
 
 
@@ -220,3 +220,50 @@ def test_answers_of_another_shape_are_refused():
 
     with pytest.raises(ValueError, match=r"best_losses must return one loss a round, \(3,\), got \(1,\)"):
         study(comparator=Short(1.0))
+
+
+def for_loss(loss) -> jo.Game:
+    rng = np.random.default_rng(3)
+    environment = jo.environments.DataStream(rng.normal(size=(7, 3)), rng.choice([-1.0, 1.0], size=7))
+    return jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.3)), loss=loss)
+
+
+@struct
+class LogisticBall(SlowBall):
+    """Of a user who says which loss it is for."""
+
+    loss: jo.losses.Loss = Logistic()
+
+
+OTHER_LOSSES = {
+    "kind": (Logistic(), jo.RKHSBall(jo.kernels.Linear(), 1.0), r"Logistic\(\), got one for Squared\(\)"),
+    "number": (
+        SmoothedAbsolute(0.5), jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.4)),
+        r"SmoothedAbsolute\(scale=0.5\), got one for SmoothedAbsolute\(scale=0.4\)",
+    ),
+    "sums": (Logistic(), BALL, r"L2Ball must be for the loss of the game, Logistic\(\), got one for Squared\(\)"),
+    "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\), got one for Logistic\(\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_LOSSES)
+def test_a_comparator_for_another_loss_is_refused(name):
+    loss, comparator, message = OTHER_LOSSES[name]
+    with pytest.raises(ValueError, match=message):
+        study(for_loss(loss), comparator)
+    assert ASKED == []
+
+
+@pytest.mark.parametrize("scale", [0.1, np.float64(0.1), np.float32(0.1)], ids=lambda scale: type(scale).__name__)
+def test_a_comparator_for_the_loss_of_the_game(scale):
+    """However its numbers are written."""
+    ball = jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.1))
+    of_game = study(for_loss(SmoothedAbsolute(scale)), ball, n_runs=1)
+    X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
+    index = np.arange(9) % 7
+    expected = jo.comparators.rkhs_ball(jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1)).loss
+    np.testing.assert_allclose(of_game.comparator_loss[0, 0, 1], expected, rtol=1e-5)
+
+
+def test_a_comparator_that_names_no_loss_is_taken_at_its_word():
+    assert study(for_loss(Logistic()), n_runs=1).comparator_loss.shape == (2, 1, 3)

@@ -2,12 +2,10 @@
 the same algorithm on explicit tensors."""
 
 import functools
+import importlib
 import importlib.util
 import itertools
 import math
-import runpy
-import types
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +21,9 @@ from noisy_kernel_reference import (
     table,
 )
 from scipy import special
+
+from benchmarks import noisy_kernel_numpy as numpy_contenders
+from benchmarks.noisy_kernel_rounds import run_rounds
 
 X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
 SURE_OF_ONE = table([0.0, 1.0])
@@ -197,26 +198,10 @@ def test_too_few_fresh_estimates_are_refused():
     assert grad_length_estimate(LOSSES["squared"], 3, [], 1.0) == 0.0
 
 
-@pytest.fixture(scope="module")
-def contenders():
-    file = Path(__file__).parents[1] / "benchmarks" / "noisy_kernel_numpy.py"
-    return types.SimpleNamespace(**runpy.run_path(str(file)))
-
-
-@pytest.mark.parametrize("sure", [False, True], ids=["law of the paper", "n = 1 for certain"])
-def test_the_numpy_contenders_of_the_benchmark_play_algorithm_1(contenders, sure):
-    """All variants of benchmarks/noisy_kernel_numpy.py against the reference fed the copies they draw; T = 120."""
-    settings = contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
-    T, p, width = (settings[name] for name in ("T", "p", "width"))
-    X, y = contenders.problem(T, settings["d"])
-    draws = contenders.draw(np.random.default_rng(5), X, p, settings["noise_sd"], sure)
-
-    ends, pair_ends = np.cumsum(draws.level), np.cumsum(draws.pairs)
-    psis = []
-    for n1, n2, end, pair_end in zip(draws.pairs, draws.level, ends, pair_ends, strict=True):
-        pairs = np.stack([draws.first, draws.second], axis=1)[pair_end - n1 : pair_end].reshape(-1, settings["d"])
-        psis.append(((int(n1), int(n2)), np.concatenate([pairs, draws.factors[end - n2 : end]])))
-    terms = dict(zip(draws.active.tolist(), zip(psis, psis[len(draws.active) :], strict=False), strict=True))
+def reference_of(settings, X, y, active, psis):
+    """The reference's predictions, and how often it projected, for the terms of the rounds that have one."""
+    T, p, width, sure = (settings[name] for name in ("T", "p", "width", "sure"))
+    terms = dict(zip(active, psis, strict=True))
     nothing = ((0, 0), np.empty((0, settings["d"])))
     rounds = [
         Round(X[t], y[t], terms[t][0], 1, [terms[t][1]]) if t in terms else Round(X[t], y[t], nothing, 0, [])
@@ -224,14 +209,76 @@ def test_the_numpy_contenders_of_the_benchmark_play_algorithm_1(contenders, sure
     ]
     law = geometric(p)
     loss = Loss(SQUARED, "regression", SURE_OF_ONE if sure else law)
-    kernel = Gaussian(width, law, law)
-    record = algorithm_1(kernel, loss, rounds, settings["eta"] / math.sqrt(T), settings["B_w"])
-    assert 0 < (record.unprojected > 0.5 + 1e-9).sum() < len(draws.active)
-    expected = ((record.predictions - y) ** 2).sum()
+    record = algorithm_1(Gaussian(width, law, law), loss, rounds, settings["eta"] / math.sqrt(T), settings["B_w"])
+    assert 0 < (record.unprojected > 0.5 + 1e-9).sum() < len(active)
+    return ((record.predictions - y) ** 2).sum()
 
-    for name, variant in contenders.VARIANTS.items():
-        if name == "run_numba" and importlib.util.find_spec("numba") is None:
-            continue
-        assert variant(5, X=X, y=y, **settings) == (pytest.approx(expected, rel=1e-11), draws.queries), name
-    spread = contenders.run_tensor(5, X=X, y=y, deepest=1, **settings)[0]
+
+SURE = pytest.mark.parametrize("sure", [False, True], ids=["law of the paper", "n = 1 for certain"])
+
+
+@SURE
+def test_the_numpy_contenders_of_the_benchmark_play_algorithm_1(sure):
+    """All variants of benchmarks/noisy_kernel_numpy.py against the reference fed the copies they draw; T = 120."""
+    settings = numpy_contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
+    X, y = numpy_contenders.problem(settings["T"], settings["d"])
+    draws = numpy_contenders.draw(np.random.default_rng(5), X, settings["p"], settings["noise_sd"], sure)
+
+    ends, pair_ends = np.cumsum(draws.level), np.cumsum(draws.pairs)
+    psis = []
+    for n1, n2, end, pair_end in zip(draws.pairs, draws.level, ends, pair_ends, strict=True):
+        pairs = np.stack([draws.first, draws.second], axis=1)[pair_end - n1 : pair_end].reshape(-1, settings["d"])
+        psis.append(((int(n1), int(n2)), np.concatenate([pairs, draws.factors[end - n2 : end]])))
+    active = draws.active.tolist()
+    own, fresh = psis[: len(active)], psis[len(active) :]
+    expected = reference_of(settings, X, y, active, zip(own, fresh, strict=True))
+
+    variants = [numpy_contenders.run, numpy_contenders.run_tensor, numpy_contenders.run_ahead]
+    if importlib.util.find_spec("numba") is not None:
+        variants.append(importlib.import_module("benchmarks.noisy_kernel_numba").run_numba)
+    for variant in variants:
+        assert variant(5, X=X, y=y, **settings) == (pytest.approx(expected, rel=1e-11), draws.queries)
+    spread = numpy_contenders.run_tensor(5, X=X, y=y, deepest=1, **settings)[0]
     assert spread == pytest.approx(expected, rel=1e-11)
+
+
+class Recorder(np.random.Generator):
+    """A generator that remembers what it gave."""
+
+    def __init__(self, seed):
+        super().__init__(np.random.PCG64(seed))
+        self.given = []
+
+    def geometric(self, p, size=None):
+        self.given.append(super().geometric(p, size))
+        return self.given[-1]
+
+    def standard_normal(self, size):
+        self.given.append(super().standard_normal(size))
+        return self.given[-1]
+
+
+@SURE
+def test_the_contender_that_plays_round_by_round(sure):
+    """benchmarks/noisy_kernel_rounds.py against the reference fed the copies it draws."""
+    settings = numpy_contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
+    X, y = numpy_contenders.problem(settings["T"], settings["d"])
+    rng = Recorder(5)
+    loss, queries = run_rounds(rng, X=X, y=y, **settings)
+    given, active, psis, asked = iter(rng.given), [], [], 0
+    for t in range(settings["T"]):
+        n = 1 if sure else int(next(given)) - 1
+        counts = next(given) - 1
+        assert len(counts) == n + 1
+        asked += 2 * counts[:, 0].sum() + counts[:, 1].sum()
+        if n == 1:
+            active.append(t)
+            psis.append([as_pairs(X[t] + settings["noise_sd"] * next(given), *c) for c in counts.tolist()])
+    assert queries == asked
+    assert loss == pytest.approx(reference_of(settings, X, y, active, psis), rel=1e-11)
+
+
+def as_pairs(copies, n1, n2):
+    """The reference has the two copies of a pair next to each other, the contender first all first ones."""
+    pairs = np.stack([copies[:n1], copies[n1 : 2 * n1]], axis=1).reshape(2 * n1, copies.shape[1])
+    return (n1, n2), np.concatenate([pairs, copies[2 * n1 :]])

@@ -8,12 +8,13 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
+from jaxonline.cli import regret_table
 from jaxonline.result import Result
 
 RUNS = 12
 
 
-def made_up(comparator: bool = True, failed: tuple = ()) -> Result:
+def made_up(comparator: bool = True, failed: tuple = (), overflowed: tuple = ()) -> Result:
     """Two learners, twelve runs, three read-outs of random numbers."""
     rng = np.random.default_rng(4)
     loss = rng.gamma(2.0, size=(2, RUNS, 3)).cumsum(axis=2)
@@ -25,7 +26,10 @@ def made_up(comparator: bool = True, failed: tuple = ()) -> Result:
         loss[learner, run, 1:] = np.nan
     queries = np.broadcast_to(np.array([[[10.0]], [[20.0]]]) * np.array([1, 2, 3]), loss.shape)
     meta = {"n_runs": RUNS, "key": [0, 3], "regret": "clean"}
-    return Result(("α", "b, c"), np.arange(RUNS), np.array([5, 10, 15]), loss, best, queries, first, meta)
+    full = np.zeros((2, RUNS), int)
+    for learner, run in overflowed:
+        full[learner, run] = 7
+    return Result(("α", "b, c"), np.arange(RUNS), np.array([5, 10, 15]), loss, best, queries, first, meta, full)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
@@ -164,6 +168,37 @@ def test_the_figure(tmp_path, failed):
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
     np.testing.assert_array_equal(lines["b, c"].get_ydata(), result.mean().mean[1])
     assert len(result.plot(quantity="queries").axes) == 1
+
+
+@pytest.mark.parametrize(
+    ("failed", "overflowed", "runs"),
+    [
+        ((), (), "12 runs"),
+        (((0, 2), (1, 2)), (), "11 of 12 runs"),
+        (((0, 2),), ((0, 2), (0, 3), (1, 4)), "10 to 11 of 12 runs"),
+        ((), ((1, 0),), "11 to 12 of 12 runs"),
+        (tuple((1, run) for run in range(RUNS)), (), "0 to 12 of 12 runs"),
+    ],
+)
+def test_the_figure_says_how_many_runs_are_in_the_means(failed, overflowed, runs):
+    figure = made_up(failed=failed, overflowed=overflowed).plot(level=0.9)
+    assert figure.axes[0].get_title() == f"mean of {runs}, 90% intervals"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "columns", "cells"),
+    [
+        ({}, [], ["", ""]),
+        ({"failed": ((0, 2),)}, ["failed"], ["1", "0"]),
+        ({"overflowed": ((1, 2), (1, 5))}, ["overflowed"], ["0", "2"]),
+        ({"failed": ((0, 2),), "overflowed": ((1, 3),)}, ["failed", "overflowed"], ["1 0", "0 1"]),
+    ],
+)
+def test_the_table_on_a_terminal_shows_what_is_left_out(left_out, columns, cells):
+    table = regret_table(made_up(**left_out).table(), "a table")
+    shown = table.columns[5:]
+    assert [str(column.header).replace("\n", " ") for column in shown] == [f"{what} runs" for what in columns]
+    assert [" ".join(row) for row in zip(*(column.cells for column in shown), strict=True)] == (cells if shown else [])
 
 
 @pytest.mark.parametrize(

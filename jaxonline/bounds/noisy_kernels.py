@@ -6,7 +6,8 @@ bounds, so that eta = step_size sqrt(T).
 
 Regression losses: the factors of g~ are <w, Psi~> - y, with a second moment up to (sqrt(B_w B_Psi) + |y|)^2. Theorems 1
 and 2 are said to hold for regression "virtually identically" and Example 1 applies them, but nowhere in them is there
-a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner has a regret that grows with Y.
+a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner has a regret that grows with Y
+(erratum E19).
 """
 
 import math
@@ -158,7 +159,7 @@ def noisy_kernel_geometric(
         n_rounds: T.
         y_bound: of |y|; needed for regression losses, where l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound.
         centre: about which the series of the loss is taken; adds sqrt(p) |centre| in the same place.
-        form: "corrected"; or "printed", without `y_bound`, and for the Gaussian kernel with
+        form: "corrected"; or "printed", without `y_bound` (E19), and for the Gaussian kernel with
             B_Psi = (p/(p-1))^2 exp((sqrt(p) B_x~ + 2 p sqrt(B_x~))/width^2) of Lemma 5 (errata E6, E7).
 
     Raises:

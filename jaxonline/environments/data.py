@@ -56,9 +56,7 @@ class DataStream:
     order: str = static(default="file")
 
     def __post_init__(self):
-        X, y = _check.finite_array("X", self.X, ndim=2), _check.finite_array("y", self.y, ndim=1)
-        if len(X) != len(y) or X.size == 0:
-            raise ValueError(f"X and y must have the same number of rows, at least one, got {X.shape} and {y.shape}")
+        _check.rows("X", self.X, "y", self.y)
         _check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         set_field(self, "X", jnp.asarray(self.X, dtype))

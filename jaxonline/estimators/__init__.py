@@ -2,11 +2,13 @@
 
 Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean,
 from a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
-kernels' feature maps: `feature_maps`, `gradient_length`; of kernels: `surrogates`, `fourier`.
+kernels' feature maps: `feature_maps` (with the best laws, `best_laws`), `gradient_length`; of kernels: `surrogates`,
+`fourier`.
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.estimators.best_laws import best_feature_map
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
@@ -34,6 +36,7 @@ __all__ = [
     "Surrogate",
     "TwoCopies",
     "bernstein",
+    "best_feature_map",
     "chebyshev",
     "cost_aware",
     "minimum_variance",

@@ -2,8 +2,8 @@
 
 Gradient descent: `gradient`, with `step_sizes`. Forecasters of the squared loss: `vaw`, also over the kernels of a
 dictionary (`multikernel`, `raker`, `omkl_gf`). Combiners of experts: `ewa`, `aggregating`, `boa`, `ml_poly`, `ml_prod`,
-and `truncated` for any of them. Kernels: `kernel_gradient`, and on noisy data `surrogate_kernel`; `featured` for any
-learner in feature space.
+and `truncated` for any of them. Kernels: `kernel_gradient`, and on noisy data `noisy_kernel` (any noise) and
+`surrogate_kernel` (Gaussian noise); `featured` for any learner in feature space.
 """
 
 from jaxonline.learners.aggregating import Aggregating
@@ -15,6 +15,7 @@ from jaxonline.learners.kernel_gradient import KernelGradient
 from jaxonline.learners.ml_poly import MLPoly
 from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.multikernel import MultiKernel
+from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
@@ -36,8 +37,10 @@ __all__ = [
     "MLPoly",
     "MLProd",
     "MultiKernel",
+    "NoisyKernel",
     "Raker",
     "Schedule",
+    "Storage",
     "SurrogateKernel",
     "Truncated",
     "WithFeatures",

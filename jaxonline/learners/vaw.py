@@ -211,7 +211,7 @@ def forecast(
         >>> [f"{mean:.3f}" for mean in forecasts.vaw], f"{state.w[0]:.3f}"
         (['0.000', '0.333', '0.500'], '0.750')
     """
-    Z, y = check_sequence("Z", Z, y)
+    Z, y = _check.rows("Z", Z, "y", y)
     kind = working_dtype(dtype)
     _check.positive("regularizer", regularizer)
     _check.count("block", block)
@@ -253,17 +253,3 @@ def scan_blocks(
     rows = blocks(X), blocks(y), blocks(jnp.ones(n, bool))
     state, forecasts = jax.lax.scan(step, start(n_features, regularizer, X.dtype), rows)
     return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state
-
-
-def check_sequence(name: str, Z: Any, y: Any) -> tuple[Any, Any]:
-    """Check instances [T, m] and targets [T] of a sequence: finite, one row a round, at least one.
-
-    Example:
-        >>> from jaxonline.learners.vaw import check_sequence
-        >>> check_sequence("Z", [[1.0]], [2.0])[0].shape
-        (1, 1)
-    """
-    Z, y = _check.finite_array(name, Z, ndim=2), _check.finite_array("y", y, ndim=1)
-    if len(Z) != len(y) or Z.size == 0:
-        raise ValueError(f"{name} and y must have the same number of rows, at least one, got {Z.shape} and {y.shape}")
-    return Z, y

@@ -1,4 +1,4 @@
-"""Claims on the length of the gradient in an RKHS, on the projection and on queries (paper A, Algorithm 1)."""
+"""Claims on Algorithm 1 of paper A: the length of the gradient in an RKHS, the projection, queries and regret."""
 
 import dataclasses
 import functools
@@ -8,18 +8,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy import stats
 
+from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
-from jaxonline.losses import Exponential, SmoothedAbsolute
+from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 from jaxonline.verify._sampling import Capped
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.claims import Options, claim
 from jaxonline.verify.claims_kernels import VARIANCE, X, noisy_point
-from jaxonline.verify.moments import queries
+from jaxonline.verify.moments import bound, queries
 from jaxonline.verify.printed_kernels import printed_gradient_length, printed_projection
 from jaxonline.verify.result import Verification
 
@@ -138,3 +140,21 @@ def _queries(feature_map: FeatureMap, expected: float, options: Options) -> Veri
     # Cut off: more than 40 further estimates, of which there are E (N - 40)+ = 2 p^-40 on average, each of E copies.
     lost = 2 * 1.5**-40 * feature_map.expected_queries()
     return queries(counts, expected, kurtosis=50.0, cap_bias=lost, **options.sampling())
+
+
+@claim(
+    "regret in regression, labels of size 40 (E19)",
+    "A, Theorem 1, Example 1",
+    printed="violated",
+    corrected="respected",
+)
+def _regression_regret(form: str, options: Options) -> Verification:
+    """x = 1 in every round, without noise; labels +Y and -Y by a fair coin. Every learner's expected loss is T Y^2 at
+    least. With S for the sum of the T signs, the best |w| <= 1 in hindsight loses T Y^2 - max (2 w Y S - T w^2)."""
+    rounds, label, radius = 100, 40.0, 1.0
+    heads = np.arange(rounds + 1)
+    pull = label * np.abs(2.0 * heads - rounds)  # Y |S|
+    w = np.minimum(pull / rounds, radius)
+    least_regret = float(stats.binom.pmf(heads, rounds, 0.5) @ (2 * w * pull - rounds * w**2))
+    limit = noisy_kernel_geometric(Linear(), Squared(), P, radius, 1.0, rounds, y_bound=label, form=form).value
+    return bound(least_regret, limit, note="the least expected regret of any learner, against the bound")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline.bounds import known_covariance, moment_bounds, two_copies
+from jaxonline.bounds import known_covariance, moment_bounds, surrogate_radius, two_copies
 from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, TwoCopies
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate
 from jaxonline.kernels import Gaussian
@@ -157,3 +157,16 @@ def _surrogate_gradient(form: str, options: Options) -> Verification:
     gradient = 2 * (alpha * float(surrogate(x, x)) - label)
     inner = (radius * R + label) ** 2 if form == "corrected" else radius**2 * R**2 + label**2
     return bound(gradient**2 * R**2, 4 * inner * R**2 * (1 + 1e-6))
+
+
+@claim("|u+|^2 + |u-|^2 from |u|^2 and the angle beta", "B, Lemma 5", printed="respected", improved="respected")
+def _positive_and_negative(form: str, options: Options) -> Verification:
+    """Printed: at most 5 |u|^2 / sin^2 beta; improved: |u|^2 / (1 - cos beta), which is reached. At the worst of many
+    angles, for the worst lengths of u+ and u-: their sum of squares over |u|^2 is at most 1 over the least eigenvalue
+    of the Gram matrix of unit vectors along u+ and -u-."""
+    angles = np.linspace(0.01, 0.5, 50) * math.pi
+    largest = 1 / np.linalg.eigvalsh([[[1.0, -c], [-c, 1.0]] for c in np.cos(angles)])[:, 0]
+    form = "printed" if form == "printed" else "sharp"
+    limits = np.array([surrogate_radius(1.0, 1.0, angle, form) ** 2 for angle in angles])
+    worst = int(np.argmax(largest / limits))
+    return bound(largest[worst], limits[worst], note=f"at beta = {angles[worst]:.3g}")

@@ -1,0 +1,158 @@
+"""Noisy kernels: Algorithm 1 with the Gaussian kernel and the squared loss, 256 runs, T = 500, d = 5, p = 2.
+
+Time per run, side by side with what else one would write, one process a core: NumPy round by round, NumPy that draws
+all random numbers first and predicts in blocks, and the same compiled by numba. With the paper's law the gradient's
+length is 0 in 3 rounds of 4, which change nothing; with n = 1 for certain every round adds a term. Then how the time
+grows from T = 500 to T = 1000, and the memory of a run against what the expected number of copies needs.
+
+What a round must cost: with the paper's law it adds a term with probability 1/4, whose level is 1 in the mean. Levels
+0 to 3 are tensors of 1 + 5 + 25 + 125 numbers: a prediction is 156 multiplications and additions. A term of a deeper
+level, 1 in 16, is kept as its 5 copies in the mean. After t rounds t/64 of them are there, and a prediction costs
+t/64 x 5 x 5 more: T^2/6 operations a run, 42,000 at T = 500 beside 78,000 for the tensors. A term costs 6 copies of 5
+normal numbers, and about 1,000 operations. A round that changes nothing draws three to four numbers.
+
+    python -m benchmarks.noisy_kernel [--json FILE]
+"""
+
+import argparse
+import functools
+import importlib.util
+import multiprocessing
+import os
+import statistics
+from collections.abc import Callable
+from multiprocessing.pool import Pool
+from typing import Any
+
+import jax
+import numpy as np
+
+import jaxonline as jo
+from benchmarks._timing import report, side_by_side, write
+from benchmarks.noisy_kernel_numpy import SETTINGS, Outcome, problem, run, run_ahead, run_tensor
+from benchmarks.noisy_kernel_rounds import run_rounds
+from jaxonline.estimators import GaussianFeatureMap, Geometric, GradientLength, minimum_variance
+from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
+
+RUNS = 256
+ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",  # the cores are busy with other runs
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_MMAP_THRESHOLD_": "1000000000",  # reuse memory instead of giving it back: up to 1.5 times faster
+    "MALLOC_TRIM_THRESHOLD_": "1000000000",
+}
+
+
+def numba_loops(*arguments: Any, **named: Any) -> Outcome:
+    from benchmarks.noisy_kernel_numba import run_numba
+
+    return run_numba(*arguments, **named)
+
+
+VARIANTS: dict[str, Callable[..., Outcome]] = {
+    "NumPy, round by round": run_rounds,
+    "NumPy, in blocks": run,
+    "NumPy, in blocks, tensors": run_tensor,
+    "NumPy, in blocks, ahead": run_ahead,
+    "numba": numba_loops,
+}
+
+
+def learner(n_rounds: int, sure: bool) -> NoisyKernel:
+    """Ours, with the settings of the others."""
+    p = SETTINGS["p"]
+    feature_map = GaussianFeatureMap(jo.kernels.Gaussian(SETTINGS["width"]), Geometric(p))
+    length = GradientLength.of(jo.losses.Squared(), minimum_variance if sure else Geometric(p), 1.0)
+    storage = Storage.of(feature_map, length, SETTINGS["d"], n_rounds)
+    step = SETTINGS["eta"] / n_rounds**0.5
+    return NoisyKernel(feature_map, length, step, SETTINGS["B_w"] ** 0.5, storage)
+
+
+def ours(n_rounds: int, sure: bool) -> Callable[[], int]:
+    """A study of all runs on all cores, and its number of runs."""
+    X, y = problem(n_rounds, SETTINGS["d"])
+    noise = jo.noise.gaussian(SETTINGS["noise_sd"] ** 2)
+    game, player = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
+
+    def play() -> int:
+        width = RUNS // jax.device_count()
+        result = jo.simulate(game, player, n_runs=RUNS, n_rounds=n_rounds, read_outs=1, block_size=width)
+        assert result.failed.sum() + result.overflowed.sum() == 0
+        return RUNS
+
+    return play
+
+
+def others(name: str, n_rounds: int, sure: bool) -> Callable[[], int]:
+    """The same runs shared out to one process a core."""
+    processes = os.cpu_count() or 1
+    shares = [(name, range(first, RUNS, 4 * processes), n_rounds, sure) for first in range(4 * processes)]
+
+    def play() -> int:
+        _workers(processes).starmap(_some_runs, shares, 1)
+        return RUNS
+
+    return play
+
+
+def _some_runs(name: str, seeds: range, n_rounds: int, sure: bool) -> None:
+    settings = SETTINGS | {"T": n_rounds}
+    X, y = problem(n_rounds, settings["d"])
+    for seed in seeds:
+        VARIANTS[name](seed, X=X, y=y, sure=sure, **settings)
+
+
+@functools.cache
+def _workers(processes: int) -> Pool:
+    """The pool of so many processes, each of one thread; they stay, as does what they have compiled."""
+    before = dict(os.environ)
+    os.environ.update(ONE_THREAD)
+    try:
+        return multiprocessing.get_context("spawn").Pool(processes)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def memory(n_rounds: int) -> tuple[int, float]:
+    """Bytes of the state of a run, and of the copies that a run keeps in expectation with their coefficients.
+
+    The paper's algorithm keeps the N2 copies of every term (the pairs are numbers), a coefficient and a level: with
+    the paper's law a round adds a term with probability 1/4, of p/(p-1) - 1 = 1 copies in the mean.
+    """
+    player = learner(n_rounds, sure=False)
+    instance = jax.ShapeDtypeStruct((SETTINGS["d"],), np.float32)
+    state = jax.eval_shape(lambda key: player.init(key, instance), jax.random.key(0))
+    ours = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    p = SETTINGS["p"]
+    terms = n_rounds * (p - 1) / p**2
+    return ours, terms * (SETTINGS["d"] / (p - 1) + 2) * 4
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time Algorithm 1 beside NumPy and numba.")
+    parser.add_argument("--json", help="add the rates to this file")
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    jo.use_all_cores()
+    names = [name for name in VARIANTS if name != "numba" or importlib.util.find_spec("numba")]
+    for sure, law in ((False, "the paper's law"), (True, "n = 1 for certain")):
+        contenders = {"jaxonline": ours(500, sure)} | {name: others(name, 500, sure) for name in names}
+        title = f"Noisy kernels, {RUNS} runs, T = 500, d = 5, p = 2, {law}"
+        rates = side_by_side(contenders, arguments.repeats)
+        report(title, "runs/s", rates, "jaxonline")
+        print("  ms a run:", {name: round(1e3 / statistics.median(values), 2) for name, values in rates.items()})
+        if arguments.json:
+            write(arguments.json, title, rates)
+        by_horizon = {f"T = {T}": ours(T, sure) for T in (500, 1000)}
+        rates = side_by_side(by_horizon, arguments.repeats)
+        growth = [a / b for a, b in zip(*rates.values(), strict=True)]
+        print(f"  from T = 500 to 1000 the time grows {statistics.median(growth):.2f} times "
+              f"({min(growth):.2f} .. {max(growth):.2f})\n")  # fmt: skip
+    for T in (500, 1000, 10_000):
+        state, copies = memory(T)
+        print(f"T = {T}: {state:,} bytes a run; the expected copies take {copies:,.0f}: {state / copies:.2f} times")
+
+
+if __name__ == "__main__":
+    main()

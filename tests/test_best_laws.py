@@ -1,0 +1,84 @@
+"""The best laws of a feature map's numbers of copies: closed forms, no other law does better, and no bias."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+from jaxonline._struct import replace
+from jaxonline.estimators import DotProductFeatureMap, GaussianFeatureMap, Law, best_feature_map
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear
+
+N = np.arange(100)
+
+
+def test_closed_forms():
+    """By Cauchy-Schwarz the least second moment is (sum a_n)^2."""
+    a = np.exp(0.5 * (N * math.log(0.5) - special.gammaln(N + 1)))
+    assert best_feature_map(ExponentialKernel(), 0.5).second_moment(0.5) == pytest.approx(a.sum() ** 2, rel=1e-10)
+    levels = np.exp(0.5 * (N * math.log(2 * 0.5 / 4) - special.gammaln(N + 1)))
+    pairs = np.exp(N * math.log(0.3 / 4) - special.gammaln(N + 1))
+    gaussian = best_feature_map(Gaussian(2.0), 0.5, pair_moment=0.09)
+    assert gaussian.second_moment(0.5, 0.09) == pytest.approx((levels.sum() * pairs.sum()) ** 2, rel=1e-10)
+    assert best_feature_map(Linear(), 3.0).law.probabilities.tolist() == [0.0, 1.0]
+    binomial = math.sqrt(3) ** 2 / (math.sqrt(3) + 1) ** 2  # (1 + a)^1 at M = 3: shares 1 and sqrt(3)
+    assert best_feature_map(Inhomogeneous(1), 3.0).law.probabilities[1] ** 2 == pytest.approx(binomial, rel=1e-12)
+
+
+@pytest.mark.parametrize("overhead", [math.inf, 1.0, 0.2])
+@pytest.mark.parametrize("kernel", [ExponentialKernel(), Inhomogeneous(3), Binomial(0.5)])
+def test_no_law_nearby_is_better(kernel, overhead):
+    """The price is E|Psi~|^2, times overhead + E N where copies cost something."""
+
+    def price(law):
+        feature_map = DotProductFeatureMap(kernel, law)
+        moment = feature_map.second_moment(0.4)
+        return moment if overhead == math.inf else moment * (overhead + feature_map.expected_queries())
+
+    best = best_feature_map(kernel, 0.4, overhead=overhead).law
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        table = np.asarray(best.probabilities) * np.exp(0.05 * rng.normal(size=len(best.probabilities)))
+        assert price(Law(table / table.sum())) >= price(best) * (1 - 1e-12)
+
+
+def test_no_law_of_the_pairs_nearby_is_better():
+    best = best_feature_map(Gaussian(1.5), 0.6, 0.2)
+    assert isinstance(best, GaussianFeatureMap)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        table = np.asarray(best.pair_law.probabilities) * np.exp(
+            0.05 * rng.normal(size=len(best.pair_law.probabilities))
+        )
+        other = replace(best, pair_law=Law(table / table.sum()))
+        assert other.second_moment(0.6, 0.2) >= best.second_moment(0.6, 0.2) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("kernel", [ExponentialKernel(), Inhomogeneous(3), Gaussian(1.5)])
+def test_the_terms_add_up_to_the_kernel(kernel):
+    """Exactly unbiased, but for levels that are left out: their share is at most 1e-10 here."""
+    x, x2 = np.array([0.5, -0.2]), np.array([0.1, 0.4])
+    feature_map = best_feature_map(kernel, 0.6, overhead=1.0)
+    levels = range(len(feature_map.law.probabilities))
+    if isinstance(feature_map, GaussianFeatureMap):
+        pairs = range(len(feature_map.pair_law.probabilities))
+        total = sum(feature_map.term((i, j), x, x2) for i in pairs for j in levels)
+        assert total == pytest.approx(math.exp(-np.sum((x - x2) ** 2) / 1.5**2), abs=1e-10)
+    else:
+        total = sum(feature_map.term(n, x, x2) for n in levels)
+        assert total == pytest.approx(float(kernel(x, x2)), abs=1e-7)  # the kernel itself is in float32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((ExponentialKernel(), 0.0), "copy_moment must be above 0"),
+        ((Binomial(1.0), 1.5), "copy_moment must be below the kernel's radius 1, got 1.5"),
+        ((Gaussian(1.0), 1.0, -1.0), "pair_moment must be above 0"),
+        ((Linear(), 1.0, None, 0.0), "overhead must be above 0"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        best_feature_map(*arguments)
