@@ -128,7 +128,7 @@ def losses_figure(study: NoisyKernels) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(14.0, 7.4), layout="constrained")
-    panels = figure.subplots(len(KERNELS), len(LOSSES), sharex=True, sharey=True)
+    panels = figure.subplots(len(KERNELS), len(LOSSES), sharex=True, sharey=True, squeeze=False)
     for row, kernel in zip(panels, KERNELS, strict=True):
         for axes, loss in zip(row, LOSSES, strict=True):
             tidy(axes, title=f"{loss} loss, {kernel}")
@@ -177,7 +177,7 @@ def laws_figure(study: NoisyKernels) -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 8.2), layout="constrained")
-    panels = figure.subplots(len(KERNELS), 2)
+    panels = figure.subplots(len(KERNELS), 2, squeeze=False)
     for (left, right), kernel in zip(panels, KERNELS, strict=True):
         own = [row for row in study.laws if row.kernel == kernel]
         tidy(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, the best step tried")
