@@ -104,8 +104,8 @@ def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> N
     axes.grid(alpha=0.25)
 
 
-def log_log(axes: "Axes") -> None:
-    """Logarithmic axes with plain numbers at 1, 2 and 5.
+def log_log(axes: "Axes", linear_y: bool = False) -> None:
+    """Logarithmic axes with plain numbers at 1, 2 and 5; with `linear_y` the horizontal one only.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -117,9 +117,11 @@ def log_log(axes: "Axes") -> None:
     """
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    axes.set(xscale="log", yscale="log")
+    axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    for axis in (axes.xaxis, axes.yaxis):
+    if not linear_y:
+        axes.set_yscale("log")
+    for axis in (axes.xaxis,) if linear_y else (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         axis.set_minor_formatter(NullFormatter())
 

@@ -54,7 +54,9 @@ def rows(study: NoisyKernels) -> list[dict[str, Any]]:
         >>> rows(NoisyKernels({}, []))
         []
     """
-    found = [(kernel, loss, "geometric", study_module.P, played) for (kernel, loss), played in study.cells.items()]
+    found = [
+        (kernel, loss, "geometric", study_module.P[kernel], played) for (kernel, loss), played in study.cells.items()
+    ]
     found += [(row.kernel, "squared", row.law, row.parameter, row.played) for row in study.laws]
     return [
         {"kernel": kernel, "loss": loss, "law": law, "parameter": parameter, "step": line["learner"]}
@@ -79,29 +81,34 @@ def terminal_tables(study: NoisyKernels) -> list[Any]:
     from rich.table import Table
 
     lines = rows(study)
-    n_cells = 2 * len(study.cells)
-    losses = Table(title="Algorithm 1 with the paper's law, p = 2: regret at the horizon", title_justify="left")
-    laws = Table(title="Squared loss: laws of the number of copies, the best step tried", title_justify="left")
-    for table, columns in (
-        (losses, ("kernel", "loss", "step", "eta", "queries\n/round", "regret", "bound", "exponent (95 %)")),
-        (laws, ("kernel", "law", "", "queries\n/round", "regret", "theorem's\nstep", "bound", "exponent (95 %)")),
-    ):
+    pairs = list(zip(lines[::2], lines[1::2], strict=True))  # the theorem's step, the best step tried
+    left_out = sum(line["failed"] + line["overflowed"] for line in lines)
+    risks = [max(each.result.meta["overflow_probability"].values(), default=0.0) for each in _all(study)]
+    risk = f"; a run is out of storage with probability {max(risks, default=0.0):.1g} at most"
+    losses = Table(
+        title="Algorithm 1 with the paper's law: regret at the horizon (95 % intervals)", title_justify="left",
+        caption=f"runs left out (failed, out of storage): {left_out}{risk}", caption_justify="left",
+    )  # fmt: skip
+    laws = Table(title="The same for other laws of the number of copies, squared loss", title_justify="left")
+    last = ("queries\n/round", "theorem's\nstep", "its\nbound", "best step\ntried", "exponent")
+    for table, columns in ((losses, ("kernel", "loss", "p", *last)), (laws, ("kernel", "law", *last))):
         for column in columns:
-            table.add_column(column, justify="left" if column in ("kernel", "loss", "step", "law") else "right")
-    for line in lines[:n_cells]:
-        losses.add_row(
-            line["kernel"], line["loss"], line["step"], f"{line['eta']:.2g}", f"{line['queries_per_round']:.2f}",
-            _with_half_width(line), _short(line["bound"]), _exponent(line),
+            table.add_column(column, justify="left" if column in ("kernel", "loss", "law") else "right")
+    for i, (own, best) in enumerate(pairs):
+        numbers = (
+            f"{best['queries_per_round']:.2f}", _with_half_width(own), _short(own["bound"]), _with_half_width(best),
+            f"{best['exponent']:.2f} ± {(best['exponent_high'] - best['exponent_low']) / 2:.2f}",
         )  # fmt: skip
-    for own, best in zip(lines[n_cells::2], lines[n_cells + 1 :: 2], strict=True):
-        name = f"p = {best['parameter']:g}" if best["law"] == "geometric" else f"overhead {best['parameter']:g}"
-        laws.add_row(
-            best["kernel"], best["law"], name, f"{best['queries_per_round']:.2f}", _with_half_width(best),
-            _with_half_width(own), _short(own["bound"]), _exponent(best),
-        )  # fmt: skip
-    lost = sum(line["failed"] + line["overflowed"] for line in lines)
-    losses.caption = f"runs left out (failed or out of storage): {lost}"
+        kernel = best["kernel"].removesuffix(" kernel")
+        if i < len(study.cells):
+            losses.add_row(kernel, best["loss"], f"{best['parameter']:g}", *numbers)
+        else:
+            laws.add_row(kernel, _name(study.laws[i - len(study.cells)]), *numbers)
     return [losses, laws]
+
+
+def _all(study: NoisyKernels) -> list[Played]:
+    return [*study.cells.values(), *(row.played for row in study.laws)]
 
 
 def _with_half_width(line: dict[str, Any]) -> str:
@@ -110,10 +117,6 @@ def _with_half_width(line: dict[str, Any]) -> str:
 
 def _short(number: float) -> str:
     return f"{number:,.0f}" if number < 1e6 else f"{number:.0e}"
-
-
-def _exponent(line: dict[str, Any]) -> str:
-    return f"{line['exponent']:.2f} ({line['exponent_low']:.2f} .. {line['exponent_high']:.2f})"
 
 
 def losses_figure(study: NoisyKernels) -> "Figure":
@@ -131,7 +134,7 @@ def losses_figure(study: NoisyKernels) -> "Figure":
     panels = figure.subplots(len(KERNELS), len(LOSSES), sharex=True, sharey=True, squeeze=False)
     for row, kernel in zip(panels, KERNELS, strict=True):
         for axes, loss in zip(row, LOSSES, strict=True):
-            tidy(axes, title=f"{loss} loss, {kernel}")
+            tidy(axes, title=f"{loss} loss, {kernel}, p = {study_module.P[kernel]:g}")
             if (kernel, loss) in study.cells:
                 _regret_panel(axes, study.cells[kernel, loss])
         row[0].set_ylabel("regret")
@@ -140,7 +143,7 @@ def losses_figure(study: NoisyKernels) -> "Figure":
     if study.cells:
         panels[0, 0].legend(frameon=False, fontsize=9, loc="upper left")
     figure.suptitle(
-        "Algorithm 1 on noisy copies, p = 2, steps eta / sqrt(t). Dashed: the theorem's bound (its anytime form). "
+        "Algorithm 1 on noisy copies, steps eta / sqrt(t). Dashed: the theorem's bound (its anytime form). "
         "Grey: slope 1/2"
     )
     return figure
@@ -187,10 +190,12 @@ def laws_figure(study: NoisyKernels) -> "Figure":
         for i, row in enumerate(own):
             _at_equal_cost(right, row, i)
         if own:
-            left.set_xscale("log")
+            log_log(left, linear_y=True)
+            left.margins(x=0.12)
+            left.set_ylim(bottom=0.0)
             log_log(right)
             left.legend(frameon=False, fontsize=9)
-            right.legend(frameon=False, fontsize=8, ncols=2)
+            right.legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
     figure.suptitle("What the law of the number of copies is worth")
     return figure
 
