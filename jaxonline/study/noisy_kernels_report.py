@@ -78,6 +78,7 @@ def terminal_tables(study: NoisyKernels) -> list[Any]:
         >>> [table.row_count for table in terminal_tables(NoisyKernels({}, []))]
         [0, 0]
     """
+    from rich import box
     from rich.table import Table
 
     lines = rows(study)
@@ -86,14 +87,18 @@ def terminal_tables(study: NoisyKernels) -> list[Any]:
     risks = [max(each.result.meta["overflow_probability"].values(), default=0.0) for each in _all(study)]
     risk = f"; a run is out of storage with probability {max(risks, default=0.0):.1g} at most"
     losses = Table(
+        box=box.SIMPLE,
         title="Algorithm 1 with the paper's law: regret at the horizon (95 % intervals)", title_justify="left",
         caption=f"runs left out (failed, out of storage): {left_out}{risk}", caption_justify="left",
     )  # fmt: skip
-    laws = Table(title="The same for other laws of the number of copies, squared loss", title_justify="left")
+    laws = Table(
+        box=box.SIMPLE, title="The same for other laws of the number of copies, squared loss", title_justify="left"
+    )
     last = ("queries\n/round", "theorem's\nstep", "its\nbound", "best step\ntried", "exponent")
     for table, columns in ((losses, ("kernel", "loss", "p", *last)), (laws, ("kernel", "law", *last))):
         for column in columns:
-            table.add_column(column, justify="left" if column in ("kernel", "loss", "law") else "right")
+            words = column in ("kernel", "loss", "law")
+            table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for i, (own, best) in enumerate(pairs):
         numbers = (
             f"{best['queries_per_round']:.2f}", _with_half_width(own), _short(own["bound"]), _with_half_width(best),
@@ -134,7 +139,7 @@ def losses_figure(study: NoisyKernels) -> "Figure":
     panels = figure.subplots(len(KERNELS), len(LOSSES), sharex=True, sharey=True, squeeze=False)
     for row, kernel in zip(panels, KERNELS, strict=True):
         for axes, loss in zip(row, LOSSES, strict=True):
-            tidy(axes, title=f"{loss} loss, {kernel}, p = {study_module.P[kernel]:g}")
+            tidy(axes, title=f"{loss} loss\n{kernel}, p = {study_module.P[kernel]:g}")
             if (kernel, loss) in study.cells:
                 _regret_panel(axes, study.cells[kernel, loss])
         row[0].set_ylabel("regret")
