@@ -126,6 +126,70 @@ def _noisy_kernels(
     console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.0f} s in all")
 
 
+@reproduce.command("impossibility")
+def _impossibility(
+    runs: Annotated[int, typer.Option(min=2, help="Runs of each learner in each world.")] = 256,
+    rounds: Annotated[int, typer.Option(min=16, help="The horizon.")] = 3000,
+    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/impossibility"),
+) -> None:
+    """Two worlds that one noisy copy does not tell apart: linear regret in one of them, but not with two copies."""
+    from jaxonline.study.files import write_json
+    from jaxonline.study.impossibility import impossibility
+    from jaxonline.study.impossibility_report import RULE, as_json, sentence, terminal_tables, write
+
+    began = time.perf_counter()
+    study = impossibility(n_runs=runs, n_rounds=rounds, seed=seed, progress=True)
+    written = write(study, out)
+    if json_file is not None:
+        written.append(write_json(json_file, as_json(study)))
+    for table in terminal_tables(study):
+        console.print(table)
+    for line in (RULE, *(sentence(name, alike) for name, alike in study.alike.items())):
+        console.print(line, markup=False, highlight=False)
+    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.1f} s in all")
+
+
+@reproduce.command("gaussian-noise")
+def _gaussian_noise(
+    runs: Annotated[int, typer.Option(min=2, help="Runs of each learner.")] = 24,
+    rounds: Annotated[int, typer.Option(min=128, help="The horizon, a multiple of 128.")] = 4096,
+    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of Airfoil and Concrete, before the folder JAXONLINE_DATA.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/gaussian-noise"),
+) -> None:
+    """Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."""
+    from jaxonline.study.files import write_json
+    from jaxonline.study.gaussian_noise import gaussian_noise
+    from jaxonline.study.gaussian_noise_figure import write
+    from jaxonline.study.gaussian_noise_report import as_json, sentences, terminal_tables
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False)
+
+    began = time.perf_counter()
+    try:
+        with console.status("") as status:
+            study = gaussian_noise(
+                n_runs=runs, n_rounds=rounds, seed=seed, data=data, say=say,
+                progress=lambda done, total, what: status.update(f"{done} of {total}: {what}"),
+            )  # fmt: skip
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    written = write(study, out)
+    if json_file is not None:
+        written.append(write_json(json_file, as_json(study)))
+    for table in terminal_tables(study):
+        console.print(table)
+    for line in sentences(study):
+        say(line)
+    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.0f} s in all")
+
+
 @reproduce.command("multikernel", cls=_ListCommand)
 def _multikernel(
     data: Annotated[
