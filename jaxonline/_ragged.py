@@ -5,7 +5,6 @@ runs are laid out in one list, run after run, and computed in pieces of fixed si
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,49 +34,56 @@ def ragged_map(
     """
     _check.count("capacity", capacity)
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(jnp.int32(0))
-    calls = _Calls(closed.jaxpr, capacity, share, jax.tree.leaves(shapes))
+
+    def call(consts: Sequence[Array], j: Int[Array, ""]) -> tuple[Array, ...]:
+        return tuple(jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))(j))
+
+    calls = _Calls(call, capacity, share, jax.tree.leaves(shapes))
     number = jnp.clip(jnp.asarray(number, jnp.int32), 0, capacity)
-    return jax.tree.unflatten(jax.tree.structure(shapes), calls.one_run()(number, *closed.consts))
+    return jax.tree.unflatten(jax.tree.structure(shapes), calls.run(calls.one_by_one)(number, *closed.consts))
 
 
 class _Calls:
-    """The function as a program, whose constants may be batched."""
+    """The calls of one run, or of runs that make the same number of them: `call(consts, j)`.
 
-    def __init__(self, jaxpr: Any, capacity: int, share: float, shapes: Sequence[jax.ShapeDtypeStruct]):
-        self.jaxpr, self.capacity, self.share, self.shapes = jaxpr, capacity, share, shapes
+    The constants are what the function closes over; they may be batched.
+    """
 
-    def call(self, consts: Sequence[Array], j: Int[Array, ""]) -> tuple[Array, ...]:
-        return tuple(jaxpr_as_fun(ClosedJaxpr(self.jaxpr, consts))(j))
+    def __init__(self, call: Callable, capacity: int, share: float, shapes: Sequence[jax.ShapeDtypeStruct]):
+        self.call, self.capacity, self.share, self.shapes = call, capacity, share, shapes
 
-    def one_run(self) -> Callable[..., tuple[Array, ...]]:
-        """A function of the number and the constants of one run: a loop, or a list of calls under vmap."""
-
-        @custom_vmap
-        def run(number, *consts):
-            def turn(j, stacked):
-                return tuple(s.at[j].set(v) for s, v in zip(stacked, self.call(consts, j), strict=True))
-
-            empty = tuple(jnp.zeros((self.capacity, *s.shape), s.dtype) for s in self.shapes)
-            return jax.lax.fori_loop(jnp.int32(0), number, turn, empty)
+    def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+        """`unbatched`, a function of the number and the constants; under vmap, a list of the calls of all runs."""
+        run = custom_vmap(unbatched)
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
             if batched[0]:
                 stacked = self.many_runs(size, tuple(batched[1:]))(number, *consts)
-            else:  # the same number of calls in every run: nothing is ragged
-                stacked = self.all_at_once(batched[1:], number, consts)
+            else:  # nothing is ragged: the runs make each call together, if a further vmap comes, too
+                together = self.together(size, tuple(batched[1:]))
+                stacked = together.run(together.all_at_once)(number, *consts)
+                stacked = tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
             return stacked, (True,) * len(stacked)
 
         return run
 
-    def all_at_once(self, batched: Sequence[bool], number: Array, consts: Sequence[Array]) -> tuple[Array, ...]:
+    def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
+        def turn(j, stacked):
+            return tuple(s.at[j].set(v) for s, v in zip(stacked, self.call(consts, j), strict=True))
+
+        empty = tuple(jnp.zeros((self.capacity, *s.shape), s.dtype) for s in self.shapes)
+        return jax.lax.fori_loop(jnp.int32(0), number, turn, empty)
+
+    def all_at_once(self, number: Array, *consts: Array) -> tuple[Array, ...]:
         j = jnp.arange(self.capacity, dtype=jnp.int32)
+        return tuple(_masked(j < number, value) for value in jax.vmap(lambda j: self.call(consts, j))(j))
 
-        def run(*consts):
-            values = jax.vmap(lambda j: self.call(consts, j))(j)
-            return tuple(_masked(j < number, value) for value in values)
-
-        return jax.vmap(run, in_axes=tuple(0 if b else None for b in batched))(*consts)
+    def together(self, size: int, batched: tuple[bool, ...]) -> "_Calls":
+        """The calls of `size` runs that make the same number of them, as one call each."""
+        call = jax.vmap(self.call, in_axes=(tuple(0 if b else None for b in batched), None))
+        shapes = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in self.shapes]
+        return _Calls(call, self.capacity, self.share, shapes)
 
     def many_runs(self, size: int, batched: tuple[bool, ...]) -> Callable[..., tuple[Array, ...]]:
         """The same of `size` runs; the constants marked in `batched` have one entry a run."""

@@ -57,6 +57,7 @@ class Game:
             the first one that a learner of that channel may query.
 
     Raises:
+        TypeError: if `environment`, `channel` or `loss` is not what it must be.
         ValueError: if `regret` is none of these, or asks for copies that the channel cannot make.
 
     Example:
@@ -80,6 +81,8 @@ class Game:
             raise TypeError(f"environment must have the methods of Environment, got {type(self.environment).__name__}")
         if not isinstance(self.channel, Channel):
             raise TypeError(f"channel must have the method open of Channel, got {type(self.channel).__name__}")
+        if not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
+            raise TypeError(f"loss must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {self.loss!r}")
         _check.choice("regret", self.regret, REGRETS)
         if self.regret != "clean" and not getattr(self.channel, "makes_copies", False):
             raise ValueError(

@@ -13,13 +13,19 @@ from jaxonline.dictionaries import Dictionary
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
+    DotProductFeatureMap,
     FourierFeatures,
     FullGradient,
+    GaussianFeatureMap,
+    Geometric,
+    GradientLength,
     KnownCovariance,
+    Law,
     MeanOfCopies,
     NaiveCopy,
     Surrogate,
     TwoCopies,
+    cost_aware,
     radial_surrogate,
 )
 from jaxonline.kernels import Gaussian, Inhomogeneous
@@ -31,12 +37,13 @@ from jaxonline.learners.kernel_gradient import KernelGradient
 from jaxonline.learners.ml_poly import MLPoly
 from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.multikernel import MultiKernel
+from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import VAW
-from jaxonline.losses import Exponential, SmoothedAbsolute
+from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 from jaxonline.radial import Cauchy
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
@@ -45,13 +52,14 @@ LABEL_VARIANCE = 0.09
 
 class Entry(NamedTuple):
     """A learner, the channel it plays through, the dimension of its instances, and what its documentation says:
-    the queries it makes a round, and whether it draws random numbers of its own. `strict` is False where parts of optax
-    are used that do not run under strict dtype promotion."""
+    the queries it makes a round (None: a random number, whose law is tested with the learner), and whether it draws
+    random numbers of its own. `strict` is False where parts of optax are used that do not run under strict dtype
+    promotion."""
 
     learner: Any
     channel: Any
     dimension: int = 3
-    queries: int = 1
+    queries: int | None = 1
     randomised: bool = False
     strict: bool = True
 
@@ -90,6 +98,11 @@ def few(law: str, **options: Any) -> Entry:
 
 def surrogate(kernel: Surrogate, **options: Any) -> Entry:
     return Entry(SurrogateKernel(kernel, n_rounds=8, **options), noisy(), queries=2)
+
+
+def noisy_kernel(feature_map: Any, length: GradientLength, **options: Any) -> Entry:
+    storage = Storage(tensor_levels=1, deepest=6, most_pairs=4, most_fresh=12, n_chunks=20)
+    return Entry(NoisyKernel(feature_map, length, storage=storage, **options), noisy(), queries=None, randomised=True)
 
 
 def kernel(estimator: Any, channel: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
@@ -136,6 +149,18 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "surrogate kernel": lambda: surrogate(Surrogate(Gaussian(1.5), COVARIANCE), step_size=0.2),
     "surrogate kernel, mixture, ball": lambda: surrogate(
         radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6), step_size=jo.InverseSqrt(0.4), radius=0.6
+    ),
+    "noisy kernel, dot product, exponential loss": lambda: noisy_kernel(
+        DotProductFeatureMap(Inhomogeneous(3), Law([0.3, 0.3, 0.2, 0.2])),
+        GradientLength.of(Exponential(), cost_aware, 1.0, constant_outside=True),
+        step_size=0.01,
+        radius=None,
+    ),
+    "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
+        GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), Law([0.5, 0.3, 0.2])),
+        GradientLength.of(Squared(), cost_aware, 1.0),
+        step_size=jo.InverseSqrt(0.1),
+        radius=0.6,
     ),
     "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(

@@ -155,6 +155,8 @@ BAD = {
     "labels of a sweep": ("labels", lambda: jo.sweep({"1": LEARNER, 1: LEARNER})),
     "game environment": ("environment", lambda: jo.Game(np.eye(3), NOISY)),
     "game channel": ("channel", lambda: jo.Game(STREAM, "noisy")),
+    "game loss": ("loss", lambda: jo.Game(STREAM, NOISY, loss=lambda y_hat, y: (y_hat - y) ** 2)),
+    "game loss of a name": ("loss", lambda: jo.Game(STREAM, NOISY, loss="squared")),
     "game regret": ("regret", lambda: jo.Game(STREAM, NOISY, regret="true")),
     "game regret without copies": ("regret", lambda: jo.Game(STREAM, jo.FullInformation(), regret="noisy")),
     "variances of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian([0.1, 0.2]))),

@@ -175,10 +175,10 @@ def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
     return dataclasses.replace(w, overflow=w.overflow | overflow)
 
 
-def _contracted(tensor: Float[Array, "..."], v: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+def _contracted(tensor: Float[Array, "..."], v: Float[Array, "d"], axis: int) -> Float[Array, "..."]:
     """The sum over an axis with the weights `v`: a matrix product for one run, but many small ones are far slower."""
     if tensor.shape[axis] > _UNROLLED:
-        return jnp.sum(tensor * jnp.expand_dims(v, tuple(range(v.ndim - 1, tensor.ndim - 1 - axis))), axis=axis)
+        return jnp.sum(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis=axis)
     terms = [jax.lax.index_in_dim(tensor, k, axis, keepdims=False) * v[k] for k in range(tensor.shape[axis])]
     return functools.reduce(jnp.add, terms)
 

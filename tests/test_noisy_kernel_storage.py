@@ -1,0 +1,82 @@
+"""The sizes of a noisy kernel learner's state: what fits gives the same numbers however it is kept, and what does not
+is marked in the round in which it happens, whichever of the sizes it was."""
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+from noisy_kernel_draws import drawn
+
+import jaxonline as jo
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.laws import Geometric
+from jaxonline.kernels import ExponentialKernel, Gaussian
+from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
+from jaxonline.losses import Squared
+
+T, D = 60, 2
+CHANNEL = jo.NoisyCopies(jo.noise.gaussian(0.05))
+KEY = jax.random.key(7)
+MAPS = {
+    "exponential": DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)),
+    "gaussian": GaussianFeatureMap(Gaussian(2.0), Geometric(1.5)),
+}
+LENGTH = GradientLength.of(Squared(), Geometric(2.0), second_moment=1.0)
+ROOM = {"tensor_levels": 1, "deepest": 40, "most_pairs": 40, "most_fresh": 20, "n_chunks": 200}
+X = np.random.default_rng(3).uniform(-0.6, 0.6, (T, D))
+
+
+def learner_of(kernel, **sizes):
+    room = ROOM | sizes | ({"most_pairs": 0} if kernel == "exponential" else {})
+    return NoisyKernel(MAPS[kernel], LENGTH, 0.05, 0.5, Storage(**room))
+
+
+@functools.cache
+def played(kernel, **sizes):
+    """In float64."""
+    game = jo.Game(jo.environments.DataStream(X, np.where(X[:, 0] > 0, 1.0, -1.0)), CHANNEL)
+    return jo.play(game, learner_of(kernel, **sizes), KEY, T)[1]
+
+
+def test_tensors_and_chunks_are_the_same_hypothesis(x64):
+    """To 1e-12: predictions, lengths and norms with levels in tensors up to 0, 1, 2, 3 and in chunks beyond."""
+    first, *others = (played("exponential", tensor_levels=levels) for levels in range(4))
+    assert float(np.ptp(first.y_hat)) > 0.1
+    for other in others:
+        np.testing.assert_array_equal(other.queries, first.queries)
+        np.testing.assert_allclose(other.y_hat, first.y_hat, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(other.info.length, first.info.length, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(other.info.squared_norm, first.info.squared_norm, rtol=1e-12)
+
+
+def first_round(condition):
+    """The first round in which something happens, counted from 1; T + 1 for never."""
+    return int(np.append(np.flatnonzero(condition), T)[0]) + 1
+
+
+@pytest.mark.parametrize("size", ["n_chunks", "deepest", "most_fresh", "most_pairs"])
+def test_each_size_is_marked_when_it_is_exceeded(size, x64):
+    """In the round that the draws say, and in all later ones; until then nothing is different."""
+    kernel = "gaussian" if size == "most_pairs" else "exponential"
+    draws = drawn(learner_of(kernel), CHANNEL, X, KEY)
+    pairs, levels = draws.counts if kernel == "gaussian" else (0 * draws.counts, draws.counts)
+    used = np.arange(levels.shape[1]) <= draws.n[:, None]
+    # chunks of two copies; for the squared loss only n = 1 moves w
+    chunks = np.where((levels[:, 0] > 1) & (draws.n == 1), -(-levels[:, 0] // 2), 0)
+    limit, exceeded = {
+        "n_chunks": (6, np.cumsum(chunks) > 6),
+        "deepest": (9, (np.where(used, levels, 0) > 9).any(axis=1)),
+        "most_fresh": (4, draws.n > 4),
+        "most_pairs": (9, (np.where(used, pairs, 0) > 9).any(axis=1)),
+    }[size]
+    happens = first_round(exceeded)
+    assert 10 < happens < T - 5, "neither at once nor never"
+
+    history = played(kernel, **{size: limit})
+    np.testing.assert_array_equal(history.info.overflow, np.arange(1, T + 1) >= happens)
+    if kernel == "exponential":
+        unlimited = played(kernel, tensor_levels=1)
+        assert not unlimited.info.overflow.any()
+        np.testing.assert_allclose(history.y_hat[:happens], unlimited.y_hat[:happens], rtol=1e-12, atol=1e-14)
