@@ -183,7 +183,8 @@ def simulate(
     with Reporter(progress, pieces) as reporter:
         for name, probability in probabilities.items():
             if probability > 0:
-                reporter.say(f"{name}: out of storage with probability {probability:.2g} in a run of {n_rounds:,} rounds")
+                chance = f"out of storage with probability {probability:.2g}"
+                reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
         warn_of_likely_overflow(members, probabilities, n_rounds)
         played = {name: play_pass(name, *each, reporter, store) for name, each in passes.items()}
         best = hindsight.best_losses(reporter, store) if hindsight else None

@@ -21,6 +21,13 @@ settings.register_profile("deterministic", derandomize=True, database=None, dead
 settings.load_profile("deterministic")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forget_programs():
+    """Each compiled program takes memory maps, and Linux grants a process 65,530 of them: too few for all tests."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture
 def x64():
     """float64 inside this test only."""

@@ -112,7 +112,7 @@ def deep(w: Expansion, psi: Estimate) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
     own = _in_chunks(w, psi.factors)[:, :, places]
-    terms = _deep_terms(w, jnp.sum(w.rows * own, axis=1))
+    terms = _deep_terms(w, _summed(w.rows * own, axis=1))
     same = w.level == psi.level.astype(w.level.dtype)
     return psi.scale * jnp.sum(jnp.where(same, terms, jnp.zeros_like(terms)))
 
@@ -120,7 +120,7 @@ def deep(w: Expansion, psi: Estimate) -> Float[Array, ""]:
 def squared_norm(psi: Estimate) -> Float[Array, ""]:
     """|Psi~|^2."""
     used = jnp.arange(psi.factors.shape[0], dtype=jnp.int32) < psi.level
-    lengths = jnp.sum(psi.factors**2, axis=1) * _share(psi)
+    lengths = _summed(psi.factors**2, axis=1) * _share(psi)
     return psi.scale**2 * _alone(psi) * jnp.prod(jnp.where(used, lengths, jnp.ones_like(lengths)))
 
 
@@ -177,10 +177,15 @@ def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
 
 def _contracted(tensor: Float[Array, "..."], v: Float[Array, "d"], axis: int) -> Float[Array, "..."]:
     """The sum over an axis with the weights `v`: a matrix product for one run, but many small ones are far slower."""
-    if tensor.shape[axis] > _UNROLLED:
-        return jnp.sum(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis=axis)
-    terms = [jax.lax.index_in_dim(tensor, k, axis, keepdims=False) * v[k] for k in range(tensor.shape[axis])]
-    return functools.reduce(jnp.add, terms)
+    return _summed(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis)
+
+
+def _summed(terms: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+    """The sum over an axis of coordinates; written out where they are few, which is faster for a batch of runs."""
+    if terms.shape[axis] > _UNROLLED:
+        return jnp.sum(terms, axis=axis)
+    parts = [jax.lax.index_in_dim(terms, k, axis, keepdims=False) for k in range(terms.shape[axis])]
+    return functools.reduce(jnp.add, parts)
 
 
 def _share(psi: Estimate) -> Float[Array, ""]:
