@@ -1,17 +1,17 @@
 """Algorithm 1 against the NumPy pseudocode fed the same copies, its queries, its norm and its storage."""
 
 import jax
-import jax.numpy as jnp
 import noisy_kernel_reference as reference
 import numpy as np
 import pytest
+from noisy_kernel_draws import drawn, reference_kernel
 
 import jaxonline as jo
+from jaxonline.estimators.best_laws import best_feature_map
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law
-from jaxonline.game import stream_keys
-from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous, Linear
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
@@ -19,6 +19,10 @@ T, D = 60, 3
 MAPS = {
     "gaussian": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
     "exponential": DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)),
+    "linear": DotProductFeatureMap(Linear(), Law([0.0, 1.0])),
+    "homogeneous": DotProductFeatureMap(Homogeneous(2), Law([0.2, 0.1, 0.7])),
+    "binomial": DotProductFeatureMap(Binomial(0.5), Geometric(1.8)),
+    "gaussian, best laws": best_feature_map(Gaussian(1.5), 1.0, overhead=1.0),
     "inhomogeneous, better law": DotProductFeatureMap(Inhomogeneous(2), Law([0.3, 0.4, 0.3])),
 }
 LOSSES = {
@@ -44,40 +48,19 @@ def stream(loss, n_rounds=T):
     return X, np.where(y > 0, 1.0, -1.0) if loss.kind == "classification" else y
 
 
-def drawn(learner, channel, X, y, run_key):
-    """What the learner drew, from the keys that the game gives it."""
-    keys, rounds = stream_keys(run_key), []
-    copy = jax.jit(lambda t, x, j: channel.open(jax.random.fold_in(keys.oracle, t), t, x, x[0], x[0]).reserve(1)(j))
-    gaussian = isinstance(learner.feature_map, GaussianFeatureMap)
-    for t in range(1, len(X) + 1):
-        key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
-        n_key, counts_key = jax.random.split(key)
-        n, first, estimates = int(learner.gradient_length.series.law.sample(n_key)), 0, []
-        for j in range(n + 1):
-            counts = learner.feature_map.sample_counts(jax.random.fold_in(counts_key, j))
-            number = int(learner.feature_map.queries(counts))
-            copies = [np.asarray(copy(t, jnp.asarray(X[t - 1]), first + i)) for i in range(number)]
-            first += number
-            counts = tuple(int(c) for c in counts) if gaussian else int(counts)
-            estimates.append((counts, np.array(copies).reshape(number, D)))
-        rounds.append(reference.Round(X[t - 1], y[t - 1], estimates[0], n, estimates[1:]))
-    return rounds
-
-
-def reference_kernel(feature_map):
-    def pmf(law):
-        table = np.exp(law.log_table(200))
-        return reference.table(table)
-
-    if isinstance(feature_map, GaussianFeatureMap):
-        return reference.Gaussian(2.0, pmf(feature_map.pair_law), pmf(feature_map.law))
-    return reference.DotProduct(reference.table(feature_map.kernel.coefficients(200)), pmf(feature_map.law))
+def rounds_of(learner, channel, X, y, run_key):
+    """What the learner drew in every round, from the keys that the game gives it."""
+    draws = drawn(learner, channel, X, run_key)
+    return [
+        reference.Round(X[t], y[t], draws.psi(t), int(n), [draws.psi(t, j) for j in range(1, 1 + int(n))])
+        for t, n in enumerate(draws.n)
+    ]
 
 
 @pytest.mark.parametrize(
     ("kernel", "loss", "radius", "tensor_levels"),
-    [(k, "squared", 0.2, None) for k in MAPS]
-    + [("gaussian", name, 0.05 if name == "absolute" else 0.2, 1) for name in LOSSES]
+    [(k, "squared", 0.05 if k == "homogeneous" else 0.2, None) for k in MAPS]
+    + [("gaussian", "absolute", 0.05, 1), ("gaussian", "hinge", 0.2, 1)]
     + [("gaussian", "exponential", None, 0), ("exponential", "hinge", 0.15, 2)],
 )
 def test_it_is_the_pseudocode(x64, kernel, loss, radius, tensor_levels):
@@ -89,7 +72,7 @@ def test_it_is_the_pseudocode(x64, kernel, loss, radius, tensor_levels):
     game = jo.Game(jo.environments.DataStream(X, y), channel, loss)
     key = jax.random.key(5)
     _, history = jo.play(game, learner, key, T)
-    rounds = drawn(learner, channel, X, y, key)
+    rounds = rounds_of(learner, channel, X, y, key)
 
     series = learner.gradient_length.series
     gammas, law = reference.table(np.asarray(series.coefficients)), reference.geometric(2.0)
