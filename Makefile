@@ -55,6 +55,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.noisy_linear
 	$(BIN)/python -m benchmarks.multikernel
+	$(BIN)/python -m benchmarks.noisy_kernel
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks
