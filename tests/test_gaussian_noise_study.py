@@ -3,13 +3,11 @@
 import csv
 import json
 
-import jax
 import numpy as np
 import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from jaxonline import blocks
 from jaxonline.cli import app
 from jaxonline.study import gaussian_noise as study_module
 from jaxonline.study.gaussian_noise import play
@@ -28,6 +26,7 @@ from jaxonline.study.gaussian_noise_learners import (
 )
 from jaxonline.study.gaussian_noise_report import late_growth
 
+pytestmark = pytest.mark.usefixtures("one_device")
 COMMAND = ["reproduce", "gaussian-noise", "--runs", "2", "--rounds", "128"]
 
 
@@ -38,8 +37,6 @@ def absent(name, data=None, seed=0):
 def test_the_command_writes_numbers_a_table_and_a_figure(tmp_path, monkeypatch):
     """All learners at all noises; real sets that are not there are skipped with a line that says how to get them."""
     monkeypatch.setattr(study_module, "real_set", absent)
-    one_device = blocks.default_mesh(jax.devices()[:1])  # eight simulated ones would play two runs eight times
-    monkeypatch.setattr(blocks, "default_mesh", lambda: one_device)
     monkeypatch.setattr(study_module, "NOISES", (0.0, 0.3))
     monkeypatch.setattr(study_module, "ETAS", (0.06, 0.6))
     out = tmp_path / "results"

@@ -20,7 +20,7 @@ RUNS, ROUNDS = 16, 600
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory) -> Path:
+def written(tmp_path_factory, one_device) -> Path:
     """The folder to which the command has written."""
     out = tmp_path_factory.mktemp("impossibility")
     options = [

@@ -26,6 +26,7 @@ from jaxonline.learners._supports import Supports, empty
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.radial import Cauchy
 
+pytestmark = pytest.mark.usefixtures("one_device")
 ROUNDS = 60
 
 KERNELS = {

@@ -19,7 +19,7 @@ KERNEL = "exponential kernel"
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
+def written(tmp_path_factory, one_device):
     """The command with one kernel, one loss, one p and one better law: its output, its JSON and its folder."""
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
