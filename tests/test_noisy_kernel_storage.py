@@ -56,7 +56,10 @@ def first_round(condition):
     return int(np.append(np.flatnonzero(condition), T)[0]) + 1
 
 
-@pytest.mark.parametrize("size", ["n_chunks", "deepest", "most_fresh", "most_pairs"])
+LONG = [pytest.param(size, marks=pytest.mark.long) for size in ("deepest", "most_fresh")]
+
+
+@pytest.mark.parametrize("size", ["n_chunks", "most_pairs", *LONG])
 def test_each_size_is_marked_when_it_is_exceeded(size, x64):
     """In the round that the draws say, and in all later ones; until then nothing is different."""
     kernel = "gaussian" if size == "most_pairs" else "exponential"
