@@ -53,6 +53,7 @@ def of_kind(table, *kinds):
     return {name: row for name, row in table.items() if row["kind"] in kinds}
 
 
+@pytest.mark.long
 def test_what_is_written(written, found, table):
     """Names are unique, both worlds have all curves, the table on file is that of the JSON, and a figure is there."""
     assert len(table) == len(found["table"]) == 19
@@ -76,6 +77,7 @@ def test_what_is_written(written, found, table):
     assert "figure.png" in output.replace("\n", "")
 
 
+@pytest.mark.long
 def test_copies_are_charged(table):
     """One, two, twenty; Algorithm 1 draws a random number of them with mean 2."""
     for name, row in of_kind(table, ONE, TOLD, OTHER).items():
@@ -94,6 +96,7 @@ def test_only_the_told_are_told():
         assert (getattr(learner, "channel", None) is not None) == (kind == TOLD), name
 
 
+@pytest.mark.long
 def test_one_copy_pays_in_one_of_the_worlds(found, table):
     """The lower end of the larger regret is above the constant (1 - 1/sqrt 5)^2, for every learner of the kind, and no
     other row claims the constant. The nearest, hinge loss, is 3.5 standard errors above it."""
@@ -107,6 +110,7 @@ def test_one_copy_pays_in_one_of_the_worlds(found, table):
     assert {name for name, row in table.items() if row["unavoidable"] is not None} == set(unable)
 
 
+@pytest.mark.long
 def test_the_pair_of_regrets_is_above_the_curve(table):
     """With m the mean hypothesis, the regrets are at least 5 (m - 1/5)^2 and (m - 1)^2 a round: with one copy no w has
     both above the pair that was measured. Two copies are far below the curve."""
@@ -129,6 +133,7 @@ DERIVATIVES = {  # of the losses at the prediction a for the label 1, in SciPy
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_where_one_copy_leads(found, name):
     """To the w that is best for the copies 3 and -1 with label 1, in both worlds. Hypotheses of mean m and variance v
@@ -148,6 +153,7 @@ def test_where_one_copy_leads(found, name):
     assert (mean == pytest.approx(0.2, abs=0.03)) == (name == "one copy")
 
 
+@pytest.mark.long
 def test_learners_that_know_more_pay_in_neither(table):
     """Two copies and the covariance told: the upper end of the larger regret is below the constant, and growth is
     sublinear. Not so the gradient as printed, which is biased (erratum E11), and the mean of n copies: they lead to
@@ -164,6 +170,7 @@ def test_learners_that_know_more_pay_in_neither(table):
     assert {name for name, row in table.items() if row["kind"] == MEAN} == {f"mean of {n} copies" for n in (2, 5, 20)}
 
 
+@pytest.mark.long
 def test_predictors_that_are_not_linear_escape(table):
     """Against linear predictors, whose least loss is 4/5 a round without noise, an affine one has a negative regret."""
     affine = table["one copy, affine kernel"]
@@ -172,11 +179,13 @@ def test_predictors_that_are_not_linear_escape(table):
     assert affine["verdict"] == "sublinear"
 
 
+@pytest.mark.long
 def test_the_linear_kernel_is_the_gradient_learner(table):
     for world in WORLDS:
         assert table["one copy, linear kernel"][world] == pytest.approx(table["one copy"][world], rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_learner_with_one_copy_plays_alike(found):
     """Over 16 runs a world: the means of its hypotheses differ by less than 0.1, nine standard errors, and their laws
     are not told apart by Kolmogorov and Smirnov (false alarm 1e-4). Those of two copies are, at 1/5 and 1."""

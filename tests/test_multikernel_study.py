@@ -107,6 +107,7 @@ def test_scaling():
     assert (X.tolist(), y.tolist()) == ([[0.0, 0.0]], [0.0]), "one round, equal targets, no length"
 
 
+@pytest.mark.long
 def test_float32_drift():
     """Asked for, float32 is off by less than 1e-4 on a short series, and is not float64."""
     frequencies = np.stack([Dictionary.published(seed, 2).frequencies for seed in (0, 2)])
