@@ -123,14 +123,22 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
     def scattered(w: float) -> float:
         return float(np.mean([value(multiple * w) for multiple in SCATTERED]))
 
-    def least(function: Callable[[float], float]) -> float:
-        options = {"xatol": 1e-12 * radius}
-        inside = optimize.minimize_scalar(function, bounds=(-radius, radius), method="bounded", options=options)
-        return min(function(-radius), function(radius), float(inside.fun))
+    def best(function: Callable[[float], float]) -> tuple[float, float]:
+        """Where a convex function is least, and its value there."""
+        inside = optimize.minimize_scalar(function, bounds=(-radius, radius), method="bounded")
+        value, where = min((function(w), w) for w in (-radius, radius, float(inside.x)))
+        return where, value
 
     with jax.enable_x64(True), np.errstate(all="ignore"):  # losses are functions of jax, and may be infinite
-        best = least(scattered), least(value)
-        return max(0.0, least(lambda w: max(scattered(w) - best[0], value(w) - best[1])))
+        (first, least_first), (second, least_second) = best(scattered), best(value)
+
+        def excess(w: float) -> float:
+            return (scattered(w) - least_first) - (value(w) - least_second)
+
+        # from the best w of F1 to that of F2, F1 rises from 0 and F2 falls to 0: the larger is least where they meet
+        if not excess(first) < 0 < excess(second):
+            return 0.0  # the best predictors are one
+        return max(0.0, value(optimize.brentq(excess, first, second, xtol=1e-15, rtol=1e-15)) - least_second)
 
 
 class ChasingState(NamedTuple):
