@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks._timing import report, side_by_side, write
 from jaxonline.datasets import ar4
-from jaxonline.dictionaries import Dictionary
-from jaxonline.experts import expert_forecasts
-from jaxonline.study.multikernel import play_set, scaled
+from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.learners.expert_forecasts import expert_forecasts
+from jaxonline.study.ready.multikernel import play_set, scaled
 
 N, M, D, T = 76, 100, 5, 640
 

@@ -72,11 +72,11 @@ def ours(n_rounds: int, sure: bool) -> Callable[[], int]:
     """A study of all runs on all cores, and its number of runs."""
     X, y = problem(n_rounds, SETTINGS["d"])
     noise = jo.noise.gaussian(SETTINGS["noise_sd"] ** 2)
-    game, player = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
+    game, entrant = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
 
     def play() -> int:
         width = RUNS // jax.device_count()
-        result = jo.simulate(game, player, n_runs=RUNS, n_rounds=n_rounds, read_outs=1, block_size=width)
+        result = jo.simulate(game, entrant, n_runs=RUNS, n_rounds=n_rounds, record_at=1, block_size=width)
         assert result.failed.sum() + result.overflowed.sum() == 0
         return RUNS
 
@@ -120,9 +120,9 @@ def memory(n_rounds: int) -> tuple[int, float]:
     The paper's algorithm keeps the N2 copies of every term (the pairs are numbers), a coefficient and a level: with
     the paper's law a round adds a term with probability 1/4, of p/(p-1) - 1 = 1 copies in the mean.
     """
-    player = learner(n_rounds, sure=False)
+    entrant = learner(n_rounds, sure=False)
     instance = jax.ShapeDtypeStruct((SETTINGS["d"],), np.float32)
-    state = jax.eval_shape(lambda key: player.init(key, instance), jax.random.key(0))
+    state = jax.eval_shape(lambda key: entrant.init(key, instance), jax.random.key(0))
     ours = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     p = SETTINGS["p"]
     terms = n_rounds * (p - 1) / p**2

@@ -3,34 +3,64 @@
 >>> import jaxonline as jo
 """
 
-from jaxonline import (
-    bounds,
-    comparators,
-    environments,
-    estimators,
-    game,
-    kernels,
-    learners,
-    losses,
-    noise,
-    oracles,
-    verify,
-)
-from jaxonline._struct import replace, static, struct
-from jaxonline.aggregation import aggregate
-from jaxonline.blocks import use_all_cores
-from jaxonline.comparators import L2Ball, RKHSBall
-from jaxonline.game import Game, Player, play
-from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
-from jaxonline.oracles import AdversarialCopies, Attributes, FullInformation, NoisyCopies
-from jaxonline.result import Result
-from jaxonline.simulate import simulate, sweep
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxonline import (
+        bounds,
+        comparators,
+        datasets,
+        environments,
+        estimators,
+        feedback,
+        game,
+        kernels,
+        learners,
+        losses,
+        results,
+        verify,
+    )
+    from jaxonline._util.struct import replace, static, struct
+    from jaxonline.comparators import L2Ball, RKHSBall
+    from jaxonline.feedback import AdversarialCopies, Attributes, FullInformation, NoisyCopies, noise
+    from jaxonline.game import Entrant, Game, play
+    from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
+    from jaxonline.learners.aggregation import aggregate
+    from jaxonline.results import Result
+    from jaxonline.simulation import simulate, sweep, use_all_cores
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AdversarialCopies", "Attributes", "Constant", "FullInformation", "Game", "GradientLearner", "InverseSqrt",
-    "L2Ball", "NoisyCopies", "Player", "RKHSBall", "Result", "Schedule", "aggregate", "bounds", "comparators",
-    "environments", "estimators", "game", "kernels", "learners", "losses", "noise", "oracles", "play", "replace",
-    "simulate", "static", "struct", "sweep", "use_all_cores", "verify",
-]  # fmt: skip
+_ROOMS = (
+    "bounds", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels", "learners",
+    "losses", "results", "verify",
+)  # fmt: skip
+_HOMES = {
+    "_util.struct": ("replace", "static", "struct"),
+    "comparators": ("L2Ball", "RKHSBall"),
+    "feedback": ("AdversarialCopies", "Attributes", "FullInformation", "NoisyCopies", "noise"),
+    "game": ("Entrant", "Game", "play"),
+    "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
+    "learners.aggregation": ("aggregate",),
+    "results": ("Result",),
+    "simulation": ("simulate", "sweep", "use_all_cores"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted((*_ROOMS, *_HOME))  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """Names of the facade are loaded when they are first used."""
+    if name in _ROOMS:
+        return importlib.import_module(f"jaxonline.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

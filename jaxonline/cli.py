@@ -40,7 +40,7 @@ console = Console()
 @app.callback()
 def _top() -> None:
     """The laboratory for online learning under limited information."""
-    from jaxonline.blocks import use_all_cores
+    from jaxonline.simulation.blocks import use_all_cores
 
     if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         with contextlib.suppress(RuntimeError):  # called from a program that has used jax before
@@ -57,8 +57,8 @@ def quickstart(
     ),
 ) -> None:
     """Regret of five learners on noisy medical measurements, with intervals and bounds."""
-    from jaxonline.study.quickstart import quickstart as play
-    from jaxonline.study.quickstart import write
+    from jaxonline.study.ready.quickstart import quickstart as play
+    from jaxonline.study.ready.quickstart import write
 
     began = time.perf_counter()
     study = play(n_runs=runs, passes=passes, seed=seed, progress=True)
@@ -82,7 +82,7 @@ def verify(
     figure: Annotated[Path | None, typer.Option(help="Draw all claims as intervals around zero.")] = None,
 ) -> None:
     """Is it unbiased, does it hold? One row per claim of the papers; exit 1 if a verdict is not the expected one."""
-    from jaxonline.verify.report import verify_command
+    from jaxonline.claims.report import verify_command
 
     try:
         code = verify_command(claim, samples, seed, json_file, figure, console)
@@ -96,7 +96,7 @@ def _variance(
     out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/variance"),
 ) -> None:
     """Variance of series estimators against expected queries, for every loss and law of the number of copies."""
-    from jaxonline.study.variance import variance, write
+    from jaxonline.study.ready.variance import variance, write
 
     console.print(f"{', '.join(str(path) for path in write(variance(), out))} written")
 
@@ -113,8 +113,8 @@ def _noisy_kernels(
 ) -> None:
     """Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."""
     from jaxonline.study.files import write_json
-    from jaxonline.study.noisy_kernels import noisy_kernels
-    from jaxonline.study.noisy_kernels_report import as_json, terminal_tables, write
+    from jaxonline.study.ready.noisy_kernels import noisy_kernels
+    from jaxonline.study.ready.noisy_kernels_report import as_json, terminal_tables, write
 
     began = time.perf_counter()
     study = noisy_kernels(runs, rounds, seed, progress=True)
@@ -136,8 +136,8 @@ def _impossibility(
 ) -> None:
     """Two worlds that one noisy copy does not tell apart: linear regret in one of them, but not with two copies."""
     from jaxonline.study.files import write_json
-    from jaxonline.study.impossibility import impossibility
-    from jaxonline.study.impossibility_report import RULE, as_json, sentence, terminal_tables, write
+    from jaxonline.study.ready.impossibility import impossibility
+    from jaxonline.study.ready.impossibility_report import RULE, as_json, sentence, terminal_tables, write
 
     began = time.perf_counter()
     study = impossibility(n_runs=runs, n_rounds=rounds, seed=seed, progress=True)
@@ -164,9 +164,9 @@ def _gaussian_noise(
 ) -> None:
     """Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."""
     from jaxonline.study.files import write_json
-    from jaxonline.study.gaussian_noise import gaussian_noise
-    from jaxonline.study.gaussian_noise_figure import write
-    from jaxonline.study.gaussian_noise_report import as_json, sentences, terminal_tables
+    from jaxonline.study.ready.gaussian_noise import gaussian_noise
+    from jaxonline.study.ready.gaussian_noise_figure import write
+    from jaxonline.study.ready.gaussian_noise_report import as_json, sentences, terminal_tables
 
     def say(line: str) -> None:
         console.print(line, markup=False, highlight=False)
@@ -213,7 +213,7 @@ def _multikernel(
     """Table 2 of the multi-kernel paper beside ours: online ridge, which was published, and VAW, which was meant."""
     import jax
 
-    from jaxonline.study.multikernel_command import run
+    from jaxonline.study.ready.multikernel_command import run
 
     try:
         with jax.enable_x64(True):

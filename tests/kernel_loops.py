@@ -20,19 +20,19 @@ class Seen(NamedTuple):
     label: float
 
 
-def rounds_of(channel: Any, key: jax.Array, X: np.ndarray, y: np.ndarray, n_copies: int) -> list[Seen]:
+def rounds_of(feedback: Any, key: jax.Array, X: np.ndarray, y: np.ndarray, n_copies: int) -> list[Seen]:
     """What the referee's oracles answer in a run with this key."""
     oracle_key = jo.game.stream_keys(key).oracle
 
     @jax.jit
-    def answers(channel, X, y):
+    def answers(feedback, X, y):
         def one(t, x, y):
-            oracle = channel.open(jax.random.fold_in(oracle_key, t), t, x, y, jnp.zeros((), x.dtype))
+            oracle = feedback.open(jax.random.fold_in(oracle_key, t), t, x, y, jnp.zeros((), x.dtype))
             return jnp.stack([oracle.copy(j) for j in range(n_copies)]), oracle.label()
 
         return jax.vmap(one)(jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y)
 
-    copies, labels = map(np.asarray, answers(channel, jnp.asarray(X), jnp.asarray(y)))
+    copies, labels = map(np.asarray, answers(feedback, jnp.asarray(X), jnp.asarray(y)))
     assert copies.dtype == X.dtype == np.float64
     return [Seen(*each) for each in zip(X, y, copies, labels, strict=True)]
 

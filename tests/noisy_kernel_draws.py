@@ -37,7 +37,7 @@ class Drawn:
         return counts, self.copies[t, first : first + int(self.queries[t, j])]
 
 
-def drawn(learner: Any, channel: Any, X: np.ndarray, run_key: jax.Array) -> Drawn:
+def drawn(learner: Any, feedback: Any, X: np.ndarray, run_key: jax.Array) -> Drawn:
     """The draws of the run with this key on the instances `X`, in their precision."""
     keys, rounds = stream_keys(run_key), jnp.arange(1, len(X) + 1, dtype=jnp.int32)
 
@@ -56,7 +56,7 @@ def drawn(learner: Any, channel: Any, X: np.ndarray, run_key: jax.Array) -> Draw
 
     @jax.jit
     def copies(t, x):
-        oracle = channel.open(jax.random.fold_in(keys.oracle, t), t, x, x[0], x[0])
+        oracle = feedback.open(jax.random.fold_in(keys.oracle, t), t, x, x[0], x[0])
         return jax.vmap(oracle.reserve(jnp.int32(1)))(indices)
 
     return Drawn(n, counts, queries, np.asarray(jax.vmap(copies)(rounds, jnp.asarray(X)), np.float64))

@@ -9,7 +9,6 @@ import numpy as np
 import optax
 
 import jaxonline as jo
-from jaxonline.dictionaries import Dictionary
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
@@ -28,36 +27,37 @@ from jaxonline.estimators import (
     cost_aware,
     radial_surrogate,
 )
+from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous
-from jaxonline.learners.aggregating import Aggregating
-from jaxonline.learners.boa import BOA
-from jaxonline.learners.ewa import EWA
+from jaxonline.kernels.radial import Cauchy
+from jaxonline.learners.experts.aggregating import Aggregating
+from jaxonline.learners.experts.boa import BOA
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.ml_poly import MLPoly
+from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.featured import WithFeatures
 from jaxonline.learners.kernel_gradient import KernelGradient
-from jaxonline.learners.ml_poly import MLPoly
-from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
-from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import VAW
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
-from jaxonline.radial import Cauchy
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
 
 
 class Entry(NamedTuple):
-    """A learner, the channel it plays through, the dimension of its instances, and what its documentation says:
+    """A learner, the feedback it plays through, the dimension of its instances, and what its documentation says:
     the queries it makes a round (None: a random number, whose law is tested with the learner), and whether it draws
     random numbers of its own. `strict` is False where parts of optax are used that do not run under strict dtype
     promotion."""
 
     learner: Any
-    channel: Any
+    feedback: Any
     dimension: int = 3
     queries: int | None = 1
     randomised: bool = False
@@ -74,9 +74,9 @@ def noisy() -> jo.NoisyCopies:
     return jo.NoisyCopies(laws[0], label_noise=laws[1], reveal_covariance=True)
 
 
-def adversarial() -> jo.oracles.AdversarialCopies:
+def adversarial() -> jo.AdversarialCopies:
     """Noise that is aimed at the learner, and noise on labels."""
-    return jo.oracles.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
+    return jo.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
 
 
 def full(**options: Any) -> Entry:
@@ -93,7 +93,7 @@ def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
 
 def few(law: str, **options: Any) -> Entry:
     learner = jo.GradientLearner(AttributeGradient(4, law=law), **options)
-    return Entry(learner, jo.oracles.Attributes(4), queries=4, randomised=True)
+    return Entry(learner, jo.Attributes(4), queries=4, randomised=True)
 
 
 def surrogate(kernel: Surrogate, **options: Any) -> Entry:
@@ -105,8 +105,8 @@ def noisy_kernel(feature_map: Any, length: GradientLength, **options: Any) -> En
     return Entry(NoisyKernel(feature_map, length, storage=storage, **options), noisy(), queries=None, randomised=True)
 
 
-def kernel(estimator: Any, channel: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
-    return Entry(KernelGradient(kernel, estimator, n_rounds=8, **options), channel, queries=queries)
+def kernel(estimator: Any, feedback: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(KernelGradient(kernel, estimator, n_rounds=8, **options), feedback, queries=queries)
 
 
 def featured(estimator: Any, queries: int = 1, **options: Any) -> Entry:
@@ -136,7 +136,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "two copies, adam": lambda: two(False, step_size=0.05, optimizer=ADAM),
     "two copies, adam, schedule, ball": lambda: two(False, step_size=EXPONENTIAL, radius=0.7, optimizer=OTHER_ADAM),
     "two copies, momentum, schedule": lambda: two(False, step_size=jo.Schedule(COSINE, scale=0.5), optimizer=MOMENTUM),
-    "two copies, adversarial noise": lambda: two(step_size=0.05)._replace(channel=adversarial()),
+    "two copies, adversarial noise": lambda: two(step_size=0.05)._replace(feedback=adversarial()),
     "known covariance": lambda: one(KnownCovariance(), step_size=0.03),
     "known covariance, ball, averaged": lambda: one(
         KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"

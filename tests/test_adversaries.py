@@ -1,4 +1,4 @@
-"""Adversaries: what an adaptive channel knows and when, noise that chases the learner, and two worlds in one."""
+"""Adversaries: what an adaptive feedback knows and when, noise that chases the learner, and two worlds in one."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline._struct import struct
-from jaxonline.blocks import default_mesh
+from jaxonline._util.struct import struct
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
-from jaxonline.oracles import AdversarialCopies
+from jaxonline.feedback import AdversarialCopies
+from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 FALSE_ALARM = 1e-6
@@ -26,7 +26,7 @@ def lower(values: np.ndarray) -> float:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What an adaptive channel knows
+# What an adaptive feedback knows
 
 
 @struct
@@ -77,12 +77,12 @@ def played(game: jo.Game, learner, rounds: int = 6, run: int = 0):
 
 
 @pytest.mark.parametrize("regret", ["clean", "noisy", "noisy learner"])
-@pytest.mark.parametrize("own", [False, True], ids=["game's channel", "own channel"])
+@pytest.mark.parametrize("own", [False, True], ids=["game's feedback", "own feedback"])
 def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_precisions):
     """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. The referee's copy
     is the learner's copy 0. Copies of one index are the same, one by one or in a block."""
-    channel = jo.NoisyCopies(jo.noise.gaussian(0.1)) if own else ECHO
-    history = played(jo.Game(model(), channel, regret=regret), jo.Player(Looking(), ECHO) if own else Looking())
+    feedback = jo.NoisyCopies(jo.noise.gaussian(0.1)) if own else ECHO
+    history = played(jo.Game(model(), feedback, regret=regret), jo.Entrant(Looking(), ECHO) if own else Looking())
     told = history.info.first - history.x
     np.testing.assert_allclose(told[1:, 0], np.arange(5) + 0.25, atol=1e-5)
     np.testing.assert_allclose(told[1:, 1], history.y[:-1], atol=1e-5)
@@ -99,14 +99,14 @@ def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_prec
 
 
 def test_an_adversary_that_peeks_would_be_seen():
-    """The mutant of the test above: a channel whose noise is the present prediction."""
+    """The mutant of the test above: a feedback whose noise is the present prediction."""
 
     class Peeking(AdversarialCopies):
         def open(self, key, t, x, y, y_hat, state):
             return AdversarialCopies.open(self, key, t, x, y, y_hat, (state[0].at[0].set(y_hat), state[1]))
 
     jax.tree_util.register_pytree_node(Peeking, lambda _: ((), None), lambda *_: Peeking(Echo()))
-    history = played(jo.Game(model(), jo.FullInformation()), jo.Player(Looking(), Peeking(Echo())))
+    history = played(jo.Game(model(), jo.FullInformation()), jo.Entrant(Looking(), Peeking(Echo())))
     told = history.info.first - history.x
     assert np.abs(told[1:, 0] - (np.arange(5) + 0.25)).min() > 0.9
 
@@ -147,27 +147,27 @@ def test_a_learner_learns_of_instance_and_adversary_through_copies_only(estimato
 def test_channels_without_memory_stay_as_they_are():
     states = jo.game.start(
         jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1)), regret="noisy"),
-        jo.Player(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
+        jo.Entrant(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
     )  # fmt: skip
-    assert (states.channel, states.referee) == ((), ())
+    assert (states.feedback, states.referee) == ((), ())
     game = jo.Game(model(), ECHO)
-    states = jo.game.start(game, jo.Player(Looking(), ECHO), jo.game.stream_keys(jax.random.key(0)))
+    states = jo.game.start(game, jo.Entrant(Looking(), ECHO), jo.game.stream_keys(jax.random.key(0)))
     assert states.referee == (), "a referee who takes no copies needs no state"
 
 
 def test_without_a_learner_there_is_no_adaptive_noise():
     keys = jo.game.stream_keys(jax.random.key(0))
-    with pytest.raises(ValueError, match="needs a player"):
+    with pytest.raises(ValueError, match="needs a entrant"):
         jo.game.start(jo.Game(model(), ECHO, regret="noisy"), None, keys)
-    assert jo.game.start(jo.Game(model(), ECHO), None, keys).channel == ()
+    assert jo.game.start(jo.Game(model(), ECHO), None, keys).feedback == ()
     assert [jo.Game(model(), ECHO, regret=r).oblivious for r in jo.game.REGRETS] == [True, False, True]
 
 
 def test_a_study_is_the_game_played_run_by_run():
-    """State of the channel in blocks, segments, sweeps and on devices, of the learner and of the referee."""
+    """State of the feedback in blocks, segments, sweeps and on devices, of the learner and of the referee."""
     adversary = AdversarialCopies(ChasingNoise(0.4))
     learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
-    options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "read_outs": [7], "comparator": jo.L2Ball(0.5)}
+    options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "record_at": [7], "comparator": jo.L2Ball(0.5)}
     for regret in ("clean", "noisy"):
         game = jo.Game(model(), adversary, regret=regret)
         result = jo.simulate(game, learners, mesh=ONE_DEVICE, **options)
@@ -211,8 +211,8 @@ class Wrong:
         ("label_noise", lambda: AdversarialCopies(Echo(), label_noise=0.1)),
         ("adversary.sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
         ("adversary.sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
-        ("channel.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("state")))),
-        ("channel.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("structure")))),
+        ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("state")))),
+        ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("structure")))),
         ("variance", lambda: ChasingNoise(-1.0)),
         ("skew", lambda: ChasingNoise(1.0, skew=0.0)),
         ("memory", lambda: ChasingNoise(1.0, memory=1.0)),
@@ -313,9 +313,9 @@ def test_it_hurts_the_naive_learner_most():
     options = {"step_size": jo.InverseSqrt(0.5), "radius": 1.0}
     learners = {"naive": jo.GradientLearner(NaiveCopy(), **options), "two": jo.GradientLearner(TwoCopies(), **options)}
 
-    def regret(channel):
-        study = {"n_runs": 64, "n_rounds": 1600, "read_outs": [400], "comparator": jo.L2Ball(1.0), "mesh": ONE_DEVICE}
-        return jo.simulate(jo.Game(sphere, channel), learners, **study).regret
+    def regret(feedback):
+        study = {"n_runs": 64, "n_rounds": 1600, "record_at": [400], "comparator": jo.L2Ball(1.0), "mesh": ONE_DEVICE}
+        return jo.simulate(jo.Game(sphere, feedback), learners, **study).regret
 
     chasing, isotropic = regret(AdversarialCopies(ChasingNoise(0.5))), regret(jo.NoisyCopies(jo.noise.gaussian(0.1)))
     assert lower(chasing[0, :, 1] - 2 * isotropic[0, :, 1]) > 0
@@ -432,17 +432,17 @@ def test_large_balls_are_no_trouble():
 
 def test_one_copy_has_linear_regret_in_one_of_the_worlds_and_two_copies_in_none():
     """Theorem 3 for learners that take one copy: in one world the regret is at least `unavoidable_regret` a round, at
-    every read-out. Two copies, and one with the covariance told, have less than half of that in both, and less than 3
-    times as much after 4 times the rounds. Each comparison is wrong with probability 1e-6."""
+    every recorded round. Two copies, and one with the covariance told, have less than half of that in both, and less
+    than 3 times as much after 4 times the rounds. Each comparison is wrong with probability 1e-6."""
     options = {"step_size": jo.InverseSqrt(0.1), "radius": 1.0}
     learners = {
         "naive": jo.GradientLearner(NaiveCopy(), **options),
         "naive, averaged": jo.GradientLearner(NaiveCopy(), hypothesis="average", **options),
         "two copies": jo.GradientLearner(TwoCopies(), **options),
         "told": jo.GradientLearner(KnownCovariance(), **options),
-        "full": jo.Player(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
+        "full": jo.Entrant(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
     }
-    study = {"n_runs": 64, "n_rounds": 800, "read_outs": [200], "comparator": jo.L2Ball(1.0), "mesh": ONE_DEVICE}
+    study = {"n_runs": 64, "n_rounds": 800, "record_at": [200], "comparator": jo.L2Ball(1.0), "mesh": ONE_DEVICE}
     worlds = indistinguishable_pair(np.eye(2)[0], reveal_covariance=True)
     regret = np.stack([jo.simulate(world, learners, **study).regret for world in worlds])  # [2, L, R, G]
     least = unavoidable_regret(1.0) * np.array([200, 800])
@@ -458,7 +458,7 @@ def test_a_learner_with_one_copy_plays_the_same_in_both_worlds():
     """Its hypothesis after 30 rounds has one law: Kolmogorov-Smirnov over 500 runs a world, false alarm 1e-6. A world
     with noise of 1.7e instead of 2e would be seen."""
     worlds = indistinguishable_pair((1.0,))
-    other = jo.replace(worlds.with_noise, channel=jo.NoisyCopies(jo.noise.TwoPoints([1.7])))
+    other = jo.replace(worlds.with_noise, feedback=jo.NoisyCopies(jo.noise.TwoPoints([1.7])))
     learner = jo.GradientLearner(NaiveCopy(), step_size=0.05)
 
     def hypotheses(game, first):

@@ -7,13 +7,13 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.aggregation import aggregate
-from jaxonline.learners.aggregating import Aggregating
-from jaxonline.learners.boa import BOA
-from jaxonline.learners.ewa import EWA
-from jaxonline.learners.ml_poly import MLPoly
-from jaxonline.learners.ml_prod import MLProd
-from jaxonline.learners.truncated import Truncated
+from jaxonline.learners.aggregation import aggregate
+from jaxonline.learners.experts.aggregating import Aggregating
+from jaxonline.learners.experts.boa import BOA
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.ml_poly import MLPoly
+from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.vaw import VAW
 
 START = 2.0**-20
@@ -240,7 +240,7 @@ def adversarial(rule, K, T, Y, kind):
     spec = jax.ShapeDtypeStruct((K,), np.float64)
     state = rule.init(None, spec)
     predict = jax.jit(lambda state, x: rule.predict(None, state, x))
-    update = jax.jit(lambda state, x, y: rule.update(None, state, jo.oracles.FullOracle(x, y))[0])
+    update = jax.jit(lambda state, x, y: rule.update(None, state, jo.FullOracle(x, y))[0])
     X, y, out = np.empty((T, K)), np.empty(T), np.empty(T)
     for t in range(T):
         if kind == "split":  # constant experts at the ends

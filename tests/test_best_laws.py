@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxonline._struct import replace
+from jaxonline._util.struct import replace
 from jaxonline.estimators import DotProductFeatureMap, GaussianFeatureMap, Law, best_feature_map
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear
 

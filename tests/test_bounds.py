@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.blocks import default_mesh
 from jaxonline.bounds import RegretBound, full_information, known_covariance, moment_bounds, two_copies
 from jaxonline.estimators import FullGradient, KnownCovariance, NaiveCopy, TwoCopies
-from jaxonline.noise import gaussian, laplace, student_t, uniform
+from jaxonline.feedback.noise import gaussian, laplace, student_t, uniform
+from jaxonline.simulation.blocks import default_mesh
 
 FALSE_ALARM = 1e-6  # of each test, all its comparisons together
 MATRIX = np.array([[0.3, 0.1], [0.1, 0.2]])
@@ -210,7 +210,7 @@ GAMES = {  # every law and every environment once
 
 @pytest.mark.parametrize("name", GAMES)
 def test_regret_is_below_the_corrected_bound(name):
-    """With the theorem's step, at every read-out: the upper confidence limit of the expected regret is below the
+    """With the theorem's step, at every recorded round: the upper confidence limit of the expected regret is below the
     bound (wrong with probability 1e-6 if the regret were at the bound). The bounds hold for any data with these
     moments; on the sphere |x| = 1 and |y| <= 1, so they are those of the rows (0, 1) and (1, 0)."""
     noise, make = GAMES[name]
@@ -231,12 +231,12 @@ def test_regret_is_below_the_corrected_bound(name):
     }
     assert [bound[-1] for bound in bounds.values()] == pytest.approx([two.value, known.value, full.value], rel=1e-12)
     if name == "gaussian, file order":  # once is enough for what does not depend on the noise
-        learners["full"] = jo.Player(learner(FullGradient(), full.step_size), jo.FullInformation())
+        learners["full"] = jo.Entrant(learner(FullGradient(), full.step_size), jo.FullInformation())
         learners["falling steps"] = learner(TwoCopies(), jo.InverseSqrt(0.2))
         bounds["falling steps"] = two.inverse_sqrt_step(0.2, np.arange(1, HORIZON + 1))
     result = jo.simulate(
         jo.Game(environment, jo.NoisyCopies(noise, label_noise=label_noise, reveal_covariance=True)), learners,
-        n_runs=RUNS, n_rounds=HORIZON, read_outs=4, comparator=jo.L2Ball(RADIUS), mesh=ONE_DEVICE,
+        n_runs=RUNS, n_rounds=HORIZON, record_at=4, comparator=jo.L2Ball(RADIUS), mesh=ONE_DEVICE,
     )  # fmt: skip
     estimate = result.mean()
     upper = estimate.mean + limit(16) * estimate.standard_error
@@ -257,7 +257,7 @@ def test_the_naive_learner_breaks_the_bound_that_the_unbiased_one_keeps():
         for name, estimator in {"two copies": TwoCopies(), "naive": NaiveCopy()}.items()
     }
     result = jo.simulate(
-        jo.Game(sphere(), jo.NoisyCopies(noise)), learners, n_runs=32, n_rounds=horizon, read_outs=1,
+        jo.Game(sphere(), jo.NoisyCopies(noise)), learners, n_runs=32, n_rounds=horizon, record_at=1,
         comparator=jo.L2Ball(1.0), mesh=ONE_DEVICE,
     )  # fmt: skip
     estimate = result.mean()
@@ -282,7 +282,7 @@ def test_the_naive_learner_breaks_the_bound_that_the_unbiased_one_keeps():
         ("step_size", lambda: two_copies(1.0, 1.0, 1.0, 10).constant_step(0.0, np.arange(3))),
         ("eta", lambda: two_copies(1.0, 1.0, 1.0, 10).inverse_sqrt_step(-1.0, np.arange(3))),
         ("X", lambda: moment_bounds(np.ones(3), np.ones(3))),
-        ("noise", lambda: moment_bounds(np.eye(2), np.ones(2), jo.noise.Law(lambda key, t, x: x))),
+        ("noise", lambda: moment_bounds(np.eye(2), np.ones(2), jo.noise.CustomNoise(lambda key, t, x: x))),
     ],
 )
 def test_bad_arguments(message, call):

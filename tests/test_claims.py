@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from jaxonline import verify
-from jaxonline.blocks import default_mesh
+from jaxonline.claims import registry
+from jaxonline.claims.plots import plot_intervals, save_intervals
+from jaxonline.claims.registry import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
+from jaxonline.claims.report import claims_table, verify_command
 from jaxonline.losses import Exponential
-from jaxonline.verify import claims as registry
-from jaxonline.verify.claims import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
-from jaxonline.verify.plots import plot_intervals, save_intervals
-from jaxonline.verify.report import claims_table, verify_command
+from jaxonline.simulation.blocks import default_mesh
 
 KEYS = {"claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected"}
 ONE = default_mesh(jax.devices()[:1])

@@ -12,12 +12,12 @@ from registry import LEARNERS, Entry, adversarial, noisy
 
 import jaxonline as jo
 from jaxonline import game as game_module
-from jaxonline._struct import cast_leaves
+from jaxonline._util.struct import cast_leaves
+from jaxonline.feedback import CopiesOracle, FullOracle
 from jaxonline.learners import GradientLearner
-from jaxonline.oracles import CopiesOracle, FullOracle
 
 ROUNDS = 6
-MOST_COPIES = 8
+MAX_COPIES = 8
 
 
 class Poisoned:
@@ -45,7 +45,7 @@ class Poisoned:
         self.charged = self.charged + number
 
         def draw(index):  # there are fewer copies than may be asked for: they come again
-            return jnp.where(index < number, self.given[0][index % MOST_COPIES], self.poison)
+            return jnp.where(index < number, self.given[0][index % MAX_COPIES], self.poison)
 
         return draw
 
@@ -72,15 +72,15 @@ class PoisonedAttributes(Poisoned):
         return self.given[0][0][indices]
 
 
-def poisoned_oracle(channel: Any, material: dict[str, Any], poison: Any) -> Any:
-    """The oracle of a channel with poison where the learner must not look. One line for each kind of channel."""
-    if isinstance(channel, jo.FullInformation):
+def poisoned_oracle(feedback: Any, material: dict[str, Any], poison: Any) -> Any:
+    """The oracle of a feedback with poison where the learner must not look. One line for each kind of feedback."""
+    if isinstance(feedback, jo.FullInformation):
         return FullOracle(material["copies"][0], material["labels"][0])
-    if isinstance(channel, jo.oracles.Attributes):
+    if isinstance(feedback, jo.Attributes):
         return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
-    if isinstance(channel, jo.oracles.AdversarialCopies):
+    if isinstance(feedback, jo.AdversarialCopies):
         return Poisoned(material["copies"], material["labels"], None, poison)
-    assert isinstance(channel, jo.NoisyCopies), f"how is {type(channel).__name__} poisoned? say so here"
+    assert isinstance(feedback, jo.NoisyCopies), f"how is {type(feedback).__name__} poisoned? say so here"
     return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
 
 
@@ -97,8 +97,8 @@ def material_of(entry: Entry, seed: int) -> dict[str, Any]:
     d = entry.dimension
     root = rng.normal(size=(d, d)) / 3
     arrays = {
-        "copies": rng.normal(size=(MOST_COPIES, d)),
-        "labels": rng.normal(size=MOST_COPIES),
+        "copies": rng.normal(size=(MAX_COPIES, d)),
+        "labels": rng.normal(size=MAX_COPIES),
         "covariance": root @ root.T,
     }
     return jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
@@ -118,14 +118,14 @@ def finite(tree: Any) -> bool:
 
 def steps_under_poison(entry: Entry) -> dict[str, Any]:
     """The state after two rounds, under several poisons, keys and materials: all with one compiled program."""
-    learner, channel = cast_leaves((entry.learner, entry.channel), np.float32)
+    learner, feedback = cast_leaves((entry.learner, entry.feedback), np.float32)
 
     @jax.jit
-    def two_rounds(learner, channel, materials, poison, keys):
+    def two_rounds(learner, feedback, materials, poison, keys):
         state = learner.init(keys[0], spec_of(entry))
         asked = []
         for material, key in zip(materials, keys, strict=True):
-            oracle = poisoned_oracle(channel, material, poison)
+            oracle = poisoned_oracle(feedback, material, poison)
             state, _ = learner.update(key, state, oracle)
             asked.append(oracle.queries())
         return state, jnp.stack(asked)
@@ -135,7 +135,7 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
     keys, other_keys = (jax.random.split(jax.random.key(seed), 2) for seed in (0, 1))
 
     def play(materials, poison, keys):
-        return two_rounds(learner, channel, materials, jnp.float32(poison), keys)
+        return two_rounds(learner, feedback, materials, jnp.float32(poison), keys)
 
     return {
         "plain": play(materials, 0.5, keys),
@@ -182,11 +182,11 @@ def test_the_poison_catches_a_cheat(cheat):
     assert bits(states["nan"]) != bits(states["plain"])
 
 
-def opened(channel: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
-    """The oracle of a channel, before an adaptive one has seen anything."""
-    adaptive = isinstance(channel, game_module.AdaptiveChannel)
-    state = channel.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
-    return game_module.open_oracle(channel, key, jnp.int32(t), x, y, y_hat, state)
+def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
+    """The oracle of a feedback, before an adaptive one has seen anything."""
+    adaptive = isinstance(feedback, game_module.AdaptiveFeedback)
+    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
+    return game_module.open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 
 def leaf_types(tree: Any) -> list[tuple]:
@@ -198,13 +198,13 @@ def leaf_types(tree: Any) -> list[tuple]:
 def test_state_keeps_its_type(both_precisions, entry):
     """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
     dtype = both_precisions
-    learner, channel = cast_leaves((entry.learner, entry.channel), dtype)
+    learner, feedback = cast_leaves((entry.learner, entry.feedback), dtype)
     spec = spec_of(entry, dtype)
     x, y = jnp.zeros(spec.shape, dtype), jnp.zeros((), dtype)
     key = jax.random.key(0)
 
     def update(state):
-        oracle = opened(channel, key, 1, x, y, y)
+        oracle = opened(feedback, key, 1, x, y, y)
         return learner.update(key, state, oracle)[0]
 
     first = jax.eval_shape(lambda: learner.init(key, spec))
@@ -261,7 +261,7 @@ def stream():
 
 def test_programs_and_runs(entry, stream):
     """One compilation for any key, data and numbers; predictions know the past only; vmap is a loop over runs."""
-    game = jo.Game(stream, entry.channel)
+    game = jo.Game(stream, entry.feedback)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
     before = game_module._play._cache_size()
     loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
@@ -269,7 +269,7 @@ def test_programs_and_runs(entry, stream):
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
     slower = jo.play(game, other, keys[0], ROUNDS)
     y = stream.y.at[3].add(-5.0)
-    changed = jo.play(jo.Game(jo.replace(stream, y=y), entry.channel), entry.learner, keys[0], ROUNDS)
+    changed = jo.play(jo.Game(jo.replace(stream, y=y), entry.feedback), entry.learner, keys[0], ROUNDS)
     assert game_module._play._cache_size() == before + 1
 
     y_hat = loop[0][1].y_hat
@@ -284,13 +284,13 @@ def test_programs_and_runs(entry, stream):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6), together, one_by_one)
 
 
-@pytest.mark.parametrize("channel", [jo.FullInformation(), noisy(), adversarial(), jo.oracles.Attributes(2)], ids=type)
-def test_the_prediction_is_not_visible(channel):
-    """Of these channels, which are not a bandit's, the answers do not depend on the prediction."""
+@pytest.mark.parametrize("feedback", [jo.FullInformation(), noisy(), adversarial(), jo.Attributes(2)], ids=type)
+def test_the_prediction_is_not_visible(feedback):
+    """Of these feedbacks, which are not a bandit's, the answers do not depend on the prediction."""
     x, y, key = jnp.arange(3.0), jnp.float32(2.0), jax.random.key(1)
 
     def answers(y_hat):
-        oracle = opened(channel, key, 5, x, y, jnp.float32(y_hat))
+        oracle = opened(feedback, key, 5, x, y, jnp.float32(y_hat))
         if isinstance(oracle, FullOracle):
             return oracle.x, oracle.y
         return oracle.attributes(jnp.arange(2)) if hasattr(oracle, "attributes") else oracle.copy(0), oracle.label()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxonline import datasets
-from jaxonline.datasets import SOURCES, ar4, checksum, load
+from jaxonline.datasets.catalogue import SOURCES, ar4, checksum, load
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline._struct import cast_leaves
+from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Environment, play_round, start, stream_keys
 
 FALSE_ALARM = 1e-6
@@ -175,10 +175,10 @@ def test_what_an_environment_says_of_itself(name, both_precisions):
     assert environment.instance_spec == jax.ShapeDtypeStruct((2,), both_precisions)
     x, y = played(environment, 9, 3)
     assert (x.dtype, y.dtype, x.shape) == (both_precisions, both_precisions, (3, 9, 2))
-    assert environment.identical == bool((x == x[0]).all() and (y == y[0]).all())
+    assert environment.deterministic == bool((x == x[0]).all() and (y == y[0]).all())
     again = played(environment, 9, 3)
     np.testing.assert_array_equal(again[0], x)
-    assert (played(environment, 9, 3, key=1)[0] == x).all() == environment.identical
+    assert (played(environment, 9, 3, key=1)[0] == x).all() == environment.deterministic
 
     assert environment.oblivious
     key, t = jax.random.key(0), jnp.int32(1)

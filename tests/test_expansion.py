@@ -15,8 +15,8 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Gaussian
-from jaxonline.learners import _expansion
-from jaxonline.learners._expansion import Estimate
+from jaxonline.learners import expansion
+from jaxonline.learners.expansion import Estimate
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.losses import Squared
 
@@ -52,12 +52,12 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
     def one_more(w, seen):
         alpha, shrink, *numbers = seen
         psi = Estimate(*numbers)
-        shallow = _expansion.shallow(w.tensors, psi)
-        product = jnp.where(psi.level > tensor_levels, _expansion.deep(w, psi), shallow)
-        w = _expansion.shrink(_expansion.add(w, alpha, psi, product), shrink)
-        return w, (product, _expansion.squared_norm(psi), w.squared_norm)
+        shallow = expansion.shallow(w.tensors, psi)
+        product = jnp.where(psi.level > tensor_levels, expansion.deep(w, psi), shallow)
+        w = expansion.shrink(expansion.add(w, alpha, psi, product), shrink)
+        return w, (product, expansion.squared_norm(psi), w.squared_norm)
 
-    w = _expansion.empty(d, tensor_levels, 60, DEEPEST, jnp.float64)
+    w = expansion.empty(d, tensor_levels, 60, DEEPEST, jnp.float64)
     seen = tuple(map(jnp.asarray, (alphas, shrinks, levels, log_betas, scales, factors)))
     w, records = jax.jit(lambda w: jax.lax.scan(one_more, w, seen))(w)
 
@@ -72,7 +72,7 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
 
     x = rng.normal(size=d)
     value = sum((part * dense(math.sqrt(beta(n)), [x] * n)).sum() for n, part in enumerate(parts))
-    np.testing.assert_allclose(jax.jit(_expansion.polynomial)(w, jnp.asarray(x)), value, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(expansion.polynomial)(w, jnp.asarray(x)), value, rtol=1e-12)
     assert int(w.used) == sum(math.ceil(n / (tensor_levels + 1)) for n in levels if n > tensor_levels)
     assert not bool(w.overflow)
 
@@ -80,22 +80,22 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
 def test_what_finds_no_room_is_missing_and_marked(x64):
     """Two chunks of two copies: a feature of three copies fits, the next one does not, and w stays as it was but for
     what needs no chunk."""
-    w = _expansion.empty(2, 1, 2, 3, jnp.float64)
+    w = expansion.empty(2, 1, 2, 3, jnp.float64)
 
     @jax.jit
     def add(w, level):
         used = jnp.where(jnp.arange(3, dtype=jnp.int32)[:, None] < level, jnp.ones((3, 2)), jnp.zeros((3, 2)))
-        return _expansion.add(w, jnp.ones(()), Estimate(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
+        return expansion.add(w, jnp.ones(()), Estimate(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
 
     first = add(w, jnp.int32(3))
     assert (int(first.used), bool(first.overflow)) == (2, False)
     second = add(first, jnp.int32(2))
     assert (int(second.used), bool(second.overflow)) == (2, True)
     x = jnp.array([0.3, 0.4])
-    assert float(_expansion.polynomial(second, x)) == float(_expansion.polynomial(first, x)) == pytest.approx(0.7**3)
+    assert float(expansion.polynomial(second, x)) == float(expansion.polynomial(first, x)) == pytest.approx(0.7**3)
     third = add(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
-    assert float(_expansion.polynomial(third, x)) == pytest.approx(0.7**3 + 0.7)
+    assert float(expansion.polynomial(third, x)) == pytest.approx(0.7**3 + 0.7)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline._struct import struct
-from jaxonline.blocks import default_mesh
+from jaxonline._util.struct import struct
 from jaxonline.estimators import FullGradient, TwoCopies
-from jaxonline.simulate import read_out_rounds, simulate
+from jaxonline.simulation import record_rounds, simulate
+from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS, BAD_ROUND = 16, 20, 6
@@ -38,12 +38,12 @@ class Faulty:
 
 def faulty_study(share: float, value: float) -> jo.Result:
     learners = {
-        "full": jo.Player(jo.GradientLearner(FullGradient(), step_size=0.1, radius=1.0), jo.FullInformation()),
+        "full": jo.Entrant(jo.GradientLearner(FullGradient(), step_size=0.1, radius=1.0), jo.FullInformation()),
         "two": jo.GradientLearner(TwoCopies(), step_size=0.1, radius=1.0),
     }
     game = jo.Game(Faulty(share, value), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     return simulate(
-        game, learners, n_runs=RUNS, n_rounds=ROUNDS, key=1, block_size=8, read_outs=[4], comparator=jo.L2Ball(1.0),
+        game, learners, n_runs=RUNS, n_rounds=ROUNDS, key=1, block_size=8, record_at=[4], comparator=jo.L2Ball(1.0),
         mesh=ONE_DEVICE,
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def test_a_step_size_that_diverges_is_reported_beside_one_that_does_not():
 
     def study(*etas):
         learners = jo.sweep({eta: jo.GradientLearner(TwoCopies(), step_size=eta) for eta in etas})
-        return simulate(game, learners, n_runs=8, n_rounds=40, comparator=jo.L2Ball(1.0), read_outs=2, mesh=ONE_DEVICE)
+        return simulate(game, learners, n_runs=8, n_rounds=40, comparator=jo.L2Ball(1.0), record_at=2, mesh=ONE_DEVICE)
 
     result, calm = study(0.1, 1e3), study(0.1, 0.05)
     assert result.failed.tolist() == [0, 8]
@@ -105,7 +105,7 @@ def test_a_sum_that_overflows_is_reported_too():
     """Losses of 2e38 are finite, the sum of two of them is not."""
     game = jo.Game(jo.environments.DataStream(np.zeros((1, 1)), np.array([1.4e19])), jo.FullInformation())
     learner = jo.GradientLearner(FullGradient(), step_size=0.1)
-    result = simulate(game, learner, n_runs=2, n_rounds=3, read_outs=3, mesh=ONE_DEVICE)
+    result = simulate(game, learner, n_runs=2, n_rounds=3, record_at=3, mesh=ONE_DEVICE)
     assert np.isfinite(result.cumulative_loss[..., 0]).all()
     assert not np.isfinite(result.cumulative_loss[..., 1]).any()
     assert result.first_nonfinite.tolist() == [[2, 2]]
@@ -138,10 +138,10 @@ BAD = {
     "n_rounds 0": ("n_rounds", lambda: run(n_rounds=0)),
     "play n_rounds 0": ("n_rounds", lambda: jo.play(GAME, LEARNER, jax.random.key(0), 0)),
     "block_size 0": ("block_size", lambda: run(block_size=0)),
-    "read_outs 0": ("read_outs", lambda: run(read_outs=0)),
-    "read_outs beyond": ("read_outs", lambda: run(read_outs=[2, 5])),
-    "read_outs before": ("read_outs", lambda: run(read_outs=[0, 2])),
-    "read_outs fractional": ("read_outs", lambda: read_out_rounds(10, [1.5, 3.0])),
+    "record_at 0": ("record_at", lambda: run(record_at=0)),
+    "record_at beyond": ("record_at", lambda: run(record_at=[2, 5])),
+    "record_at before": ("record_at", lambda: run(record_at=[0, 2])),
+    "record_at fractional": ("record_at", lambda: record_rounds(10, [1.5, 3.0])),
     "spacing": ("spacing", lambda: run(spacing="cubic")),
     "runs beyond": ("runs", lambda: run(runs=[2])),
     "runs none": ("runs", lambda: run(runs=[])),
@@ -154,7 +154,7 @@ BAD = {
     "names of a sweep": ("learners", lambda: run(learners={"a[0]": LEARNER, "a": jo.sweep([LEARNER])})),
     "labels of a sweep": ("labels", lambda: jo.sweep({"1": LEARNER, 1: LEARNER})),
     "game environment": ("environment", lambda: jo.Game(np.eye(3), NOISY)),
-    "game channel": ("channel", lambda: jo.Game(STREAM, "noisy")),
+    "game feedback": ("feedback", lambda: jo.Game(STREAM, "noisy")),
     "game loss": ("loss", lambda: jo.Game(STREAM, NOISY, loss=lambda y_hat, y: (y_hat - y) ** 2)),
     "game loss of a name": ("loss", lambda: jo.Game(STREAM, NOISY, loss="squared")),
     "game regret": ("regret", lambda: jo.Game(STREAM, NOISY, regret="true")),
@@ -173,7 +173,7 @@ BAD = {
     "covariance not square": ("covariance", lambda: jo.noise.gaussian(np.ones((2, 3)))),
     "degrees": ("degrees", lambda: jo.noise.student_t(0.1, degrees=2.0)),
     "law": ("law", lambda: jo.noise.Noise(0.1, law="cauchy")),
-    "draw": ("draw", lambda: jo.noise.Law(0.1)),
+    "draw": ("draw", lambda: jo.noise.CustomNoise(0.1)),
     "noise": ("noise", lambda: jo.NoisyCopies(0.1)),
     "label noise": ("label_noise", lambda: jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=0.1)),
     "X and y": ("X and y", lambda: jo.environments.DataStream(np.eye(3), np.ones(2))),

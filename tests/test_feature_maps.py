@@ -11,6 +11,12 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from jaxonline.claims.printed_kernels import (
+    PrintedGaussianFeatureMap,
+    printed_gaussian_kernel,
+    printed_gaussian_second_moment,
+    printed_lemma5_bound,
+)
 from jaxonline.estimators.feature_maps import (
     DotProductFeatureMap,
     GaussianFeatureMap,
@@ -19,15 +25,9 @@ from jaxonline.estimators.feature_maps import (
     prod,
 )
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
+from jaxonline.feedback import NoisyCopies
+from jaxonline.feedback.noise import gaussian
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, Scaled
-from jaxonline.noise import gaussian
-from jaxonline.oracles import NoisyCopies
-from jaxonline.verify.printed_kernels import (
-    PrintedGaussianFeatureMap,
-    printed_gaussian_kernel,
-    printed_gaussian_second_moment,
-    printed_lemma5_bound,
-)
 
 X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
 STEPS = np.array([[0.3, -0.2], [-0.1, 0.4]])  # noise: one of the two rows, or minus it, each with probability 1/4

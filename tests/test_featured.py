@@ -7,7 +7,7 @@ import pytest
 from kernel_loops import exponential, rounds_of, smoothed_absolute, squared
 
 import jaxonline as jo
-from jaxonline._struct import struct
+from jaxonline._util.struct import struct
 from jaxonline.estimators import FourierFeatures, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.kernels import Gaussian, Kernel
 from jaxonline.learners import KernelGradient, WithFeatures
@@ -88,8 +88,8 @@ def test_it_is_its_numpy_loop(form, loss, gradient, radius, x64):
     assert projections == 0 if radius is None else 3 < projections < ROUNDS
 
     inner = jo.GradientLearner(estimator(loss), step_size=jo.InverseSqrt(0.4), radius=radius)
-    channel = jo.FullInformation() if gradient is clean else noisy()
-    game = jo.Game(jo.environments.DataStream(X, y), channel)
+    feedback = jo.FullInformation() if gradient is clean else noisy()
+    game = jo.Game(jo.environments.DataStream(X, y), feedback)
     state, history = jo.play(game, WithFeatures(inner, features), key, ROUNDS)
     np.testing.assert_allclose(history.y_hat, y_hat, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(state.w, w, rtol=1e-9, atol=1e-10)
@@ -177,8 +177,8 @@ def test_the_oracle_of_features():
 
 def test_a_learner_that_asks_for_the_covariance_is_an_error():
     X, y = data()
-    channel = jo.NoisyCopies(jo.noise.gaussian(0.1), reveal_covariance=True)
-    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), channel)
+    feedback = jo.NoisyCopies(jo.noise.gaussian(0.1), reveal_covariance=True)
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), feedback)
     learner = WithFeatures(jo.GradientLearner(KnownCovariance(), step_size=0.1), FORMS["pair"][0])
     with pytest.raises(ValueError, match="that of the noise of features is not known"):
         jo.play(game, learner, jax.random.key(0), 3)

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxonline._struct import stack
+from jaxonline._util.struct import stack
 from jaxonline.estimators.fourier import FourierFeatures, single_frequency_variance
 from jaxonline.kernels import Gaussian, Laplacian, Linear, Scaled, Sum
-from jaxonline.radial import Cauchy, GaussianMixture, RadialExponential
+from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
 
 KERNELS = {
     "gaussian": Gaussian(1.5),

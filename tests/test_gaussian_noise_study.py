@@ -9,9 +9,9 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from jaxonline.cli import app
-from jaxonline.study import gaussian_noise as study_module
-from jaxonline.study.gaussian_noise import play
-from jaxonline.study.gaussian_noise_learners import (
+from jaxonline.study.ready import gaussian_noise as study_module
+from jaxonline.study.ready.gaussian_noise import play
+from jaxonline.study.ready.gaussian_noise_learners import (
     ALGORITHM_1,
     ALGORITHM_2,
     CLEAN,
@@ -24,7 +24,7 @@ from jaxonline.study.gaussian_noise_learners import (
     target_losses,
     theorems,
 )
-from jaxonline.study.gaussian_noise_report import late_growth
+from jaxonline.study.ready.gaussian_noise_report import late_growth
 
 pytestmark = pytest.mark.usefixtures("one_device")
 COMMAND = ["reproduce", "gaussian-noise", "--runs", "2", "--rounds", "128"]

@@ -13,8 +13,9 @@ from registry import COVARIANCE, LEARNERS
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline._struct import struct
+from jaxonline._util.struct import struct
 from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.simulation import blocks
 
 ROUNDS = 40
 
@@ -154,18 +155,18 @@ def run_loop(loop: Loop, rounds: list[Seen]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @jax.jit
-def open_oracles(channel, key, X, y, y_hat):
+def open_oracles(feedback, key, X, y, y_hat):
     """Copies [T, 4, d] and labels [T] of a run with these predictions, from the oracles that the referee opens."""
     oracle_key = jo.game.stream_keys(key).oracle
-    adaptive = isinstance(channel, jo.protocols.AdaptiveChannel)
+    adaptive = isinstance(feedback, jo.game.AdaptiveFeedback)
 
     def one(state, seen):
         t, x, y, y_hat = seen
-        oracle = jo.game.open_oracle(channel, jax.random.fold_in(oracle_key, t), t, x, y, y_hat, state)
+        oracle = jo.game.open_oracle(feedback, jax.random.fold_in(oracle_key, t), t, x, y, y_hat, state)
         drawn = jnp.stack([oracle.copy(j) for j in range(4)]), oracle.label()
-        return channel.observe(state, t, x, y, y_hat) if adaptive else state, drawn
+        return feedback.observe(state, t, x, y, y_hat) if adaptive else state, drawn
 
-    state = channel.init(jax.random.fold_in(oracle_key, 0), jax.typeof(X[0])) if adaptive else ()
+    state = feedback.init(jax.random.fold_in(oracle_key, 0), jax.typeof(X[0])) if adaptive else ()
     return jax.lax.scan(one, state, (jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y, y_hat))[1]
 
 
@@ -183,13 +184,13 @@ def test_a_learner_is_its_numpy_loop(name, x64):
     X = rng.normal(size=(ROUNDS, 3)) / 2
     y = X @ np.array([0.9, -0.6, 0.3]) + 0.1 * rng.normal(size=ROUNDS)
     with entry.promotion():
-        game = jo.Game(jo.environments.DataStream(X, y), entry.channel)
+        game = jo.Game(jo.environments.DataStream(X, y), entry.feedback)
         state, history = jo.play(game, entry.learner, key, ROUNDS)
 
     copies, labels = np.zeros((ROUNDS, 4, 3)), np.zeros(ROUNDS)
-    if not isinstance(entry.channel, jo.FullInformation):
+    if not isinstance(entry.feedback, jo.FullInformation):
         # an adversary aims by the predictions of earlier rounds: the first wrong one would show
-        opened = open_oracles(entry.channel, key, jnp.asarray(X), jnp.asarray(y), history.y_hat)
+        opened = open_oracles(entry.feedback, key, jnp.asarray(X), jnp.asarray(y), history.y_hat)
         copies, labels = map(np.asarray, opened)
         assert copies.dtype == np.float64
     y_hat, w = run_loop(LOOPS[name], [Seen(*each) for each in zip(X, y, copies, labels, strict=True)])
@@ -220,9 +221,9 @@ def test_the_average_is_of_the_hypotheses_that_were_played(x64):
     last = jo.replace(entry.learner, hypothesis="last")
     hypotheses = [np.zeros(3)]
     for n_rounds in range(1, 4):
-        state, _ = jo.play(jo.Game(stream, entry.channel), last, jax.random.key(0), n_rounds)
+        state, _ = jo.play(jo.Game(stream, entry.feedback), last, jax.random.key(0), n_rounds)
         hypotheses.append(np.asarray(state.w))
-    state, _ = jo.play(jo.Game(stream, entry.channel), entry.learner, jax.random.key(0), 3)
+    state, _ = jo.play(jo.Game(stream, entry.feedback), entry.learner, jax.random.key(0), 3)
     np.testing.assert_allclose(state.average, np.mean(hypotheses, axis=0), rtol=1e-12)
 
 
@@ -230,7 +231,7 @@ def test_the_average_is_of_the_hypotheses_that_were_played(x64):
 # The mean over runs, exactly
 
 HORIZON, ETA, RUNS = 32, 0.08, 4096
-FALSE_ALARM = 1e-6  # of each test, two-sided, multiplicity over read-outs included
+FALSE_ALARM = 1e-6  # of each test, two-sided, multiplicity over recorded rounds included
 READ_OUTS = 4
 LIMIT = stats.norm.ppf(1 - FALSE_ALARM / (2 * READ_OUTS))
 
@@ -294,20 +295,20 @@ def simulated(estimator, loss) -> jo.Result:
         loss,
     )
     learner = jo.GradientLearner(estimator, step_size=ETA)
-    mesh = jo.blocks.default_mesh(jax.devices()[:1])
-    return jo.simulate(game, learner, n_runs=RUNS, n_rounds=HORIZON, key=2, read_outs=READ_OUTS, mesh=mesh)
+    mesh = blocks.default_mesh(jax.devices()[:1])
+    return jo.simulate(game, learner, n_runs=RUNS, n_rounds=HORIZON, key=2, record_at=READ_OUTS, mesh=mesh)
 
 
 def scores(result: jo.Result, exact_per_round: np.ndarray) -> np.ndarray:
-    """z-scores of the mean cumulative loss at the read-outs."""
+    """z-scores of the mean cumulative loss at the recorded rounds."""
     estimate = result.mean("cumulative_loss")
     exact = np.cumsum(exact_per_round)[result.rounds - 1]
     return (estimate.mean[0] - exact) / estimate.standard_error[0]
 
 
 def test_mean_loss_of_two_copies_is_the_exact_expectation():
-    """False alarm 1e-6 (normal limit, 4 read-outs). A bias is detected with probability 0.999 when it is larger than
-    (5.1 + 3.1) standard errors: 3 % of the expected cumulative loss here. The mutants, a gradient 1.05 times too
+    """False alarm 1e-6 (normal limit, 4 recorded rounds). A bias is detected with probability 0.999 when it is larger
+    than (5.1 + 3.1) standard errors: 3 % of the expected cumulative loss here. The mutants, a gradient 1.05 times too
     long and the printed form of the known covariance, are caught."""
     exact = expected_losses(0.09)
     result = simulated(TwoCopies(), jo.losses.Squared())

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxonline.claims.printed_kernels import printed_gradient_length
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Linear
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.verify.printed_kernels import printed_gradient_length
 
 VALUES = np.array([0.9, -0.1, 0.4])  # <w, Psi~>: three equally likely values, of mean 0.4
 MEAN = VALUES.mean()

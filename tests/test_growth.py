@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from jaxonline.growth import growth
+from jaxonline.results.growth import growth
 from jaxonline.study.files import write_csv, write_json
 
 ROUNDS = np.array([10, 30, 100, 300])

@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline import _hindsight
-from jaxonline._struct import struct
-from jaxonline.blocks import default_mesh
+from jaxonline._util.struct import struct
 from jaxonline.comparators import sums_of
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import TwoCopies
 from jaxonline.losses import Logistic, SmoothedAbsolute, Squared
+from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS = 10, 24
@@ -38,9 +37,9 @@ def nothing_asked_yet():
     ASKED.clear()
 
 
-def game(regret: str = "clean", channel=None, environment=None) -> jo.Game:
+def game(regret: str = "clean", feedback=None, environment=None) -> jo.Game:
     model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.3)
-    return jo.Game(environment or model, channel or jo.NoisyCopies(jo.noise.gaussian(0.3)), regret=regret)
+    return jo.Game(environment or model, feedback or jo.NoisyCopies(jo.noise.gaussian(0.3)), regret=regret)
 
 
 def stream(order: str = "file") -> jo.environments.DataStream:
@@ -49,7 +48,7 @@ def stream(order: str = "file") -> jo.environments.DataStream:
 
 
 def study(of=None, comparator=None, **options) -> jo.Result:
-    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 5, "block_size": 4, "read_outs": [5, 9], **options}
+    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 5, "block_size": 4, "record_at": [5, 9], **options}
     comparator = SlowBall(0.7) if comparator is None else comparator
     return jo.simulate(of or game(), LEARNERS, comparator=comparator, **{"mesh": ONE_DEVICE, **options})
 
@@ -93,7 +92,7 @@ def test_it_is_given_the_history_of_each_run():
         np.testing.assert_allclose(y, history.y, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"read_outs": [3, 5, 9, 20]}, {"mesh": default_mesh()}, {"n_runs": 8}], ids=str)
+@pytest.mark.parametrize("options", [{"record_at": [3, 5, 9, 20]}, {"mesh": default_mesh()}, {"n_runs": 8}], ids=str)
 def test_however_the_work_is_cut(reference, options):
     """Other segments, other devices, other numbers of runs: the same bits where the same is asked."""
     result = study(**options)
@@ -111,7 +110,7 @@ def test_only_the_runs_asked_for_are_solved(reference):
 def test_histories_are_in_memory_a_few_at_a_time(reference, monkeypatch):
     """A budget for one history at a time, and for three, changes nothing."""
     for at_once in (0, 3):
-        monkeypatch.setattr(_hindsight, "MOST_BYTES", at_once * 4 * 4 * ROUNDS)
+        monkeypatch.setattr(_hindsight, "MAX_BYTES", at_once * 4 * 4 * ROUNDS)
         np.testing.assert_array_equal(study().comparator_loss, reference.comparator_loss)
 
 
@@ -174,10 +173,10 @@ class Faulty:
 
 def test_what_is_not_finite_is_not_solved():
     """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
-    result = study(game(environment=Faulty(0.5)), read_outs=[6, 7])
+    result = study(game(environment=Faulty(0.5)), record_at=[6, 7])
     bad = result.first_nonfinite[0] > 0
     assert 0 < bad.sum() < RUNS
-    healthy = study(game(environment=Faulty(0.0)), read_outs=[6, 7])
+    healthy = study(game(environment=Faulty(0.0)), record_at=[6, 7])
     assert np.isnan(result.comparator_loss[:, bad, 1:]).all()
     np.testing.assert_array_equal(result.comparator_loss[:, :, 0], healthy.comparator_loss[:, :, 0])
     np.testing.assert_array_equal(result.comparator_loss[:, ~bad], healthy.comparator_loss[:, ~bad])

@@ -11,9 +11,20 @@ from typer.testing import CliRunner
 
 from jaxonline.cli import app
 from jaxonline.environments.adversaries import indistinguishable_pair
-from jaxonline.growth import Growth
-from jaxonline.study.impossibility import KINDS, MEAN, ONE, OTHER, RADIUS, TOLD, TWO, WORLDS, impossibility, learners
-from jaxonline.study.impossibility_report import verdict
+from jaxonline.results.growth import Growth
+from jaxonline.study.ready.impossibility import (
+    KINDS,
+    MEAN,
+    ONE,
+    OTHER,
+    RADIUS,
+    TOLD,
+    TWO,
+    WORLDS,
+    impossibility,
+    learners,
+)
+from jaxonline.study.ready.impossibility_report import verdict
 
 CONSTANT = (1 - 1 / np.sqrt(5)) ** 2
 RUNS, ROUNDS = 16, 600
@@ -88,12 +99,12 @@ def test_copies_are_charged(table):
 
 
 def test_only_the_told_are_told():
-    """The others play through a channel that hides the covariance."""
+    """The others play through a feedback that hides the covariance."""
     hidden, told = indistinguishable_pair(), indistinguishable_pair(reveal_covariance=True)
-    known = learners(50, told.with_noise.channel)
-    assert not any(game.channel.reveal_covariance for game in hidden)
+    known = learners(50, told.with_noise.feedback)
+    assert not any(game.feedback.reveal_covariance for game in hidden)
     for name, (kind, learner) in known.items():
-        assert (getattr(learner, "channel", None) is not None) == (kind == TOLD), name
+        assert (getattr(learner, "feedback", None) is not None) == (kind == TOLD), name
 
 
 @pytest.mark.long

@@ -18,13 +18,13 @@ from kernel_loops import (
 )
 
 import jaxonline as jo
-from jaxonline._struct import stack
+from jaxonline._util.struct import stack
 from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
+from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import KernelGradient
-from jaxonline.learners._supports import Supports, empty
+from jaxonline.learners.supports import Supports, empty
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.radial import Cauchy
 
 pytestmark = pytest.mark.usefixtures("one_device")
 ROUNDS = 60
@@ -57,7 +57,7 @@ def data(n_rounds=ROUNDS, classes=False):
     return X, np.where(y > 0, 1.0, -1.0) if classes else y
 
 
-def channel_of(source, labels=True):
+def feedback_of(source, labels=True):
     if source == "clean":
         return jo.FullInformation()
     return jo.NoisyCopies(jo.noise.laplace([0.1, 0.2, 0.1]), label_noise=jo.noise.uniform(0.04) if labels else None)
@@ -82,12 +82,12 @@ def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
     estimator, instance = SOURCES[source]
     X, y = data(classes=loss.kind == "classification")
     key = jax.random.fold_in(jax.random.key(2), 3)
-    rounds = rounds_of(channel_of("copies"), key, X, y, 5)
+    rounds = rounds_of(feedback_of("copies"), key, X, y, 5)
     expected = kernel_loop(rounds, instance, slope, lambda t: 0.3 / np.sqrt(t), radius, kernel_by_hand, kernel_by_hand)
     assert expected.projections == 0 if radius is None else 3 < expected.projections < ROUNDS
 
     learner = KernelGradient(kernel, estimator(loss), jo.InverseSqrt(0.3), n_rounds=ROUNDS, radius=radius)
-    game = jo.Game(jo.environments.DataStream(X, y), channel_of(source), loss=loss)
+    game = jo.Game(jo.environments.DataStream(X, y), feedback_of(source), loss=loss)
     state, history = jo.play(game, learner, key, ROUNDS)
     np.testing.assert_allclose(history.y_hat, expected.y_hat, rtol=1e-9, atol=1e-9 * np.abs(expected.y_hat).max())
     alpha, points = stored(state, ROUNDS)
@@ -112,7 +112,7 @@ def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
     """Two programs, one in coefficients and one in w, for every loss."""
     loss, _ = LOSSES[loss]
     X, y = data(classes=loss.kind == "classification")
-    game = jo.Game(jo.environments.DataStream(X, y), channel_of(source))
+    game = jo.Game(jo.environments.DataStream(X, y), feedback_of(source))
     options = {"step_size": jo.InverseSqrt(0.5), "radius": 0.4}
     estimator = SOURCES[source][0](loss)
     _, kernel = jo.play(game, KernelGradient(Linear(), estimator, n_rounds=40, **options), jax.random.key(0), 40)

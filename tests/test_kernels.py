@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import pairwise
 
-from jaxonline._struct import stack
+from jaxonline._util.struct import stack
+from jaxonline.claims.printed_kernels import printed_binomial, printed_binomial_coefficients
 from jaxonline.kernels import (
     Binomial,
     ExponentialKernel,
@@ -23,8 +24,7 @@ from jaxonline.kernels import (
     Scaled,
     Sum,
 )
-from jaxonline.radial import Cauchy, GaussianMixture, RadialExponential, quadrature_error, truncate
-from jaxonline.verify.printed_kernels import printed_binomial, printed_binomial_coefficients
+from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential, quadrature_error, truncate
 
 ORDER = 30
 DOT_PRODUCT = {

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import special
 
+from jaxonline.claims import printed_losses
 from jaxonline.losses import Exponential, Logistic, Loss, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.verify import printed_losses
 
 LOSSES = {
     "squared": (Squared(), lambda a: a**2, lambda a: 2 * a),

@@ -8,17 +8,17 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.aggregation import aggregate, play_sequence
 from jaxonline.bounds import Features
 from jaxonline.comparators import best_kernel, rkhs_ball
-from jaxonline.dictionaries import Dictionary, published_kernels
-from jaxonline.experts import expert_forecasts
+from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.kernels import Gaussian, Laplacian, Scaled
-from jaxonline.learners.ewa import EWA
+from jaxonline.learners.aggregation import aggregate, play_sequence
+from jaxonline.learners.expert_forecasts import expert_forecasts
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
-from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import VAW
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_omkl_gf_against_numpy(x64):
     Z = features_in_numpy(dictionary, X)
     state = learner.init(jax.random.key(3), jax.ShapeDtypeStruct((3,), np.float64))
     theta, w, graphs = np.zeros((5, 8)), np.ones(5), []
-    update = jax.jit(lambda key, state, x, y: learner.update(key, state, jo.oracles.FullOracle(x, y))[0])
+    update = jax.jit(lambda key, state, x, y: learner.update(key, state, jo.FullOracle(x, y))[0])
     for t in range(len(y)):
         A, pi = np.asarray(state.graph.edges), np.asarray(state.graph.probabilities)
         graphs.append(A)

@@ -11,13 +11,13 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from jaxonline.cli import app
-from jaxonline.dictionaries import Dictionary
-from jaxonline.experts import expert_forecasts
+from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.learners.expert_forecasts import expert_forecasts
 from jaxonline.learners.vaw import forecast
-from jaxonline.study.multikernel import as_json, load_sets, play_set, reproduce, scaled
-from jaxonline.study.multikernel_command import run
-from jaxonline.study.multikernel_draws import differences, draw_many, intervals
-from jaxonline.study.multikernel_report import parse_seeds
+from jaxonline.study.ready.multikernel import as_json, load_sets, play_set, reproduce, scaled
+from jaxonline.study.ready.multikernel_command import run
+from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals
+from jaxonline.study.ready.multikernel_report import parse_seeds
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
 RIDGE = {

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline._struct import cast_leaves
-from jaxonline.noise import Law, Noise, gaussian, laplace, student_t, uniform
+from jaxonline._util.struct import cast_leaves
+from jaxonline.feedback.noise import CustomNoise, Noise, gaussian, laplace, student_t, uniform
 
 DRAWS = 200_000
 FALSE_ALARM = 1e-6  # of each test, all its comparisons together
@@ -136,10 +136,10 @@ def grown_covariance(t, x):
 
 def test_a_law_may_depend_on_round_and_instance():
     """The oracle tells the law which round and which instance it is, and reveals the covariance of that round."""
-    channel = jo.NoisyCopies(Law(signs_that_grow, grown_covariance), reveal_covariance=True)
+    feedback = jo.NoisyCopies(CustomNoise(signs_that_grow, grown_covariance), reveal_covariance=True)
     x, y = jnp.array([1.0, -0.5]), jnp.float32(0.0)
     for t in (1, 7):
-        oracle = channel.open(jax.random.key(t), jnp.int32(t), x, y, y)
+        oracle = feedback.open(jax.random.key(t), jnp.int32(t), x, y, y)
         np.testing.assert_allclose(np.abs(oracle.copy(0) - x), t * np.abs(x), rtol=1e-6)
         np.testing.assert_allclose(oracle.covariance, np.diag((t * np.asarray(x)) ** 2), rtol=1e-6)
 
@@ -147,20 +147,20 @@ def test_a_law_may_depend_on_round_and_instance():
 def test_a_law_is_held_to_its_word():
     x, t, key = jnp.ones(2), jnp.int32(1), jax.random.key(0)
     with pytest.raises(ValueError, match="draw must return the shape"):
-        Law(lambda key, t, x: x[:1]).sample(key, t, x)
+        CustomNoise(lambda key, t, x: x[:1]).sample(key, t, x)
     with pytest.raises(ValueError, match="covariance"):
-        Law(lambda key, t, x: x).covariance_at(t, x)
+        CustomNoise(lambda key, t, x: x).covariance_at(t, x)
 
 
 def test_copies_of_a_round_and_of_other_rounds_are_independent():
     """Correlations between two copies, and between a copy and the label's noise, vanish (false alarm 1e-6)."""
-    channel = jo.NoisyCopies(gaussian(1.0), label_noise=gaussian(1.0))
+    feedback = jo.NoisyCopies(gaussian(1.0), label_noise=gaussian(1.0))
     zero = jnp.float32(0.0)
 
     @jax.jit
     @jax.vmap
     def one(key):
-        now, later = (channel.open(jax.random.fold_in(key, t), jnp.int32(t), zero, zero, zero) for t in (1, 2))
+        now, later = (feedback.open(jax.random.fold_in(key, t), jnp.int32(t), zero, zero, zero) for t in (1, 2))
         return jnp.stack([now.copy(0), now.copy(1), now.label(), later.copy(0), now.copies(2, 1, jnp.int32(1))[0]])
 
     z = np.asarray(one(jax.random.split(jax.random.key(1), 50_000)), float)

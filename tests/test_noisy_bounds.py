@@ -32,8 +32,8 @@ from jaxonline.estimators import (
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear
+from jaxonline.kernels.radial import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.radial import Cauchy
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Paper A: any noise

@@ -49,9 +49,9 @@ def stream(loss, n_rounds=T):
     return X, np.where(y > 0, 1.0, -1.0) if loss.kind == "classification" else y
 
 
-def rounds_of(learner, channel, X, y, run_key):
+def rounds_of(learner, feedback, X, y, run_key):
     """What the learner drew in every round, from the keys that the game gives it."""
-    draws = drawn(learner, channel, X, run_key)
+    draws = drawn(learner, feedback, X, run_key)
     return [
         reference.Round(X[t], y[t], draws.psi(t), int(n), [draws.psi(t, j) for j in range(1, 1 + int(n))])
         for t, n in enumerate(draws.n)
@@ -69,11 +69,11 @@ def test_it_is_the_pseudocode(x64, kernel, loss, radius, tensor_levels):
     feature_map, loss = MAPS[kernel], LOSSES[loss]
     learner = learner_of(feature_map, loss, radius, tensor_levels=tensor_levels)
     X, y = stream(loss)
-    channel = jo.NoisyCopies(jo.noise.gaussian(0.05))
-    game = jo.Game(jo.environments.DataStream(X, y), channel, loss)
+    feedback = jo.NoisyCopies(jo.noise.gaussian(0.05))
+    game = jo.Game(jo.environments.DataStream(X, y), feedback, loss)
     key = jax.random.key(5)
     _, history = jo.play(game, learner, key, T)
-    rounds = rounds_of(learner, channel, X, y, key)
+    rounds = rounds_of(learner, feedback, X, y, key)
 
     series = learner.gradient_length.series
     gammas, law = reference.table(np.asarray(series.coefficients)), reference.geometric(2.0)
@@ -103,7 +103,7 @@ def test_queries_per_round(kernel, p, wanted):
     learner = NoisyKernel(feature_map, length, 0.01, 1.0, Storage.of(feature_map, length, D, 40))
     X, y = stream(Squared(), 40)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
-    queries = jo.simulate(game, learner, n_runs=64, n_rounds=40, read_outs=1).queries[0, :, -1] / 40
+    queries = jo.simulate(game, learner, n_runs=64, n_rounds=40, record_at=1).queries[0, :, -1] / 40
     assert abs(queries.mean() - wanted) < 5 * queries.std(ddof=1) / 8
 
 
@@ -115,7 +115,7 @@ def test_a_full_storage_is_not_silent():
     X, y = stream(Squared())
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
     with pytest.warns(RuntimeWarning, match=r"Storage.of\(feature_map, length, dimension, n_rounds, risk\)"):
-        result = jo.simulate(game, small, n_runs=16, n_rounds=T, read_outs=1)
+        result = jo.simulate(game, small, n_runs=16, n_rounds=T, record_at=1)
     assert result.overflowed[0] > 0
 
 

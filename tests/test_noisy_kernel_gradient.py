@@ -19,8 +19,7 @@ from noisy_kernel_draws import drawn, reference_kernel
 
 import jaxonline as jo
 from jaxonline import verify
-from jaxonline._struct import cast_leaves, struct
-from jaxonline.blocks import default_mesh
+from jaxonline._util.struct import cast_leaves, struct
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
@@ -28,6 +27,7 @@ from jaxonline.game import open_oracle, stream_keys
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedHinge, Squared
+from jaxonline.simulation.blocks import default_mesh
 
 T, D, VARIANCE, STEP = 40, 2, 0.04, 0.1
 DETECT = 0.05  # of the largest value of the gradient at the points; found with probability 0.999, false alarms 1e-9

@@ -13,7 +13,7 @@ import pytest
 from scipy import special
 
 import jaxonline as jo
-from jaxonline._struct import cast_leaves
+from jaxonline._util.struct import cast_leaves
 from jaxonline.bounds import factor_moment, noisy_kernel
 from jaxonline.comparators import RKHSBall
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap

@@ -12,8 +12,8 @@ from jaxonline.cli import app
 from jaxonline.comparators import rkhs_ball
 from jaxonline.kernels import ExponentialKernel
 from jaxonline.losses import Squared
-from jaxonline.study import noisy_kernels as study
-from jaxonline.study import noisy_kernels_report as report
+from jaxonline.study.ready import noisy_kernels as study
+from jaxonline.study.ready import noisy_kernels_report as report
 
 KERNEL = "exponential kernel"
 

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline._segments import Contest, _advance_run, _begin_run
-from jaxonline._struct import struct
-from jaxonline.blocks import default_mesh
-from jaxonline.result import Result
+from jaxonline._util.struct import struct
+from jaxonline.results import Result
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.segments import Matchup, _advance_run, _begin_run
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS, CAPACITY = 24, 30, 8
@@ -65,7 +65,7 @@ def game() -> jo.Game:
 
 
 def study(learners=None, **options) -> Result:
-    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 2, "mesh": ONE_DEVICE, "read_outs": 3, **options}
+    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 2, "mesh": ONE_DEVICE, "record_at": 3, **options}
     return jo.simulate(game(), {"storing": Storing(SHARE)} if learners is None else learners, **options)
 
 
@@ -168,7 +168,7 @@ def test_the_probability_is_stated_at_the_start(capsys):
 def test_the_stated_probability_is_right():
     """The number of such runs among 800 is binomial with the stated probability; false alarm 1e-6. One that is off by a
     factor 1.5 is seen."""
-    result = quiet_study(n_runs=800, read_outs=1)
+    result = quiet_study(n_runs=800, record_at=1)
     stated, found = result.meta["overflow_probability"]["storing"], int(result.overflowed[0])
     assert stats.binomtest(found, 800, stated).pvalue > 1e-6
     assert stats.binomtest(found, 800, 1.5 * stated).pvalue < 1e-6
@@ -176,10 +176,10 @@ def test_the_stated_probability_is_right():
 
 
 def test_each_learner_of_a_sweep_is_asked():
-    """Also in a player; and the runs are those of the learners alone."""
+    """Also in a entrant; and the runs are those of the learners alone."""
     shares = (0.0, SHARE, 0.5)
-    sweep = jo.Player(jo.sweep({share: Storing(share) for share in shares}), jo.FullInformation())
-    result = quiet_study({"s": sweep, "alone": jo.Player(Storing(SHARE), jo.FullInformation())})
+    sweep = jo.Entrant(jo.sweep({share: Storing(share) for share in shares}), jo.FullInformation())
+    result = quiet_study({"s": sweep, "alone": jo.Entrant(Storing(SHARE), jo.FullInformation())})
     assert result.learners == ("s[0.0]", "s[0.25]", "s[0.5]", "alone")
     stated = result.meta["overflow_probability"]
     for name, share in zip(result.learners, (*shares, SHARE), strict=True):
@@ -215,10 +215,10 @@ def test_who_does_not_say_so_pays_nothing():
     """The number goes through a round untouched: it is an argument that is returned."""
 
     def passed_through(learner) -> bool:
-        contest = Contest(game(), jo.Player(learner, jo.FullInformation()), None)
+        matchup = Matchup(game(), jo.Entrant(learner, jo.FullInformation()), None)
         keys = jo.game.stream_keys(jax.random.key(0))
-        carry = _begin_run(contest, keys)
-        program = jax.make_jaxpr(lambda carry, t: _advance_run(contest, keys, carry, t).tally.first_overflow)
+        carry = _begin_run(matchup, keys)
+        program = jax.make_jaxpr(lambda carry, t: _advance_run(matchup, keys, carry, t).tally.first_overflow)
         jaxpr = program(carry, jnp.int32(1)).jaxpr
         return jaxpr.outvars[0] in jaxpr.invars
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import jaxonline as jo
 from jaxonline.cli import app
-from jaxonline.study.quickstart import quickstart
+from jaxonline.study.ready.quickstart import quickstart
 
 LEARNERS = [
     "full information", "two noisy copies", "known covariance", "known covariance, as printed",

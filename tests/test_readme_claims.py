@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jaxonline.verify.claims import all_claims
+from jaxonline.claims.registry import all_claims
 
 README = Path(__file__).parents[1] / "README.md"
 

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline._struct import struct
-from jaxonline._sums import Compensated
-from jaxonline.blocks import default_mesh
+from jaxonline._util.struct import struct
 from jaxonline.estimators import FullGradient, NaiveCopy, TwoCopies
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.sums import Compensated
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 FALSE_ALARM = 1e-6
@@ -38,7 +38,7 @@ def naive_regret(regret: str) -> np.ndarray:
     """[R, 2] after 400 and 1600 rounds."""
     learner = jo.GradientLearner(NaiveCopy(), step_size=jo.InverseSqrt(0.3), radius=1.0)
     result = jo.simulate(
-        sphere_game(regret), learner, n_runs=64, n_rounds=1600, read_outs=[400], comparator=jo.L2Ball(1.0),
+        sphere_game(regret), learner, n_runs=64, n_rounds=1600, record_at=[400], comparator=jo.L2Ball(1.0),
         mesh=ONE_DEVICE,
     )  # fmt: skip
     return result.regret[0]
@@ -64,13 +64,13 @@ def test_noisy_learner_regret_of_any_linear_learner_is_linear():
     )  # fmt: skip
     options = {"step_size": jo.InverseSqrt(0.2), "radius": 1.0}
     learners = {
-        "full": jo.Player(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
+        "full": jo.Entrant(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
         "two": jo.GradientLearner(TwoCopies(), **options),
         "naive": jo.GradientLearner(NaiveCopy(), **options),
     }
     rounds, runs = 800, 256
     result = jo.simulate(
-        game, learners, n_runs=runs, n_rounds=rounds, read_outs=2, comparator=jo.L2Ball(1.0), mesh=ONE_DEVICE
+        game, learners, n_runs=runs, n_rounds=rounds, record_at=2, comparator=jo.L2Ball(1.0), mesh=ONE_DEVICE
     )
     np.testing.assert_allclose(result.comparator_loss, 0.0, atol=1e-9)
     for regret in result.regret:
@@ -93,7 +93,7 @@ def test_who_is_judged_on_what():
     game, oracle_key = sphere_game("clean"), jo.game.stream_keys(key).oracle
     x = records["clean"].x
     noisy = [
-        game.channel.open(jax.random.fold_in(oracle_key, t), jnp.int32(t), x[t - 1], 0.0, 0.0).copy(0)
+        game.feedback.open(jax.random.fold_in(oracle_key, t), jnp.int32(t), x[t - 1], 0.0, 0.0).copy(0)
         for t in range(1, rounds + 1)
     ]
     for regret, record in records.items():
@@ -138,7 +138,7 @@ def test_each_learner_has_the_comparator_of_its_own_game():
     """An adaptive adversary plays another game with every learner: the best in hindsight is of that game."""
     ball, rounds, key = jo.L2Ball(0.5), 30, 8
     learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta) for eta in (0.02, 0.2)}
-    options = {"n_runs": 4, "n_rounds": rounds, "key": key, "comparator": ball, "mesh": ONE_DEVICE, "read_outs": [10]}
+    options = {"n_runs": 4, "n_rounds": rounds, "key": key, "comparator": ball, "mesh": ONE_DEVICE, "record_at": [10]}
     result = jo.simulate(contrary_game(), learners, **options)
     assert result.learners == ("0.02", "0.2")
     for i, learner in enumerate(learners.values()):
@@ -160,7 +160,7 @@ def test_each_learner_has_the_comparator_of_its_own_game():
 
 def test_an_adversary_without_comparator():
     learner = jo.GradientLearner(TwoCopies(), step_size=0.02)
-    result = jo.simulate(contrary_game(), learner, n_runs=4, n_rounds=30, key=8, mesh=ONE_DEVICE, read_outs=1)
+    result = jo.simulate(contrary_game(), learner, n_runs=4, n_rounds=30, key=8, mesh=ONE_DEVICE, record_at=1)
     assert result.comparator_loss is None
     assert (result.cumulative_loss[..., -1] >= 30).all(), "a wrong sign costs at least 1"
 
@@ -211,7 +211,7 @@ def test_losses_of_a_study_are_long_sums():
     y = np.concatenate([[1e4], np.ones(1999)])
     game = jo.Game(jo.environments.DataStream(np.zeros((2000, 1)), y), jo.FullInformation())
     result = jo.simulate(
-        game, Silent(), n_runs=1, n_rounds=2000, read_outs=[1000], comparator=jo.L2Ball(1.0), mesh=ONE_DEVICE
+        game, Silent(), n_runs=1, n_rounds=2000, record_at=[1000], comparator=jo.L2Ball(1.0), mesh=ONE_DEVICE
     )
     assert result.cumulative_loss[0, 0].tolist() == [1e8 + 999, 1e8 + 1999]
     first, second = result.comparator_loss[0, 0].tolist()

@@ -13,11 +13,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from jaxonline import verify
+from jaxonline.claims import registry, report
+from jaxonline.claims.registry import Claim, Row, all_claims
+from jaxonline.claims.report import CAPTION, claims_table, verify_command
 from jaxonline.cli import app
-from jaxonline.verify import claims as registry
-from jaxonline.verify import report
-from jaxonline.verify.claims import Claim, Row, all_claims
-from jaxonline.verify.report import CAPTION, claims_table, verify_command
 
 KEYS = {"claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected"}
 RED = "\x1b[1;31m"

@@ -9,13 +9,13 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.cli import regret_table
-from jaxonline.result import Result
+from jaxonline.results import Result
 
 RUNS = 12
 
 
 def made_up(comparator: bool = True, failed: tuple = (), overflowed: tuple = ()) -> Result:
-    """Two learners, twelve runs, three read-outs of random numbers."""
+    """Two learners, twelve runs, three recorded rounds of random numbers."""
     rng = np.random.default_rng(4)
     loss = rng.gamma(2.0, size=(2, RUNS, 3)).cumsum(axis=2)
     loss[1] += loss[0]  # what runs have in common
@@ -150,7 +150,7 @@ def test_to_disk_and_back(tmp_path, comparator):
 def test_a_simulated_study_survives_the_disk(tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-    result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), read_outs=2)
+    result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), record_at=2)
     loaded = Result.load(result.save(tmp_path / "study"))
     assert loaded.meta == result.meta
     np.testing.assert_array_equal(loaded.regret, result.regret)

@@ -10,11 +10,11 @@ from scipy import linalg, optimize, special
 
 from jaxonline.bounds import surrogate_radius
 from jaxonline.comparators import RKHSBall, best_kernel, positive_negative_angle, rkhs_ball, rkhs_norm
-from jaxonline.comparators._ball_solver import MOST_STEPS, _in_ball, factorise, loss_parts, minimise
+from jaxonline.comparators._ball_solver import MAX_STEPS, _in_ball, factorise, loss_parts, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
+from jaxonline.kernels.radial import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.radial import Cauchy
 
 
 def erf_integral(b, s):
@@ -201,7 +201,7 @@ def test_a_hard_case_stays_within_few_steps():
     gram = KERNELS["gaussian"][1](X, X)
     solution = minimise(factorise(gram, [120]).matrix, counted, 10.0, 1e-8)
     assert solution.gap <= 1e-8 * parts(np.zeros(120))[0].sum()
-    assert len(calls) < 3 * MOST_STEPS
+    assert len(calls) < 3 * MAX_STEPS
 
 
 def test_instances_that_span_nothing_new_are_left_out():

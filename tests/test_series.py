@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from jaxonline._struct import stack
+from jaxonline._util.struct import stack
 from jaxonline.estimators.laws import (
     Geometric,
     Law,

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jaxonline as jo
-from jaxonline._segments import Contest, advance, begin
-from jaxonline._struct import cast_leaves
-from jaxonline.blocks import default_mesh, waves
+from jaxonline._util.struct import cast_leaves
 from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
-from jaxonline.simulate import read_out_rounds
+from jaxonline.simulation import record_rounds
+from jaxonline.simulation.blocks import default_mesh, waves
+from jaxonline.simulation.segments import Matchup, advance, begin
 
 RUNS, ROUNDS, WIDTH = 20, 80, 2  # ten blocks: two waves on eight devices, the second not full
 BALL = jo.L2Ball(1.0)
@@ -31,15 +31,15 @@ def learner(eta: float = 0.2, estimator=None) -> jo.GradientLearner:
 
 
 def study(learners=None, **options) -> jo.Result:
-    defaults = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 3, "block_size": WIDTH, "read_outs": 4, "comparator": BALL}
+    defaults = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 3, "block_size": WIDTH, "record_at": 4, "comparator": BALL}
     options = {"mesh": default_mesh(jax.devices()[:1]), **defaults, **options}
     return jo.simulate(small_game(), learners or learner(), **options)
 
 
-def assert_same_bits(first: jo.Result, second: jo.Result, runs=slice(None), read_outs=slice(None)):
-    """`first` holds these runs and read-outs of `second`, bit for bit."""
+def assert_same_bits(first: jo.Result, second: jo.Result, runs=slice(None), record_at=slice(None)):
+    """`first` holds these runs and recorded rounds of `second`, bit for bit."""
     for name in ("cumulative_loss", "comparator_loss", "queries"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name)[:, runs][:, :, read_outs], name)
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name)[:, runs][:, :, record_at], name)
     np.testing.assert_array_equal(first.first_nonfinite, second.first_nonfinite[:, runs])
 
 
@@ -50,7 +50,7 @@ def reference() -> jo.Result:
 
 @pytest.fixture(scope="module")
 def many_read_outs() -> jo.Result:
-    return study(read_outs=40)
+    return study(record_at=40)
 
 
 class Compilations:
@@ -126,14 +126,14 @@ def test_a_longer_study_starts_with_the_same_runs(reference):
 def test_any_order_of_blocks(order):
     """A block's numbers do not depend on its place in a wave, nor on its neighbours."""
     mesh = default_mesh()
-    contest = cast_leaves(Contest(small_game(), jo.Player(learner(), small_game().channel), None), np.float32)
+    matchup = cast_leaves(Matchup(small_game(), jo.Entrant(learner(), small_game().feedback), None), np.float32)
     key, sizes = jax.random.key(3), {"width": WIDTH, "mesh": mesh}
 
     def played(blocks):
         blocks = np.asarray(blocks, np.int32)
-        carry = begin(contest, key, blocks, **sizes)
+        carry = begin(matchup, key, blocks, **sizes)
         options = {"length": ROUNDS, "may_overrun": False}
-        _, tally = advance(contest, key, jnp.int32(0), jnp.int32(ROUNDS), blocks, carry, **options, **sizes)
+        _, tally = advance(matchup, key, jnp.int32(0), jnp.int32(ROUNDS), blocks, carry, **options, **sizes)
         return np.asarray(tally.loss.total)
 
     np.testing.assert_array_equal(played(order), played(range(8))[order])
@@ -142,26 +142,26 @@ def test_any_order_of_blocks(order):
 def test_read_outs_do_not_change_the_numbers(reference, many_read_outs):
     assert len(many_read_outs.rounds) == 40
     at = np.flatnonzero(np.isin(many_read_outs.rounds, reference.rounds))
-    assert_same_bits(reference, many_read_outs, read_outs=at)
+    assert_same_bits(reference, many_read_outs, record_at=at)
 
 
 def test_rounds_that_are_given_do_not_change_the_numbers(reference):
     """Read-outs at unequal distances: segments of one round, and sums of unfinished chunks."""
-    result = study(read_outs=[1, 33, 40, 79], n_runs=4)
+    result = study(record_at=[1, 33, 40, 79], n_runs=4)
     assert result.rounds.tolist() == [1, 33, 40, 79, 80]
     np.testing.assert_array_equal(result.regret[..., [2, 4]], reference.regret[:, :4, [1, 3]])
 
 
 def test_a_horizon_that_segments_do_not_divide(reference):
     """Segments of 27 rounds overrun 80, and what is beyond the horizon is not played."""
-    cut = study(read_outs=3, n_rounds=79, n_runs=4)
+    cut = study(record_at=3, n_rounds=79, n_runs=4)
     assert cut.rounds.tolist() == [27, 54, 79]
     assert cut.queries[0, 0].tolist() == [54, 108, 158]
-    assert_same_bits(cut, study(read_outs=[27, 54, 79], n_runs=4), read_outs=slice(3))
+    assert_same_bits(cut, study(record_at=[27, 54, 79], n_runs=4), record_at=slice(3))
 
 
 def test_the_same_rounds_whatever_the_horizon(reference):
-    assert_same_bits(study(n_rounds=60, read_outs=3), reference, read_outs=slice(3))
+    assert_same_bits(study(n_rounds=60, record_at=3), reference, record_at=slice(3))
 
 
 def test_float64_where_it_is_enabled(x64):
@@ -180,7 +180,7 @@ def test_a_data_set_in_file_order_shares_its_comparator():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 3)), rng.normal(size=10)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.2)))
-    options = {"n_runs": RUNS, "n_rounds": 20, "block_size": WIDTH, "read_outs": 2, "comparator": jo.L2Ball(np.inf)}
+    options = {"n_runs": RUNS, "n_rounds": 20, "block_size": WIDTH, "record_at": 2, "comparator": jo.L2Ball(np.inf)}
     result = jo.simulate(game, learner(), **options)
     least = np.linalg.lstsq(X, y, rcond=None)[1].item()
     np.testing.assert_allclose(result.comparator_loss, np.broadcast_to([least, 2 * least], (1, RUNS, 2)), rtol=1e-5)
@@ -219,10 +219,10 @@ def test_a_sweep_is_reproducible(swept):
 def test_learners_of_a_study_do_not_disturb_each_other(reference):
     """In any company a learner's numbers are its own, and all face the same instances and the same noise."""
     company = {
-        "full": jo.Player(learner(estimator=FullGradient()), jo.FullInformation()),
+        "full": jo.Entrant(learner(estimator=FullGradient()), jo.FullInformation()),
         "copies": learner(),
         "again": learner(),
-        "sweep": jo.Player(jo.sweep([learner(estimator=FullGradient())]), jo.FullInformation()),
+        "sweep": jo.Entrant(jo.sweep([learner(estimator=FullGradient())]), jo.FullInformation()),
     }
     result = study(company)
     assert result.learners == ("full", "copies", "again", "sweep[0]")
@@ -245,7 +245,7 @@ def test_sweeps_of_unlike_learners_are_refused():
 
 def test_twenty_step_sizes_are_one_compilation():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
-    options = {"n_runs": 4, "comparator": None, "n_rounds": 8, "read_outs": 2}
+    options = {"n_runs": 4, "comparator": None, "n_rounds": 8, "record_at": 2}
     before = advance._cache_size()
     study(jo.sweep([learner(eta) for eta in ETAS]), **options)
     assert advance._cache_size() == before + 1
@@ -265,9 +265,9 @@ def test_a_second_call_compiles_nothing(reference):
 
 def test_the_number_of_read_outs_does_not_change_the_number_of_compilations():
     counts = []
-    for read_outs in (4, 40, 7):
+    for record_at in (4, 40, 7):
         before = advance._cache_size()
-        study(n_runs=1, block_size=1, read_outs=read_outs, n_rounds=120, comparator=None)
+        study(n_runs=1, block_size=1, record_at=record_at, n_rounds=120, comparator=None)
         counts.append(advance._cache_size() - before)
     assert counts == [1, 1, 1]
 
@@ -317,7 +317,7 @@ def test_a_resumed_study_may_use_other_devices_and_have_more_runs(reference, tmp
     [
         {"key": 4},
         {"n_rounds": 60},
-        {"read_outs": 2},
+        {"record_at": 2},
         {"block_size": 4},
         {"comparator": jo.L2Ball(2.0)},
         {"learners": learner(0.3)},
@@ -362,19 +362,19 @@ def test_progress_true_writes_to_standard_error(capsys):
 
 
 @given(st.integers(1, 5000), st.integers(1, 60), st.sampled_from(["linear", "log"]))
-def test_read_out_rounds(n_rounds, read_outs, spacing):
+def test_read_out_rounds(n_rounds, record_at, spacing):
     """Increasing multiples of the segment length (and the horizon, the last one), never more than asked for."""
-    length, rounds = read_out_rounds(n_rounds, read_outs, spacing)
+    length, rounds = record_rounds(n_rounds, record_at, spacing)
     assert rounds[-1] == n_rounds
     assert (np.diff(rounds) > 0).all()
     assert rounds[0] >= 1
     assert all(t % length == 0 or t == n_rounds for t in rounds)
-    assert len(rounds) <= read_outs
+    assert len(rounds) <= record_at
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=8))
 def test_read_out_rounds_that_are_given(wanted):
-    length, rounds = read_out_rounds(500, wanted)
+    length, rounds = record_rounds(500, wanted)
     assert rounds.tolist() == sorted({*wanted, 500})
     assert all(t % length == 0 or t == 500 for t in rounds)
 

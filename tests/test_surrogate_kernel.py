@@ -21,8 +21,8 @@ import jaxonline as jo
 from jaxonline import verify
 from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.kernels import Gaussian
+from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import SurrogateKernel
-from jaxonline.radial import Cauchy
 
 pytestmark = pytest.mark.usefixtures("one_device")
 ROUNDS, WIDTH = 60, 1.7
@@ -69,8 +69,8 @@ def test_it_is_the_pseudocode(name, covariance, radius, x64):
     """Predictions, coefficients and |w|^2 of every learner, float64, on the same copies and labels, to 1e-9."""
     surrogate, learning_kernel, predicting_kernel = surrogate_and_kernels(name, covariance)
     X, y = data()
-    channel, key = noisy(COVARIANCES[covariance][0]), jax.random.fold_in(jax.random.key(3), 5)
-    rounds = rounds_of(channel, key, X, y, 2)
+    feedback, key = noisy(COVARIANCES[covariance][0]), jax.random.fold_in(jax.random.key(3), 5)
+    rounds = rounds_of(feedback, key, X, y, 2)
 
     def learns_from(seen):
         return seen.copies[0], seen.copies[1], seen.label
@@ -81,7 +81,7 @@ def test_it_is_the_pseudocode(name, covariance, radius, x64):
     assert expected.projections == 0 if radius is None else 5 < expected.projections < ROUNDS
 
     learner = SurrogateKernel(surrogate, step_size=jo.InverseSqrt(0.4), n_rounds=ROUNDS, radius=radius)
-    state, history = jo.play(jo.Game(jo.environments.DataStream(X, y), channel), learner, key, ROUNDS)
+    state, history = jo.play(jo.Game(jo.environments.DataStream(X, y), feedback), learner, key, ROUNDS)
     scale = np.abs(expected.y_hat).max()
     np.testing.assert_allclose(history.y_hat, expected.y_hat, rtol=1e-9, atol=1e-9 * scale)
     alpha, points = stored(state, ROUNDS)
@@ -144,13 +144,13 @@ class OneCopyTwice:
 def gradient_estimate(state, learner, oracle_of=lambda oracle: oracle):
     """g~ <Psi^(x~), Psi^(a)> for every probe a, out of what the update makes of w^; the kernel is the learner's."""
     learner = jo.replace(learner, radius=None)
-    channel = noisy(SIGMA2)
+    feedback = noisy(SIGMA2)
 
     def values(state):
         return jnp.stack([state.at(learner.surrogate, a) for a in jnp.asarray(PROBES)])
 
     def estimate(key):
-        oracle = channel.open(key, jnp.int32(1), jnp.asarray(X_NOW), jnp.asarray(Y_NOW), 0.0)
+        oracle = feedback.open(key, jnp.int32(1), jnp.asarray(X_NOW), jnp.asarray(Y_NOW), 0.0)
         after, _ = learner.update(key, state, oracle_of(oracle))
         return (values(state) - values(after)) / jnp.float32(STEP)
 
@@ -208,12 +208,12 @@ def test_the_regret_is_below_the_corrected_bound():
     eta = W / (2 * R * (W * R + B_y))
     assert bound < (y**2).sum()
 
-    channel = jo.NoisyCopies(jo.noise.gaussian(variance), label_noise=jo.noise.gaussian(label_variance))
-    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), channel)
+    feedback = jo.NoisyCopies(jo.noise.gaussian(variance), label_noise=jo.noise.gaussian(label_variance))
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), feedback)
     learner = SurrogateKernel(
         Surrogate(Gaussian(width), variance, 2), jo.Constant.over_horizon(eta, horizon), n_rounds=horizon, radius=W
     )
-    result = jo.simulate(game, learner, n_runs=8, n_rounds=horizon, read_outs=1)
+    result = jo.simulate(game, learner, n_runs=8, n_rounds=horizon, record_at=1)
     regret = result.cumulative_loss[0, :, -1]
     assert regret.mean() + 6 * regret.std(ddof=1) / np.sqrt(8) < bound, (regret.mean(), bound)
 

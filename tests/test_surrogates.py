@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from jaxonline.claims.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate, surrogate_error
 from jaxonline.kernels import Gaussian, Laplacian, Linear
-from jaxonline.radial import Cauchy, GaussianMixture, RadialExponential
-from jaxonline.verify.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
+from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
 
 A, X = np.array([0.4, -0.7]), np.array([-0.3, 0.5])
 MATRIX = np.array([[0.5, 0.3], [0.3, 0.6]])

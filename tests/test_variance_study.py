@@ -9,7 +9,7 @@ from scipy import special
 from typer.testing import CliRunner
 
 from jaxonline.cli import app
-from jaxonline.study.variance import LOSSES, PS, plot_variance, variance, write
+from jaxonline.study.ready.variance import LOSSES, PS, plot_variance, variance, write
 
 MEAN, NOISE, GUESS = 1.5, 0.5, 1.0
 SECOND = MEAN**2 + NOISE

@@ -8,10 +8,10 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline._sincos import sincos
-from jaxonline._triangular import cholesky_and_inverse
-from jaxonline.dictionaries import Dictionary
-from jaxonline.experts import expert_forecasts
+from jaxonline._util.sincos import sincos
+from jaxonline._util.triangular import cholesky_and_inverse
+from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.learners.expert_forecasts import expert_forecasts
 from jaxonline.learners.vaw import VAW, absorb, forecast, start
 
 

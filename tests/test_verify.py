@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from jaxonline import verify
-from jaxonline._struct import struct
-from jaxonline.blocks import default_mesh
+from jaxonline._util.struct import struct
+from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify._intervals import (
     Bernstein,
     BoundedKurtosis,

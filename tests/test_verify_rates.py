@@ -1,7 +1,7 @@
 """The error rates of the verifier, measured: false alarms of each method, and power against planted mutants.
 
 False alarms: 2,000 independent experiments on correct heavy-tailed estimators at level 1e-2. A method whose rate is at
-most 1e-2 raises more than `MOST_ALARMS` alarms with probability below 1e-6, the false-alarm rate of these tests; a
+most 1e-2 raises more than `MAX_ALARMS` alarms with probability below 1e-6, the false-alarm rate of these tests; a
 method whose rate is 4e-2 passes with probability below 1e-5.
 """
 
@@ -14,13 +14,13 @@ import pytest
 from scipy import stats
 
 from jaxonline import verify
-from jaxonline.blocks import default_mesh
+from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify import stratified
 from jaxonline.verify._intervals import Bernstein, BoundedKurtosis, KnownVariance
 from jaxonline.verify._sampling import Moments
 
 LEVEL, SEEDS = 1e-2, 2000
-MOST_ALARMS = int(stats.binom.isf(1e-6, SEEDS, LEVEL))
+MAX_ALARMS = int(stats.binom.isf(1e-6, SEEDS, LEVEL))
 P = 2.0
 ONE = default_mesh(jax.devices()[:1])
 
@@ -45,9 +45,9 @@ def raw_moment(x: float, q: int, p: float = P) -> float:
 
 
 def test_binomial_limit():
-    assert stats.binom.sf(MOST_ALARMS, SEEDS, LEVEL) < 1e-6
-    assert stats.binom.cdf(MOST_ALARMS, SEEDS, 4 * LEVEL) < 1e-5
-    assert MOST_ALARMS == 44
+    assert stats.binom.sf(MAX_ALARMS, SEEDS, LEVEL) < 1e-6
+    assert stats.binom.cdf(MAX_ALARMS, SEEDS, 4 * LEVEL) < 1e-5
+    assert MAX_ALARMS == 44
 
 
 @pytest.mark.parametrize(("x", "n"), [(0.55, 2000), (0.68, 2000), (0.68, 20000), (0.7, 500)])
@@ -57,7 +57,7 @@ def test_false_alarms_with_the_second_moment(x, n):
     interval = KnownVariance(np.full(SEEDS, raw_moment(x, 2) - mean**2), LEVEL)
     moments = moments_of(geometric_weights(x), n)
     alarms = int(np.sum(np.abs(moments.mean - mean) > interval.half_width(moments, LEVEL)))
-    assert alarms <= MOST_ALARMS
+    assert alarms <= MAX_ALARMS
 
 
 def test_a_z_test_raises_false_alarms_where_ours_does_not():
@@ -81,7 +81,7 @@ def test_false_alarms_with_a_bound_on_the_kurtosis():
         interval = BoundedKurtosis(kurtosis, np.full(SEEDS, scale), LEVEL)
         half_width = interval.half_width(moments, LEVEL)
         assert np.all(np.isfinite(half_width))
-        assert np.sum(np.abs(moments.mean - m[1]) > half_width) <= MOST_ALARMS
+        assert np.sum(np.abs(moments.mean - m[1]) > half_width) <= MAX_ALARMS
 
 
 @pytest.mark.parametrize("x", [0.6, 0.68])
@@ -91,7 +91,7 @@ def test_tails_beyond_the_assumed_kurtosis_are_refused_or_right(x):
     variance = raw_moment(x, 2) - raw_moment(x, 1) ** 2
     interval = BoundedKurtosis(30.0, np.full(SEEDS, variance), LEVEL)
     alarm = np.abs(moments.mean - raw_moment(x, 1)) > interval.half_width(moments, LEVEL)
-    assert np.sum(alarm & (moments.kurtosis <= 30.0)) <= MOST_ALARMS
+    assert np.sum(alarm & (moments.kurtosis <= 30.0)) <= MAX_ALARMS
     assert np.mean(moments.kurtosis > 30.0) > 0.9
 
 
@@ -101,7 +101,7 @@ def test_false_alarms_of_empirical_bernstein(q):
     n = 2000
     moments = moments_of(lambda rng, shape: (rng.random(shape) < q) / q, n)
     interval = Bernstein(np.zeros(SEEDS), np.full(SEEDS, 1 / q))
-    assert np.sum(np.abs(moments.mean - 1) > interval.half_width(moments, LEVEL)) <= MOST_ALARMS
+    assert np.sum(np.abs(moments.mean - 1) > interval.half_width(moments, LEVEL)) <= MAX_ALARMS
     if q == 1e-3:
         z = np.abs(moments.mean - 1) > stats.norm.isf(LEVEL / 2) * np.sqrt(moments.variance / n)
         assert np.mean(z) > 5 * LEVEL
@@ -129,7 +129,7 @@ def test_false_alarms_of_strata():
     alarm = np.any([term.wrong() for term in terms[1:]], axis=0)
     bias = sum(term.mean for term in terms) - sum(0.5**k / math.factorial(k) for k in range(n_strata))
     half_width = stratified._half_width_of_sum(terms, stratified._SUM * LEVEL, stratified._SUM * LEVEL)
-    assert np.sum(alarm | (np.abs(bias) > half_width)) <= MOST_ALARMS
+    assert np.sum(alarm | (np.abs(bias) > half_width)) <= MAX_ALARMS
     assert np.median(half_width) < 0.2
 
 

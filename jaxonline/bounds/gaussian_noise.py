@@ -7,7 +7,7 @@ u^ = sum a_i k^(x_i, .), and the theorems speak of the u with |u^| <= W.
 
 import math
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
 
@@ -37,10 +37,10 @@ def surrogate_radius(radius: float, ratio: float, angle: float, form: str = "sha
         >>> [round(surrogate_radius(1.0, 2.0, math.pi / 2, form), 6) for form in ("sharp", "printed")]
         [2.0, 4.472136]
     """
-    _check.positive("radius", radius)
-    _check.positive("ratio", ratio)
-    _check.number("angle", angle, above=0.0, most=math.pi / 2)
-    _check.choice("form", form, ("sharp", "printed"))
+    check.positive("radius", radius)
+    check.positive("ratio", ratio)
+    check.number("angle", angle, gt=0.0, le=math.pi / 2)
+    check.choice("form", form, ("sharp", "printed"))
     if form == "printed":
         return math.sqrt(5) * radius * ratio / math.sin(angle)
     return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
@@ -70,8 +70,8 @@ def surrogate_kernel(
         >>> bound.value, bound.step_size  # 2 3 4 10 and W / (2 R 4 10)
         (240.0, 0.016666666666666666)
     """
-    W, R, B_y = (_check.positive(n, v) for n, v in [("radius", radius), ("constant", constant), ("y_bound", y_bound)])
-    _check.choice("form", form, FORMS)
+    W, R, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("constant", constant), ("y_bound", y_bound)])
+    check.choice("form", form, FORMS)
     inner = (W * R + B_y) ** 2 if form == "corrected" else W**2 * R**2 + B_y**2
     return gradient_descent(radius, 4 * R**2 * inner, n_rounds)
 
@@ -101,7 +101,7 @@ def surrogate_radial_kernel(
         >>> round(surrogate_radial_kernel(2.0, 0.25, 2.0, 4, 1.0, 100).value, 4)  # R = e^0.5
         283.4114
     """
-    _check.choice("form", form, FORMS)
-    _check.positive("variance", variance)
+    check.choice("form", form, FORMS)
+    check.positive("variance", variance)
     spread = variance if form == "corrected" else math.sqrt(variance)
     return surrogate_kernel(radius, math.sqrt(lemma7_bound(spread, c, dimension)), y_bound, n_rounds, form)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
 
 
@@ -41,9 +41,9 @@ def two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int, for
         >>> two_copies(1.0, 1.0, 1.0, 100).G, two_copies(1.0, 1.0, 1.0, 100, form="printed").G
         (16.0, 8.0)
     """
-    B_w, B, B_y = (_check.positive(n, v) for n, v in [("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)])
-    _check.count("n_rounds", n_rounds)
-    _check.choice("form", form, FORMS)
+    B_w, B, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)])
+    check.count("n_rounds", n_rounds)
+    check.choice("form", form, FORMS)
     inner = (B_w * B + B_y) ** 2 if form == "corrected" else B_w**2 * B**2 + B_y**2
     return gradient_descent(radius, 4 * inner * B**2, n_rounds)
 
@@ -72,10 +72,10 @@ def known_covariance(
         >>> known_covariance(1.0, 1.0, 1.0, 0.5, 100).G
         24.0
     """
-    B_w, B, B_y = (_check.positive(n, v) for n, v in [("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)])
-    B_S = _check.not_negative("covariance_norm", covariance_norm)
-    _check.count("n_rounds", n_rounds)
-    _check.choice("form", form, FORMS)
+    B_w, B, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)])
+    B_S = check.not_negative("covariance_norm", covariance_norm)
+    check.count("n_rounds", n_rounds)
+    check.choice("form", form, FORMS)
     G = 8 * B_w**2 * B**4 + 8 * B_y**2 * B**2
     if form == "printed":
         G += 4 * B_w**2 * B**2 * B_S + B_S**2 * B_w**2

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline import _check
-from jaxonline.noise import Noise
+from jaxonline._util import check
+from jaxonline.feedback.noise import Noise
 
 
 class MomentBounds(NamedTuple):
@@ -22,7 +22,7 @@ class MomentBounds(NamedTuple):
     Example:
         >>> import numpy as np
         >>> from jaxonline.bounds import moment_bounds
-        >>> from jaxonline.noise import gaussian
+        >>> from jaxonline.feedback.noise import gaussian
         >>> moment_bounds(np.eye(2), np.ones(2), gaussian(4.0)).x_second
         3.0
     """
@@ -61,7 +61,7 @@ def moment_bounds(
     for name, law in (("noise", noise), ("label_noise", label_noise)):
         if law is not None and not isinstance(law, Noise):
             raise TypeError(f"{name} must be a Noise (gaussian, laplace, uniform, student_t), got {law!r}")
-    X, y = _check.finite_array("X", X, ndim=2).astype(float), _check.finite_array("y", y, ndim=1).astype(float)
+    X, y = check.finite_array("X", X, ndim=2).astype(float), check.finite_array("y", y, ndim=1).astype(float)
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
     if noise is not None and not np.isfinite(noise.kurtosis):

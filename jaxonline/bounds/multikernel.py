@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.bounds.regret_bound import FORMS
 
 FEATURES = ("cosine", "pair")
@@ -72,9 +72,9 @@ class Features(NamedTuple):
             >>> Features(50, scaled=True).effective(1.0)
             50.0
         """
-        _check.count("frequencies", self.frequencies)
-        _check.choice("form", self.form, FEATURES)
-        _check.positive("regularizer", regularizer)
+        check.count("frequencies", self.frequencies)
+        check.choice("form", self.form, FEATURES)
+        check.positive("regularizer", regularizer)
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
@@ -99,10 +99,10 @@ def vaw(
         >>> round(float(vaw(1.0, 1, 1.0, 1.0, 100)), 3)  # (1 + ln 101) / 2
         2.808
     """
-    _check.not_negative("w_norm", w_norm)
-    _check.count("n_features", n_features)
-    _check.positive("x_bound", x_bound)
-    _check.positive("regularizer", regularizer)
+    check.not_negative("w_norm", w_norm)
+    check.count("n_features", n_features)
+    check.positive("x_bound", x_bound)
+    check.positive("regularizer", regularizer)
     growth = np.log1p(x_bound**2 * _rounds(n_rounds) / (regularizer * n_features))
     return regularizer / 2 * w_norm**2 + n_features * _square(y_bound) / 2 * growth
 
@@ -136,11 +136,11 @@ def concatenated(
         >>> [round(float(concatenated(1.0, 10, Features(50), 1.0, 100, form=f))) for f in ("corrected", "printed")]
         [1328, 1346]
     """
-    _check.choice("form", form, FORMS)
-    N, m, T = _check.count("n_kernels", n_kernels), features.frequencies, _rounds(n_rounds)
+    check.choice("form", form, FORMS)
+    N, m, T = check.count("n_kernels", n_kernels), features.frequencies, _rounds(n_rounds)
     approximation = (N if form == "printed" else 1) * features.variance / 2 * T
     weights = features.effective(regularizer) / 2
-    energy = _check.not_negative("f_norm", f_norm) ** 2 / m
+    energy = check.not_negative("f_norm", f_norm) ** 2 / m
     return (weights + approximation) * energy + N * _logarithm(features, y_bound, T, regularizer)
 
 
@@ -174,9 +174,9 @@ def vaw2(
         >>> [round(float(vaw2(1.0, 10, Features(50), 1.0, 100, truncated=truncated))) for truncated in (False, True)]
         [203, 158]
     """
-    N, T = _check.count("n_kernels", n_kernels), _rounds(n_rounds)
+    N, T = check.count("n_kernels", n_kernels), _rounds(n_rounds)
     second = regularizer if combiner_regularizer is None else combiner_regularizer
-    _check.positive("combiner_regularizer", second)
+    check.positive("combiner_regularizer", second)
     Y2 = _square(y_bound)
     largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _logarithm(features, y_bound, T, regularizer)
     # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts, and drops N from the logarithm's denominator
@@ -210,7 +210,7 @@ def vaw_ewa(
         >>> round(float(vaw_ewa(1.0, 10, Features(50), 1.0, 100)))
         144
     """
-    N = _check.count("n_kernels", n_kernels)
+    N = check.count("n_kernels", n_kernels)
     return _one_kernel(f_norm, features, y_bound, _rounds(n_rounds), regularizer) + ewa(N, y_bound)
 
 
@@ -227,7 +227,7 @@ def ewa(n_experts: int, y_bound: float) -> float:
         >>> round(ewa(10, 1.0), 3)
         9.21
     """
-    return 4 * _square(y_bound) * math.log(_check.count("n_experts", n_experts))
+    return 4 * _square(y_bound) * math.log(check.count("n_experts", n_experts))
 
 
 def aggregating(n_experts: int, y_bound: float) -> float:
@@ -243,12 +243,12 @@ def aggregating(n_experts: int, y_bound: float) -> float:
         >>> round(aggregating(10, 1.0), 3)
         2.303
     """
-    return _square(y_bound) * math.log(_check.count("n_experts", n_experts))
+    return _square(y_bound) * math.log(check.count("n_experts", n_experts))
 
 
 def _one_kernel(f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
     """(lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), which Theorems 2 and 3 share."""
-    energy = _check.not_negative("f_norm", f_norm) ** 2 / features.frequencies
+    energy = check.not_negative("f_norm", f_norm) ** 2 / features.frequencies
     first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
     return first + _logarithm(features, y_bound, T, regularizer)
 
@@ -261,8 +261,8 @@ def _logarithm(features: Features, y_bound: float, T: np.ndarray, regularizer: f
 
 
 def _square(y_bound: float) -> float:
-    return _check.positive("y_bound", y_bound) ** 2
+    return check.positive("y_bound", y_bound) ** 2
 
 
 def _rounds(n_rounds: ArrayLike) -> np.ndarray:
-    return np.asarray(_check.number("n_rounds", np.asarray(n_rounds), least=1.0), float)
+    return np.asarray(check.number("n_rounds", np.asarray(n_rounds), ge=1.0), float)

@@ -15,16 +15,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxonline import _check
-from jaxonline._loss import Loss
-from jaxonline._numbers import known
-from jaxonline._struct import replace
+from jaxonline._util import check
+from jaxonline._util.numbers import known
+from jaxonline._util.struct import replace
 from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import Gaussian, Kernel
+from jaxonline.losses.base import Loss
 
 
 def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n_rounds: int) -> RegretBound:
@@ -51,11 +51,11 @@ def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n
     """
     G = length_moment * feature_moment
     if math.inf == G:
-        _check.positive("radius", radius)
-        _check.count("n_rounds", n_rounds)
+        check.positive("radius", radius)
+        check.count("n_rounds", n_rounds)
         return RegretBound(math.inf, 0.0, math.inf, radius)
-    _check.positive("feature_moment", feature_moment)
-    _check.positive("length_moment", length_moment)
+    check.positive("feature_moment", feature_moment)
+    check.positive("length_moment", length_moment)
     return gradient_descent(radius, G, n_rounds)
 
 
@@ -79,9 +79,9 @@ def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, ce
         >>> factor_moment(2.0, 4.0), factor_moment(2.0, 4.0, y_bound=1.0)
         (16.0, 25.0)
     """
-    _check.positive("radius", radius)
-    _check.positive("feature_moment", feature_moment)
-    _check.not_negative("y_bound", y_bound)
+    check.positive("radius", radius)
+    check.positive("feature_moment", feature_moment)
+    check.not_negative("y_bound", y_bound)
     return float(radius * math.sqrt(feature_moment) + y_bound + abs(centre)) ** 2
 
 
@@ -176,9 +176,9 @@ def noisy_kernel_geometric(
         >>> round(bound("printed").value, 9), round(bound("corrected").value, 9)
         (160.0, 240.0)
     """
-    _check.choice("form", form, FORMS)
-    _check.number("p", p, above=1.0)
-    _check.not_negative("copy_moment", copy_moment)
+    check.choice("form", form, FORMS)
+    check.number("p", p, gt=1.0)
+    check.not_negative("copy_moment", copy_moment)
     y_bound = _y_bound(loss.kind, 0.0 if form == "printed" else y_bound)
     if not isinstance(kernel, Gaussian):
         feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline import _check
+from jaxonline._util import check
 
 FORMS = ("corrected", "printed")
 
@@ -35,7 +35,7 @@ class RegretBound(NamedTuple):
 
         Zinkevich (2003), or paper B, Lemma 3. It is an expectation over the noise, at every t.
         """
-        _check.positive("step_size", step_size)
+        check.positive("step_size", step_size)
         return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
 
     def inverse_sqrt_step(self, eta: float, rounds: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ class RegretBound(NamedTuple):
         Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, with D = 2 radius and
         sum of 1/sqrt(s) <= 2 sqrt(t).
         """
-        _check.positive("eta", eta)
+        check.positive("eta", eta)
         return (2 * self.radius**2 / eta + eta * self.G) * np.sqrt(np.asarray(rounds, float))
 
 
@@ -66,7 +66,7 @@ def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:
         >>> gradient_descent(radius=2.0, G=4.0, n_rounds=100).value
         40.0
     """
-    _check.positive("radius", radius)
-    _check.positive("G", G)
-    _check.count("n_rounds", n_rounds)
+    check.positive("radius", radius)
+    check.positive("G", G)
+    check.count("n_rounds", n_rounds)
     return RegretBound(float(radius * np.sqrt(G * n_rounds)), float(radius / np.sqrt(G * n_rounds)), float(G), radius)

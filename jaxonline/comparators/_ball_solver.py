@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy import linalg
 
-from jaxonline._loss import Loss
+from jaxonline.losses.base import Loss
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 Parts = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """The losses of the first predictions, as many as there are, their slopes and their curvatures."""
 
@@ -106,7 +106,7 @@ def minimise(
     rounding, quiet = 10 * np.finfo(float).eps * scale, 0
     values, lower = matrix @ w, -np.inf
     losses, slopes, curvatures = parts(values)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         loss, force = losses.sum(), matrix.T @ slopes
         lower = max(lower, loss - force @ w - radius * np.linalg.norm(force))
         if loss - lower <= tolerance * scale or quiet == 3:

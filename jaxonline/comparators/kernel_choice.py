@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._kernel import Kernel
-from jaxonline._loss import Loss
 from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
+from jaxonline.kernels.base import Kernel
+from jaxonline.losses.base import Loss
 
 
 class BestKernel(NamedTuple):

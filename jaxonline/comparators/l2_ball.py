@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline import _check
-from jaxonline._loss import Loss
-from jaxonline._struct import struct
+from jaxonline._util import check
+from jaxonline._util.struct import struct
 from jaxonline.losses import Squared
+from jaxonline.losses.base import Loss
 
 
 class QuadraticSums(NamedTuple):
@@ -56,9 +56,9 @@ class L2Ball:
     loss: ClassVar[Loss] = Squared()
 
     def __post_init__(self):
-        radius = _check.concrete(self.radius)
+        radius = check.concrete(self.radius)
         if radius is None or not (radius == np.inf).all():
-            _check.positive("radius", self.radius)
+            check.positive("radius", self.radius)
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
         """x x', y x and y^2 of one round."""

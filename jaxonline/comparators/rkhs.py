@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 from scipy import linalg
 
-from jaxonline import _check
-from jaxonline._kernel import Kernel
-from jaxonline._loss import Loss
-from jaxonline._struct import struct
+from jaxonline._util import check
+from jaxonline._util.struct import struct
 from jaxonline.comparators._ball_solver import Parts, Solution, factorise, loss_parts, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
+from jaxonline.kernels.base import Kernel
 from jaxonline.losses import Squared
+from jaxonline.losses.base import Loss
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
@@ -59,7 +59,7 @@ class RKHSPredictor(NamedTuple):
         Raises:
             ValueError: `X` is not a matrix of finite numbers.
         """
-        return gram_matrix(self.kernel, _check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
+        return gram_matrix(self.kernel, check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
 
 
 def rkhs_ball(
@@ -98,9 +98,9 @@ def rkhs_ball(
         >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
         (0.435243, [1.414214, -1.414214], True)
     """
-    X, y = (part.astype(float) for part in _check.rows("X", X, "y", y))
-    _check.positive("radius", radius)
-    _check.positive("tolerance", tolerance)
+    X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
+    check.positive("radius", radius)
+    check.positive("tolerance", tolerance)
     gram = gram_matrix(kernel, X)
     if isinstance(loss, Squared):
         return RKHSPredictor(*_exactly(gram, y, float(radius)), kernel, X)
@@ -142,8 +142,8 @@ class RKHSBall:
     tolerance: float = TOLERANCE
 
     def __post_init__(self):
-        _check.positive("radius", self.radius)
-        _check.positive("tolerance", self.tolerance)
+        check.positive("radius", self.radius)
+        check.positive("tolerance", self.tolerance)
 
     def best_losses(
         self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
@@ -164,7 +164,7 @@ class RKHSBall:
         Warns:
             RuntimeWarning: a gap is larger than asked for.
         """
-        X, y = (part.astype(float) for part in _check.rows("X", X, "y", y))
+        X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
         ends = np.asarray(rounds)
         if ends.ndim != 1 or len(ends) == 0 or (np.diff(ends, prepend=0) <= 0).any() or ends[-1] > len(y):
             raise ValueError(f"rounds must rise from 1 to {len(y)}, got {ends}")

@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 from scipy import optimize
 
-from jaxonline import _check
-from jaxonline._struct import struct
+from jaxonline._util import check
+from jaxonline._util.struct import struct
 from jaxonline.environments.data import DataStream
+from jaxonline.feedback import NoisyCopies
+from jaxonline.feedback.noise import TwoPoints
 from jaxonline.game import Game
 from jaxonline.losses import Squared
-from jaxonline.noise import TwoPoints
-from jaxonline.oracles import NoisyCopies
 
 SQUARED = Squared()
 SCATTERED = 3.0, -1.0  # where the instances of the world without noise are, in units of e; their mean is e
@@ -74,7 +74,7 @@ def indistinguishable_pair(
         >>> bool((result.regret[..., -1] > 0.3 * 200).all())
         True
     """
-    e = _check.finite_array("direction", direction, ndim=1).astype(float)
+    e = check.finite_array("direction", direction, ndim=1).astype(float)
     if not np.isclose(np.linalg.norm(e), 1.0, rtol=1e-6, atol=0.0):
         raise ValueError(f"direction must be a unit vector, got the length {np.linalg.norm(e):g}")
     e = e.astype(jnp.result_type(float))  # first, so that 3e and e + 2e are the same number, bit for bit
@@ -115,7 +115,7 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
         >>> round(unavoidable_regret(1.0), 6), round(unavoidable_regret(0.2), 6)
         (0.305573, 0.0)
     """
-    radius = float(_check.positive("radius", radius))
+    radius = float(check.positive("radius", radius))
 
     def value(prediction: float) -> float:
         return float(loss(np.float64(prediction), np.float64(1.0)))
@@ -138,7 +138,8 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
         # from the best w of F1 to that of F2, F1 rises from 0 and F2 falls to 0: the larger is least where they meet
         if not excess(first) < 0 < excess(second):
             return 0.0  # the best predictors are one
-        return max(0.0, value(optimize.brentq(excess, first, second, xtol=1e-15, rtol=1e-15)) - least_second)
+        crossing = optimize.root_scalar(excess, bracket=(first, second), method="brentq", xtol=1e-15, rtol=1e-15)
+        return max(0.0, value(crossing.root) - least_second)
 
 
 class ChasingState(NamedTuple):
@@ -201,9 +202,9 @@ class ChasingNoise:
     memory: Float[ArrayLike, ""] = 0.9
 
     def __post_init__(self):
-        _check.not_negative("variance", self.variance)
-        _check.positive("skew", self.skew)
-        _check.number("memory", self.memory, least=0.0, below=1.0)
+        check.not_negative("variance", self.variance)
+        check.positive("skew", self.skew)
+        check.number("memory", self.memory, ge=0.0, lt=1.0)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> ChasingState:
         """Before round 1: a random direction, and noise from the first round on."""

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, struct
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, struct
 
 
 @struct
@@ -39,8 +39,8 @@ class Autoregressive:
     noise_std: Float[ArrayLike, ""] = 1.0
 
     def __post_init__(self):
-        values = _check.finite_array("coefficients", self.coefficients, ndim=1)
-        _check.not_negative("noise_std", self.noise_std)
+        values = check.finite_array("coefficients", self.coefficients, ndim=1)
+        check.not_negative("noise_std", self.noise_std)
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:
             raise ValueError(
@@ -55,7 +55,7 @@ class Autoregressive:
         return True
 
     @property
-    def identical(self) -> bool:
+    def deterministic(self) -> bool:
         """False: every run draws its own series."""
         return False
 

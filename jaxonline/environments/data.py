@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
 
 ORDERS = ("file", "shuffled", "iid")
 
@@ -56,8 +56,8 @@ class DataStream:
     order: str = static(default="file")
 
     def __post_init__(self):
-        _check.rows("X", self.X, "y", self.y)
-        _check.choice("order", self.order, ORDERS)
+        check.rows("X", self.X, "y", self.y)
+        check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         set_field(self, "X", jnp.asarray(self.X, dtype))
         set_field(self, "y", jnp.asarray(self.y, dtype))
@@ -68,7 +68,7 @@ class DataStream:
         return True
 
     @property
-    def identical(self) -> bool:
+    def deterministic(self) -> bool:
         """True for file order, where every run sees the same rows."""
         return self.order == "file"
 

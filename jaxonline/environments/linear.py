@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
 
 INSTANCES = ("gaussian", "sphere", "cube")
 
@@ -41,10 +41,10 @@ class LinearModel:
     instances: str = static(default="gaussian")
 
     def __post_init__(self):
-        _check.finite_array("weights", self.weights, ndim=1)
-        _check.not_negative("noise_std", self.noise_std)
-        _check.positive("radius", self.radius)
-        _check.choice("instances", self.instances, INSTANCES)
+        check.finite_array("weights", self.weights, ndim=1)
+        check.not_negative("noise_std", self.noise_std)
+        check.positive("radius", self.radius)
+        check.choice("instances", self.instances, INSTANCES)
         dtype = jnp.result_type(float) if not isinstance(self.weights, jax.Array) else self.weights.dtype
         set_field(self, "weights", jnp.asarray(self.weights, dtype))
 
@@ -54,7 +54,7 @@ class LinearModel:
         return True
 
     @property
-    def identical(self) -> bool:
+    def deterministic(self) -> bool:
         """False: every run draws its own instances."""
         return False
 

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._numbers import floating
-from jaxonline._struct import struct
+from jaxonline._util import check
+from jaxonline._util.numbers import floating
+from jaxonline._util.struct import struct
 
 Counts = Any
 """How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
@@ -300,7 +300,7 @@ class FeatureMap(abc.ABC):
             >>> feature_map.given(jax.random.key(0), jnp.int32(2), lambda key: jnp.ones(1), 4).queries.item()
             2
         """
-        indices = jnp.arange(_check.count("capacity", capacity), dtype=jnp.uint32)
+        indices = jnp.arange(check.count("capacity", capacity), dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
 
     def estimate(

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
 from jaxonline.estimators.attributes import _even, _few, uniform_subset
 
 
@@ -124,7 +124,7 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike, form: st
         >>> float(pair_loss(jnp.ones(2), moments, 2.0)), float(pair_loss(jnp.ones(2), moments, 2.0, form="printed"))
         (1.0, 25.0)
     """
-    sign = -1 if _check.choice("form", form, ("corrected", "printed")) == "corrected" else 1
+    sign = -1 if check.choice("form", form, ("corrected", "printed")) == "corrected" else 1
     return w @ moments.A @ w + sign * 2 * y * (w @ moments.v) + y * y
 
 

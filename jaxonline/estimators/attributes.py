@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
 
-_MOST_OUTCOMES = 1 << 20
+_MAX_OUTCOMES = 1 << 20
 
 
 def uniform_subset(key: Key[Array, ""], d: int, size: int) -> Int[Array, "size"]:
@@ -40,7 +40,7 @@ def uniform_subset(key: Key[Array, ""], d: int, size: int) -> Int[Array, "size"]
         >>> sorted(uniform_subset(jax.random.key(0), 3, 3).tolist())
         [0, 1, 2]
     """
-    if _check.count("size", size) > d:
+    if check.count("size", size) > d:
         raise ValueError(f"size must be at most d = {d}, got {size}")
     last = jnp.arange(d - size, d, dtype=jnp.int32)
     draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
@@ -127,8 +127,8 @@ class AttributeGradient:
 
     def __post_init__(self):
         _even("n_attributes", self.n_attributes)
-        _check.choice("law", self.law, ("l1", "l2"))
-        _check.choice("form", self.form, ("corrected", "printed"))
+        check.choice("law", self.law, ("l1", "l2"))
+        check.choice("form", self.form, ("corrected", "printed"))
         if self.law == "l2" and self.form == "printed":
             raise ValueError("form must be 'corrected' for the law 'l2', which paper C does not have, got 'printed'")
 
@@ -208,7 +208,7 @@ class AttributeGradient:
 
 def _even(name: str, value: int) -> None:
     """Check that a number of attributes is even: half of it for each of two estimates."""
-    if _check.count(name, value, least=2) % 2:
+    if check.count(name, value, ge=2) % 2:
         raise ValueError(f"{name} must be even (half of it for each of two estimates), got {value}")
 
 
@@ -219,5 +219,5 @@ def _fits(half: int, d: int) -> None:
 
 def _few(outcomes: int) -> None:
     """Check that a support is small enough to enumerate."""
-    if outcomes > _MOST_OUTCOMES:
+    if outcomes > _MAX_OUTCOMES:
         raise ValueError(f"d and n_attributes must be smaller to enumerate, got {outcomes:,} outcomes")

@@ -11,12 +11,12 @@ import math
 import numpy as np
 from scipy import special
 
-from jaxonline import _check
-from jaxonline._kernel import Kernel
-from jaxonline._numbers import known
+from jaxonline._util import check
+from jaxonline._util.numbers import known
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.laws import Law, law_from_magnitudes
 from jaxonline.kernels import Gaussian
+from jaxonline.kernels.base import Kernel
 
 _TERMS = 256
 _SMALLEST = 1e-12  # of the largest a_n: what lies beyond is left out
@@ -52,8 +52,8 @@ def best_feature_map(
         >>> [round(each.expected_queries(), 3) for each in (best, paper)]
         [0.953, 1.0]
     """
-    copy_moment = float(_check.positive("copy_moment", copy_moment))
-    pair_moment = copy_moment**2 if pair_moment is None else float(_check.positive("pair_moment", pair_moment))
+    copy_moment = float(check.positive("copy_moment", copy_moment))
+    pair_moment = copy_moment**2 if pair_moment is None else float(check.positive("pair_moment", pair_moment))
     n = np.arange(_TERMS)
     if isinstance(kernel, Gaussian):
         width2 = known("width", kernel.width) ** 2

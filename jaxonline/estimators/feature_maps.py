@@ -26,13 +26,13 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from jaxonline import _check
-from jaxonline._kernel import Kernel
-from jaxonline._numbers import known
-from jaxonline._struct import struct
+from jaxonline._util import check
+from jaxonline._util.numbers import known
+from jaxonline._util.struct import struct
 from jaxonline.estimators._feature_map import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law
 from jaxonline.kernels import Gaussian
+from jaxonline.kernels.base import Kernel
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
@@ -110,12 +110,12 @@ class DotProductFeatureMap(FeatureMap):
         return self.law.mean()
 
     def overflow_probability(self, capacity: int) -> float:
-        return float(self.law.tail(_check.count("capacity", capacity) + 1))
+        return float(self.law.tail(check.count("capacity", capacity) + 1))
 
     def bias(self, capacity: int, squared_norm: float) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
-        squared_norm = known("squared_norm", _check.not_negative("squared_norm", squared_norm))
-        kept = _reached(self.law, _check.count("capacity", capacity) + 1)
+        squared_norm = known("squared_norm", check.not_negative("squared_norm", squared_norm))
+        kept = _reached(self.law, check.count("capacity", capacity) + 1)
         n = np.arange(capacity + 1)
         lost = np.where(kept, 0.0, self.kernel.coefficients(capacity + 1) * squared_norm**n).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
@@ -138,7 +138,7 @@ class DotProductFeatureMap(FeatureMap):
             >>> DotProductFeatureMap(Linear(), Geometric(2.0)).second_moment(3.0)  # p/(p-1) p 3
             12.0
         """
-        moment = known("copy_moment", _check.not_negative("copy_moment", copy_moment))
+        moment = known("copy_moment", check.not_negative("copy_moment", copy_moment))
 
         def series(a: float) -> float:
             if a >= self.kernel.radius():
@@ -258,15 +258,15 @@ class GaussianFeatureMap(FeatureMap):
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
     def overflow_probability(self, capacity: int) -> float:
-        n1 = np.arange(_check.count("capacity", capacity) // 2 + 1)
+        n1 = np.arange(check.count("capacity", capacity) // 2 + 1)
         inside = np.exp(self._pair_law().log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
     def bias(self, capacity: int, squared_norm: float) -> float:
         # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value.
-        s = known("squared_norm", _check.not_negative("squared_norm", squared_norm))
+        s = known("squared_norm", check.not_negative("squared_norm", squared_norm))
         s /= known("width", self.kernel.width) ** 2
-        n = np.arange(_check.count("capacity", capacity) + 1)
+        n = np.arange(check.count("capacity", capacity) + 1)
         pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
         never = np.cumsum(np.where(_reached(self._pair_law(), len(n)), 0.0, pair_terms))
         most = (capacity - n) // 2  # pairs that are left beside n factors
@@ -293,9 +293,9 @@ class GaussianFeatureMap(FeatureMap):
             >>> round(GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)).second_moment(0.25, 0.0), 4)  # 4 e^1
             10.8731
         """
-        moment = known("copy_moment", _check.not_negative("copy_moment", copy_moment))
+        moment = known("copy_moment", check.not_negative("copy_moment", copy_moment))
         pairs = (
-            moment**2 if pair_moment is None else known("pair_moment", _check.not_negative("pair_moment", pair_moment))
+            moment**2 if pair_moment is None else known("pair_moment", check.not_negative("pair_moment", pair_moment))
         )
         width2 = known("width", self.kernel.width) ** 2
         pair_part = _weighted_series(
@@ -334,8 +334,8 @@ def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
 
 def _second_moments(x: ArrayLike, covariance: ArrayLike) -> np.ndarray:
     """E x~ x~' [d, d] of a copy x~ with mean x."""
-    x = _check.finite_array("x", x, ndim=1).astype(float)
-    covariance = np.asarray(_check.covariance("covariance", np.asarray(covariance, float)))
+    x = check.finite_array("x", x, ndim=1).astype(float)
+    covariance = np.asarray(check.covariance("covariance", np.asarray(covariance, float)))
     if covariance.ndim < 2:
         covariance = np.diag(np.broadcast_to(covariance, x.shape))
     return np.outer(x, x) + covariance

@@ -18,10 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline import _check
-from jaxonline._kernel import Kernel
-from jaxonline._numbers import floating
-from jaxonline._struct import set_field, struct
+from jaxonline._util import check
+from jaxonline._util.numbers import floating
+from jaxonline._util.struct import set_field, struct
+from jaxonline.kernels.base import Kernel
 
 FORMS = ("cosine", "pair")
 
@@ -58,7 +58,7 @@ class FourierFeatures:
             raise ValueError(f"frequencies must have 2 dimensions (features, coordinates), got shape {shape}")
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
             raise ValueError(f"phases must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}")
-        _check.not_negative("at_zero", self.at_zero)
+        check.not_negative("at_zero", self.at_zero)
 
     @classmethod
     def draw(
@@ -86,9 +86,9 @@ class FourierFeatures:
             >>> bool(abs(features(x) @ features(x2) - Gaussian(2.0)(x, x2)) < 0.05), features.size
             (True, 1000)
         """
-        _check.choice("form", form, FORMS)
+        check.choice("form", form, FORMS)
         frequency_key, phase_key = jax.random.split(key)
-        dimension, n = _check.count("dimension", dimension), _check.count("n_frequencies", n_frequencies)
+        dimension, n = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
         frequencies = kernel.frequencies(frequency_key, dimension, n)
         phases = None
         if form == "cosine":
@@ -137,7 +137,7 @@ def single_frequency_variance(
         >>> [float(single_frequency_variance(Gaussian(1.0), x, x, form)) for form in ("cosine", "pair")]
         [0.5, 0.0]
     """
-    _check.choice("form", form, FORMS)
+    check.choice("form", form, FORMS)
     value = kernel(x, x2)
     k0 = jnp.asarray(kernel.at_zero(), value.dtype)
     pair = 0.5 * (k0**2 + k0 * kernel(2.0 * floating(x), 2.0 * floating(x2))) - value**2

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
 from jaxonline.estimators._feature_map import NoisyFeature
 from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series import SeriesEstimator
@@ -80,7 +80,7 @@ class GradientLength:
     kind: str = static()
 
     def __post_init__(self):
-        _check.choice("kind", self.kind, ("classification", "regression"))
+        check.choice("kind", self.kind, ("classification", "regression"))
 
     @classmethod
     def of(

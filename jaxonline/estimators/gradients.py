@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from jaxonline import _check
-from jaxonline._struct import static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
 from jaxonline.losses import Loss, Squared
 
 
@@ -57,7 +57,7 @@ def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: A
         >>> import jax.numpy as jnp
         >>> from jaxonline.estimators.gradients import FullGradient, plug_in_gradient
         >>> from jaxonline.losses import Exponential
-        >>> from jaxonline.oracles import FullOracle
+        >>> from jaxonline.feedback import FullOracle
         >>> oracle = FullOracle(jnp.ones(2), jnp.float32(1.0))
         >>> plug_in_gradient(FullGradient(Exponential()), jnp.zeros(2), oracle).tolist()
         [-1.0, -1.0]
@@ -96,7 +96,7 @@ class FullGradient:
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import FullGradient
-        >>> from jaxonline.oracles import FullOracle
+        >>> from jaxonline.feedback import FullOracle
         >>> FullGradient()(jax.random.key(0), jnp.zeros(2), FullOracle(jnp.ones(2), jnp.float32(1.0))).tolist()
         [-2.0, -2.0]
     """
@@ -123,10 +123,10 @@ class TwoCopies:
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import TwoCopies
-        >>> from jaxonline.noise import gaussian
-        >>> from jaxonline.oracles import NoisyCopies
-        >>> channel = NoisyCopies(gaussian(1.0))
-        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> from jaxonline.feedback.noise import gaussian
+        >>> from jaxonline.feedback import NoisyCopies
+        >>> feedback = NoisyCopies(gaussian(1.0))
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 2)
     """
@@ -151,10 +151,10 @@ class KnownCovariance:
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import KnownCovariance
-        >>> from jaxonline.noise import gaussian
-        >>> from jaxonline.oracles import NoisyCopies
-        >>> channel = NoisyCopies(gaussian(1.0), reveal_covariance=True)
-        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> from jaxonline.feedback.noise import gaussian
+        >>> from jaxonline.feedback import NoisyCopies
+        >>> feedback = NoisyCopies(gaussian(1.0), reveal_covariance=True)
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 1)
     """
@@ -162,7 +162,7 @@ class KnownCovariance:
     form: str = static(default="corrected")
 
     def __post_init__(self):
-        _check.choice("form", self.form, ("corrected", "printed"))
+        check.choice("form", self.form, ("corrected", "printed"))
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """2 (<w, x~> - y~) x~ - 2 Sigma w, or the printed form."""
@@ -185,10 +185,10 @@ class NaiveCopy:
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import NaiveCopy
-        >>> from jaxonline.noise import gaussian
-        >>> from jaxonline.oracles import NoisyCopies
-        >>> channel = NoisyCopies(gaussian(0.0))
-        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> from jaxonline.feedback.noise import gaussian
+        >>> from jaxonline.feedback import NoisyCopies
+        >>> feedback = NoisyCopies(gaussian(0.0))
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
         [-2.0, -2.0]
     """
@@ -223,10 +223,10 @@ class MeanOfCopies:
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import MeanOfCopies
-        >>> from jaxonline.noise import gaussian
-        >>> from jaxonline.oracles import NoisyCopies
-        >>> channel = NoisyCopies(gaussian(0.0))
-        >>> oracle = channel.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> from jaxonline.feedback.noise import gaussian
+        >>> from jaxonline.feedback import NoisyCopies
+        >>> feedback = NoisyCopies(gaussian(0.0))
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
         >>> MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
         ([-2.0, -2.0], 5)
     """
@@ -235,7 +235,7 @@ class MeanOfCopies:
     loss: Loss = Squared()
 
     def __post_init__(self):
-        _check.count("n_copies", self.n_copies)
+        check.count("n_copies", self.n_copies)
         _check_loss(self.loss)
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline import _check
-from jaxonline._numbers import floating, known
-from jaxonline._struct import set_field, struct
+from jaxonline._util import check
+from jaxonline._util.numbers import floating, known
+from jaxonline._util.struct import set_field, struct
 
 Vector = Sequence[float] | np.ndarray | jax.Array
 
@@ -48,7 +48,7 @@ class Geometric:
     p: ArrayLike
 
     def __post_init__(self):
-        _check.number("p", self.p, above=1.0)
+        check.number("p", self.p, gt=1.0)
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """One draw of N, an int32.
@@ -140,8 +140,8 @@ class Law:
     """P(N >= 0), ..., P(N >= K): kept, because a running sum in float32 would give impossible n a probability."""
 
     def __post_init__(self):
-        table = _check.finite_array("probabilities", self.probabilities, ndim=1).astype(np.float64)
-        _check.not_negative("probabilities", table)
+        table = check.finite_array("probabilities", self.probabilities, ndim=1).astype(np.float64)
+        check.not_negative("probabilities", table)
         if not abs(table.sum() - 1.0) <= 1e-6:
             raise ValueError(f"probabilities must have the sum 1, got the sum {table.sum():g}")
         tails = np.cumsum(table[::-1])[::-1]
@@ -283,8 +283,8 @@ def law_from_magnitudes(magnitudes: Vector, *, overhead: float = math.inf) -> La
         >>> law_from_magnitudes([1.0, 3.0]).probabilities.tolist()
         [0.25, 0.75]
     """
-    table = _check.finite_array("magnitudes", magnitudes, ndim=1).astype(np.float64)
-    _check.not_negative("magnitudes", table)
+    table = check.finite_array("magnitudes", magnitudes, ndim=1).astype(np.float64)
+    check.not_negative("magnitudes", table)
     if not table.any():
         raise ValueError("magnitudes must not all be 0: there is nothing to estimate")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / _above_zero("overhead", overhead))
@@ -305,8 +305,8 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
         >>> magnitudes([1.0, -1.0, 0.5], second_moment=4.0).tolist()
         [1.0, 2.0, 2.0]
     """
-    gammas = _check.finite_array("coefficients", coefficients, ndim=1).astype(np.float64)
-    _check.positive("second_moment", second_moment)
+    gammas = check.finite_array("coefficients", coefficients, ndim=1).astype(np.float64)
+    check.positive("second_moment", second_moment)
     if second_moment >= radius**2:
         raise ValueError(
             f"second_moment must be below radius^2 = {radius**2:g} (the series diverges beyond), got {second_moment:g}"
@@ -317,7 +317,7 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
 
 
 def _above_zero(name: str, value: float) -> float:
-    return value if value == math.inf else float(_check.positive(name, value))
+    return value if value == math.inf else float(check.positive(name, value))
 
 
 def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:

@@ -22,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline import _check
-from jaxonline._numbers import known
-from jaxonline._struct import set_field, struct
+from jaxonline._util import check
+from jaxonline._util.numbers import known
+from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
 
 _LOSS_OF_DIGITS = 1e-6
@@ -54,11 +54,11 @@ class PolynomialSequence:
     scale: ArrayLike = 1.0
 
     def __post_init__(self):
-        table = _check.finite_array("differences", self.differences, ndim=2).astype(np.float64)
+        table = check.finite_array("differences", self.differences, ndim=2).astype(np.float64)
         if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
             raise ValueError(f"differences must be a square lower triangular matrix, got shape {table.shape}")
-        _check.number("centre", self.centre)
-        _check.positive("scale", self.scale)
+        check.number("centre", self.centre)
+        check.positive("scale", self.scale)
         set_field(self, "differences", table)
 
     def value(self, x: float) -> float:
@@ -168,7 +168,7 @@ class PolynomialSequenceEstimator:
             [0.25, 0.75]
         """
         needed = np.any(np.asarray(sequence.differences) != 0.0, axis=1)
-        sizes = sequence.magnitudes(_check.positive("second_moment", second_moment), mean)
+        sizes = sequence.magnitudes(check.positive("second_moment", second_moment), mean)
         return cls(sequence, law_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
@@ -257,7 +257,7 @@ def chebyshev(
         [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.0, 1.0]]
     """
     centre, scale = _interval(lower, upper)
-    degree, nodes = _check.count("degree", degree), _check.count("nodes", nodes, least=degree + 1)
+    degree, nodes = check.count("degree", degree), check.count("nodes", nodes, ge=degree + 1)
     angles = (np.arange(nodes) + 0.5) * np.pi / nodes
     values = _values(f, centre + scale * np.cos(angles))
     c = 2.0 / nodes * np.cos(np.outer(np.arange(degree + 1), angles)) @ values
@@ -290,7 +290,7 @@ def bernstein(f: Callable[[np.ndarray], np.ndarray], degree: int, lower: float, 
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.5]]
     """
     centre, scale = _interval(lower, upper)
-    degree = _check.count("degree", degree)
+    degree = check.count("degree", degree)
     table = [[Fraction(0)] * (degree + 1) for _ in range(degree + 1)]
     largest = np.zeros(1)
     before = table[0]
@@ -316,13 +316,13 @@ def _bernstein_row(values: np.ndarray, degree: int) -> list[Fraction]:
 
 
 def _interval(lower: float, upper: float) -> tuple[float, float]:
-    _check.number("lower", lower)
-    _check.number("upper", upper, above=float(lower))
+    check.number("lower", lower)
+    check.number("upper", upper, gt=float(lower))
     return 0.5 * (lower + upper), 0.5 * (upper - lower)
 
 
 def _values(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    return _check.finite_array("f on the interval", np.broadcast_to(f(x), x.shape)).astype(np.float64)
+    return check.finite_array("f on the interval", np.broadcast_to(f(x), x.shape)).astype(np.float64)
 
 
 def _checked(table: np.ndarray, centre: float, scale: float, values: np.ndarray) -> PolynomialSequence:

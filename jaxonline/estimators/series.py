@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline import _check
-from jaxonline._numbers import known
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.numbers import known
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector
 from jaxonline.losses import Loss
 
-_MOST_TERMS = 1024
+_MAX_TERMS = 1024
 _PRECISION = 1e-20
 
 
@@ -65,9 +65,9 @@ class SeriesEstimator:
     radius: float = static(default=math.inf)
 
     def __post_init__(self):
-        table = _check.finite_array("coefficients", self.coefficients, ndim=1).astype(np.float64)
-        _check.number("centre", self.centre)
-        _check.number("constant", self.constant)
+        table = check.finite_array("coefficients", self.coefficients, ndim=1).astype(np.float64)
+        check.number("centre", self.centre)
+        check.number("constant", self.constant)
         if isinstance(self.law, Law):
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
@@ -236,10 +236,10 @@ def enough_terms(loss: Loss, reach: float, centre: float = 0.0) -> int:
         )
     low, high = 0, 16
     while loss.tail_bound(high, reach, centre) > _PRECISION * total:
-        if high >= _MOST_TERMS:
+        if high >= _MAX_TERMS:
             raise ValueError(
                 f"reach must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
-                f"the series needs more than {_MOST_TERMS} terms"
+                f"the series needs more than {_MAX_TERMS} terms"
             )
         low, high = high, 2 * high
     while high - low > 1:
@@ -261,7 +261,7 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: fl
         >>> from jaxonline.estimators.series import check_finite_variance
         >>> check_finite_variance(Geometric(4.0), 2.0, radius=3.0)
     """
-    _check.positive("second_moment", second_moment)
+    check.positive("second_moment", second_moment)
     spread = _spread(law)
     if spread * second_moment >= radius**2:
         name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline import _check
-from jaxonline._loss import Loss
-from jaxonline._numbers import known
+from jaxonline._util import check
+from jaxonline._util.numbers import known
 from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
+from jaxonline.losses.base import Loss
 
 
 def truncation_bias(loss: Loss, estimator: SeriesEstimator, mean: float) -> float:
@@ -231,7 +231,7 @@ def variance_table(
         >>> [(row.law, round(row.expected_queries, 3), round(row.variance, 3)) for row in rows[:2]]
         [('geometric', 1.0, 20.0), ('minimum variance', 1.0, 2.0)]
     """
-    _check.number("second_moment", second_moment, above=mean**2)
+    check.number("second_moment", second_moment, gt=mean**2)
     moment = second_moment - 2.0 * centre * mean + centre**2
     laws = [("geometric", float(p), Geometric(p), False) for p in ps]
     laws += [

@@ -3,7 +3,7 @@
 For the Gaussian kernel exp(-u |x - x'|^2) and noise N(0, Sigma) with eigenvalues sigma_i^2,
     k^(x, x') = prod_i (1 - 2 u sigma_i^2)^(-1/2) exp(-sum_i u (x_i - x'_i)^2 / (1 - 2 u sigma_i^2))
 in the coordinates of the eigenvectors, which needs 2 u max sigma_i^2 < 1. Mixtures of Gaussian kernels are linear in
-this, so a truncated radial kernel (`jaxonline.radial.truncate`) has an exact surrogate as well.
+this, so a truncated radial kernel (`jaxonline.kernels.radial.truncate`) has an exact surrogate as well.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under distributional assumptions" (NIPS
 workshop 2010), section 6, Lemma 4, and appendix E with erratum E13 (2 sigma u is printed for 2 sigma^2 u).
@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline import _check
-from jaxonline._kernel import Kernel
-from jaxonline._numbers import floating, known
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.numbers import floating, known
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.kernels import Gaussian
-from jaxonline.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
+from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
 
 
 @struct
@@ -62,13 +62,13 @@ class Surrogate(Kernel):
         covariance = self.covariance
         if isinstance(covariance, list | tuple):
             covariance = np.asarray(covariance, float)
-        _check.covariance("covariance", covariance)
+        check.covariance("covariance", covariance)
         variances, rotation = _eigenvectors(covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "covariance", covariance)
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)
         set_field(self, "rotation", rotation)
-        known_variances, width2 = _check.concrete(variances), self._narrowest()
+        known_variances, width2 = check.concrete(variances), self._narrowest()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:
             raise ValueError(
                 f"covariance must have 2 * (largest eigenvalue) below the squared width {width2:g} of the narrowest "
@@ -100,9 +100,9 @@ class Surrogate(Kernel):
     def _narrowest(self) -> float | None:
         """The smallest squared width of the kernel, where it is known."""
         if isinstance(self.kernel, Gaussian):
-            width = _check.concrete(self.kernel.width)
+            width = check.concrete(self.kernel.width)
             return None if width is None else float(width) ** 2
-        rates = _check.concrete(self.kernel.rates)
+        rates = check.concrete(self.kernel.rates)
         return None if rates is None else 1.0 / max(float(rates.max()), 1e-300)
 
     def _mixture(self) -> GaussianMixture:
@@ -131,7 +131,7 @@ def radial_surrogate(
 
     Its `kernel` is the finite mixture k that stands for the truncated kernel: E k^(a, x~) = k(a, x) holds exactly,
     and predictions are made with k. How far k is from the radial kernel is `kernel.truncation_error(cut)` plus
-    `jaxonline.radial.quadrature_error`; how far k^ is from the integral is `surrogate_error`.
+    `jaxonline.kernels.radial.quadrature_error`; how far k^ is from the integral is `surrogate_error`.
 
     Args:
         kernel: a radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
@@ -148,13 +148,13 @@ def radial_surrogate(
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.estimators.surrogates import radial_surrogate
-        >>> from jaxonline.radial import Cauchy
+        >>> from jaxonline.kernels.radial import Cauchy
         >>> surrogate = radial_surrogate(Cauchy(4.0), 0.25, cut=1.0, dimension=4)
         >>> x = jnp.zeros(4)
         >>> round(float(surrogate.kernel(x, x)), 4), round(float(surrogate(x, x)), 4)
         (0.9817, 1.3264)
     """
-    variances = np.asarray(_eigenvectors(np.asarray(_check.covariance("covariance", covariance), float), dimension)[0])
+    variances = np.asarray(_eigenvectors(np.asarray(check.covariance("covariance", covariance), float), dimension)[0])
     _check_cut(cut, variances)
     return Surrogate(truncate(kernel, cut, n_nodes), covariance, dimension)
 
@@ -172,11 +172,11 @@ def surrogate_error(
 
     Example:
         >>> from jaxonline.estimators.surrogates import surrogate_error
-        >>> from jaxonline.radial import Cauchy
+        >>> from jaxonline.kernels.radial import Cauchy
         >>> surrogate_error(Cauchy(4.0), 0.25, cut=1.0, dimension=4) < 1e-12
         True
     """
-    variances = np.asarray(_eigenvectors(np.asarray(_check.covariance("covariance", covariance), float), dimension)[0])
+    variances = np.asarray(_eigenvectors(np.asarray(check.covariance("covariance", covariance), float), dimension)[0])
     _check_cut(cut, variances)
     profiles = []
     for n in (n_nodes, 2 * n_nodes):
@@ -201,8 +201,8 @@ def lemma7_bound(variance: float, c: float, dimension: int) -> float:
         >>> round(lemma7_bound(0.25, 2.0, 4), 4)  # e^1
         2.7183
     """
-    _check.positive("variance", variance)
-    _check.number("c", c, above=0.0, below=_check.count("dimension", dimension) / (4.0 * known("variance", variance)))
+    check.positive("variance", variance)
+    check.number("c", c, gt=0.0, lt=check.count("dimension", dimension) / (4.0 * known("variance", variance)))
     return math.exp(2.0 * variance * c)
 
 
@@ -212,10 +212,10 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     if ndim == 0 and dimension is None:
         raise ValueError("dimension must be given where covariance is a number, got None")
     if dimension is not None:
-        _check.count("dimension", dimension)
+        check.count("dimension", dimension)
         if ndim > 0 and np.shape(covariance)[0] != dimension:
             raise ValueError(f"dimension must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
-    known_covariance = _check.concrete(covariance)
+    known_covariance = check.concrete(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)
     xp = jnp if known_covariance is None else np
@@ -228,7 +228,7 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
 
 def _check_cut(cut: float, variances: np.ndarray) -> None:
     limit = 0.5 / variances.max() if variances.max() > 0.0 else math.inf
-    _check.positive("cut", cut)
+    check.positive("cut", cut)
     if cut >= limit:
         raise ValueError(
             f"cut must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"

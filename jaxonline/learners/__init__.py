@@ -6,21 +6,21 @@ and `truncated` for any of them. Kernels: `kernel_gradient`, and on noisy data `
 `surrogate_kernel` (Gaussian noise); `featured` for any learner in feature space.
 """
 
-from jaxonline.learners.aggregating import Aggregating
-from jaxonline.learners.boa import BOA
-from jaxonline.learners.ewa import EWA
+from jaxonline.learners.experts.aggregating import Aggregating
+from jaxonline.learners.experts.boa import BOA
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.ml_poly import MLPoly
+from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.featured import WithFeatures
 from jaxonline.learners.gradient import GradientLearner, GradientState
 from jaxonline.learners.kernel_gradient import KernelGradient
-from jaxonline.learners.ml_poly import MLPoly
-from jaxonline.learners.ml_prod import MLProd
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
-from jaxonline.learners.truncated import Truncated
 from jaxonline.learners.vaw import VAW
 
 __all__ = [

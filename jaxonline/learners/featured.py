@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline._struct import struct
-from jaxonline.protocols import Learner
+from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Learner
 
 
 @struct
@@ -71,7 +71,7 @@ class FeaturedOracle:
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.learners.featured import FeaturedOracle
-        >>> from jaxonline.oracles import FullOracle
+        >>> from jaxonline.feedback import FullOracle
         >>> oracle = FeaturedOracle(FullOracle(jnp.ones(2), jnp.float32(3.0)), jnp.cumsum)
         >>> oracle.x.tolist(), oracle.y.item(), oracle.queries().item()
         ([1.0, 2.0], 3.0, 1)

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline import _check
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.learners.step_sizes import as_step_size
 
 _SGD = optax.sgd(1.0)  # one object: an equal learner built twice is the same program
@@ -96,12 +96,12 @@ class GradientLearner:
             raise TypeError(f"estimator must be a function of (key, w, oracle), got {self.estimator!r}")
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
-            _check.positive("radius", self.radius)
+            check.positive("radius", self.radius)
         if not isinstance(self.optimizer, optax.GradientTransformation):
             raise TypeError(f"optimizer must be an optax GradientTransformation, got {self.optimizer!r}")
         if not callable(self.projection):
             raise TypeError(f"projection must be a function of (w, radius), got {self.projection!r}")
-        _check.choice("hypothesis", self.hypothesis, ("last", "average"))
+        check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> GradientState:
         """w_1 = 0 for instances of one dimension.

@@ -9,12 +9,12 @@ from typing import Any
 import jax
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.gradients import PlugInEstimator
 from jaxonline.kernels import Kernel
-from jaxonline.learners._supports import StoresPoints, Supports, SupportsInfo, empty
 from jaxonline.learners.step_sizes import as_step_size
+from jaxonline.learners.supports import StoresPoints, Supports, SupportsInfo, empty
 
 
 @struct
@@ -30,7 +30,7 @@ class KernelGradient(StoresPoints):
     points: more rounds are reported as `overflow` in the info, and nothing is learned in them.
 
     Args:
-        kernel: a kernel (`jaxonline.kernels`, `jaxonline.radial`).
+        kernel: a kernel (`jaxonline.kernels`, `jaxonline.kernels.radial`).
         estimator: `FullGradient`, `NaiveCopy`, `MeanOfCopies`, or another `PlugInEstimator`.
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
         n_rounds: the largest number of rounds, at least 1.
@@ -66,9 +66,9 @@ class KernelGradient(StoresPoints):
         if not isinstance(self.estimator, PlugInEstimator):
             raise TypeError(f"estimator must be FullGradient, NaiveCopy or MeanOfCopies, got {self.estimator!r}")
         set_field(self, "step_size", as_step_size(self.step_size))
-        _check.count("n_rounds", self.n_rounds)
+        check.count("n_rounds", self.n_rounds)
         if self.radius is not None:
-            _check.positive("radius", self.radius)
+            check.positive("radius", self.radius)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> Supports:
         """w = 0 for instances of one dimension.

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxonline._struct import struct
+from jaxonline._util.struct import struct
+from jaxonline.feedback import FullOracle
 from jaxonline.learners.vaw import VAW, VAWState
-from jaxonline.oracles import FullOracle
 
 
 class MultiKernelState(NamedTuple):
@@ -46,7 +46,7 @@ class MultiKernel:
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.dictionaries import Dictionary
+        >>> from jaxonline.estimators.dictionary import Dictionary
         >>> from jaxonline.learners.multikernel import MultiKernel
         >>> from jaxonline.learners.vaw import VAW
         >>> with jax.enable_x64(True):

@@ -15,15 +15,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._ragged import ragged_map
-from jaxonline._struct import set_field, struct
+from jaxonline._util import check
+from jaxonline._util.ragged import ragged_map
+from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.learners import _expansion
-from jaxonline.learners._expansion import Estimate, Expansion
-from jaxonline.learners._storage_plan import Storage
+from jaxonline.learners import expansion
+from jaxonline.learners.expansion import Estimate, Expansion
 from jaxonline.learners.step_sizes import as_step_size
+from jaxonline.learners.storage import Storage
 
 __all__ = ["NoisyKernel", "NoisyKernelInfo", "NoisyKernelState", "Storage"]
 
@@ -94,7 +94,7 @@ class NoisyKernel:
         >>> storage = Storage.of(feature_map, length, dimension=2, n_rounds=20)
         >>> learner = NoisyKernel(feature_map, length, step_size=0.05, radius=1.0, storage=storage)
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-        >>> result = jo.simulate(game, learner, n_runs=4, n_rounds=20, read_outs=1)
+        >>> result = jo.simulate(game, learner, n_runs=4, n_rounds=20, record_at=1)
         >>> result.cumulative_loss.shape
         (1, 4, 1)
     """
@@ -112,7 +112,7 @@ class NoisyKernel:
                 raise TypeError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}")
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
-            _check.positive("radius", self.radius)
+            check.positive("radius", self.radius)
 
     def overflow_probability(self, n_rounds: int) -> float:
         """A bound on the probability that a run of `n_rounds` finds no room for a copy."""
@@ -128,13 +128,13 @@ class NoisyKernel:
         if len(instance.shape) != 1:
             raise ValueError(f"NoisyKernel needs instances of one dimension, got shape {instance.shape}")
         room = self.storage
-        w = _expansion.empty(instance.shape[0], room.tensor_levels, room.n_chunks, room.deepest, instance.dtype)
+        w = expansion.empty(instance.shape[0], room.tensor_levels, room.n_chunks, room.deepest, instance.dtype)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        return _expansion.polynomial(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
+        return expansion.polynomial(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
@@ -176,17 +176,17 @@ class NoisyKernel:
         own = jnp.where(matters | (jnp.asarray(series.constant) != 0.0), 1, 0)
 
         psi = jax.tree.map(lambda leaf: leaf[0], ragged_map(lambda _: estimate(jnp.int32(0)), own, 1, _FEW))
-        products = ragged_map(lambda j: _expansion.shallow(w.tensors, estimate(j + 1)), fresh, table, _FEW)
-        products = jnp.concatenate([_expansion.shallow(w.tensors, psi)[None], products])[: len(each)]
+        products = ragged_map(lambda j: expansion.shallow(w.tensors, estimate(j + 1)), fresh, table, _FEW)
+        products = jnp.concatenate([expansion.shallow(w.tensors, psi)[None], products])[: len(each)]
         products = products + self._deep_products(w, estimate, levels[: len(products)], own + fresh)
 
         values = jnp.zeros(table, products.dtype).at[: len(products) - 1].set(products[1 : 1 + table])
         g = self.gradient_length.combine(values, n, oracle.label())
-        w = _expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0])
+        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0])
         w = self._projected(w)
         too_many = (levels > room.deepest) | (pairs > room.most_pairs)
         lost = jnp.any(too_many & (each <= n)) | (n > room.most_fresh)
-        w = _expansion.marked(w, lost)
+        w = expansion.marked(w, lost)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
     def _deep_products(self, w: Expansion, estimate: Any, levels: Int[Array, "m"], number: Int[Array, ""]) -> Array:
@@ -195,7 +195,7 @@ class NoisyKernel:
         rank = jnp.cumsum(deep, dtype=jnp.int32)
 
         def product(i):  # of the i-th deep one
-            return _expansion.deep(w, estimate(jnp.sum(rank <= i, dtype=jnp.int32)))
+            return expansion.deep(w, estimate(jnp.sum(rank <= i, dtype=jnp.int32)))
 
         found = ragged_map(product, rank[-1], len(levels), _DEEP)
         return jnp.where(deep, found[jnp.maximum(rank - 1, 0)], jnp.zeros_like(found))
@@ -204,4 +204,4 @@ class NoisyKernel:
         if self.radius is None:
             return w
         norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
-        return _expansion.shrink(w, jnp.minimum(jnp.asarray(self.radius, norm.dtype) / norm, jnp.ones_like(norm)))
+        return expansion.shrink(w, jnp.minimum(jnp.asarray(self.radius, norm.dtype) / norm, jnp.ones_like(norm)))

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, static, struct
-from jaxonline.learners._weights import normalised
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
+from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.step_sizes import InverseSqrt, as_step_size
 
 SAMPLERS = ("correct", "published")
@@ -80,8 +80,8 @@ class OMKLGF:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.aggregation import play_sequence
-        >>> from jaxonline.dictionaries import Dictionary
+        >>> from jaxonline.learners.aggregation import play_sequence
+        >>> from jaxonline.estimators.dictionary import Dictionary
         >>> from jaxonline.learners.omkl_gf import OMKLGF
         >>> learner = OMKLGF(Dictionary(jnp.zeros((3, 1, 1))))
         >>> X, y = jnp.ones((2, 1)), jnp.ones(2)
@@ -104,12 +104,12 @@ class OMKLGF:
             raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
         set_field(self, "step_size", as_step_size(self.step_size))
         set_field(self, "exploration", as_step_size(self.exploration))
-        _check.not_negative("penalty", self.penalty)
-        _check.number("least_probability", self.least_probability, above=0.0, most=1.0)
-        _check.count("n_nodes", self.n_nodes)
-        _check.count("n_draws", self.n_draws)
-        _check.not_negative("redraw_rounds", self.redraw_rounds)
-        _check.choice("sampler", self.sampler, SAMPLERS)
+        check.not_negative("penalty", self.penalty)
+        check.number("least_probability", self.least_probability, gt=0.0, le=1.0)
+        check.count("n_nodes", self.n_nodes)
+        check.count("n_draws", self.n_draws)
+        check.not_negative("redraw_rounds", self.redraw_rounds)
+        check.choice("sampler", self.sampler, SAMPLERS)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> OMKLGFState:
         """theta = 0, equal weights, and the first round's graph and node."""

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, struct
-from jaxonline.learners._weights import normalised
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, struct
+from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.step_sizes import InverseSqrt, as_step_size
 
 
@@ -49,8 +49,8 @@ class Raker:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.aggregation import play_sequence
-        >>> from jaxonline.dictionaries import Dictionary
+        >>> from jaxonline.learners.aggregation import play_sequence
+        >>> from jaxonline.estimators.dictionary import Dictionary
         >>> from jaxonline.learners.raker import Raker
         >>> raker = Raker(Dictionary(jnp.zeros((2, 1, 1))), penalty=0.0)  # features (0, 1) for any instance
         >>> [f"{prediction:.2f}" for prediction in play_sequence(raker, jnp.ones((2, 1)), jnp.ones(2))[0].predictions]
@@ -65,7 +65,7 @@ class Raker:
         if not callable(self.dictionary):
             raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
         set_field(self, "step_size", as_step_size(self.step_size))
-        _check.not_negative("penalty", self.penalty)
+        check.not_negative("penalty", self.penalty)
 
     def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> RakerState:
         """theta = 0, equal weights."""

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline import _check
-from jaxonline._struct import static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
 
 
 @struct
@@ -28,13 +28,13 @@ class Constant:
     value: Float[ArrayLike, ""]
 
     def __post_init__(self):
-        _check.positive("step_size", self.value)
+        check.positive("step_size", self.value)
 
     @classmethod
     def over_horizon(cls, eta: float, n_rounds: int) -> "Constant":
         """The step eta / sqrt(T) of the theorems, for a horizon known in advance."""
-        _check.positive("eta", eta)
-        return cls(float(eta / np.sqrt(_check.count("n_rounds", n_rounds))))
+        check.positive("eta", eta)
+        return cls(float(eta / np.sqrt(check.count("n_rounds", n_rounds))))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""
@@ -59,7 +59,7 @@ class InverseSqrt:
     eta: Float[ArrayLike, ""]
 
     def __post_init__(self):
-        _check.positive("eta", self.eta)
+        check.positive("eta", self.eta)
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""
@@ -90,7 +90,7 @@ class Schedule:
     def __post_init__(self):
         if not callable(self.schedule):
             raise TypeError(f"schedule must be a function of the step count, got {self.schedule!r}")
-        _check.positive("scale", self.scale)
+        check.positive("scale", self.scale)
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""

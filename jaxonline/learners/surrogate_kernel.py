@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline import _check
-from jaxonline._struct import set_field, static, struct
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.surrogates import Surrogate
-from jaxonline.learners._supports import StoresPoints, Supports, SupportsInfo, empty
 from jaxonline.learners.step_sizes import as_step_size
+from jaxonline.learners.supports import StoresPoints, Supports, SupportsInfo, empty
 
 
 @struct
@@ -65,9 +65,9 @@ class SurrogateKernel(StoresPoints):
         if not isinstance(self.surrogate, Surrogate):
             raise TypeError(f"surrogate must be a Surrogate of a kernel, got {self.surrogate!r}")
         set_field(self, "step_size", as_step_size(self.step_size))
-        _check.count("n_rounds", self.n_rounds)
+        check.count("n_rounds", self.n_rounds)
         if self.radius is not None:
-            _check.positive("radius", self.radius)
+            check.positive("radius", self.radius)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> Supports:
         """w = 0 for instances of the surrogate's dimension.

@@ -18,10 +18,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline import _check
-from jaxonline._precision import need_float64, working_dtype
-from jaxonline._struct import static, struct
-from jaxonline._triangular import cholesky_and_inverse, product
+from jaxonline._util import check
+from jaxonline._util.precision import need_float64, working_dtype
+from jaxonline._util.struct import static, struct
+from jaxonline._util.triangular import cholesky_and_inverse, product
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
 
@@ -109,7 +109,7 @@ class VAW:
     allow_float32: bool = static(default=False)
 
     def __post_init__(self):
-        _check.positive("regularizer", self.regularizer)
+        check.positive("regularizer", self.regularizer)
         if self.features is not None and not callable(self.features):
             raise TypeError(f"features must be a function of an instance, got {self.features!r}")
 
@@ -211,10 +211,10 @@ def forecast(
         >>> [f"{mean:.3f}" for mean in forecasts.vaw], f"{state.w[0]:.3f}"
         (['0.000', '0.333', '0.500'], '0.750')
     """
-    Z, y = _check.rows("Z", Z, "y", y)
+    Z, y = check.rows("Z", Z, "y", y)
     kind = working_dtype(dtype)
-    _check.positive("regularizer", regularizer)
-    _check.count("block", block)
+    check.positive("regularizer", regularizer)
+    check.count("block", block)
     return _forecast(jnp.asarray(Z, kind), jnp.asarray(y, kind), jnp.asarray(regularizer, kind), block)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.result import Result
+from jaxonline.results import Result
 
 
 def curves(result: Result, bounds: Mapping[str, np.ndarray] | None = None, level: float = 0.95) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def curves(result: Result, bounds: Mapping[str, np.ndarray] | None = None, level
 
     Args:
         result: of a study with a comparator.
-        bounds: what a theorem promises at each read-out [G], by learner.
+        bounds: what a theorem promises at each recorded round [G], by learner.
         level: of the intervals.
 
     Example:
@@ -25,7 +25,7 @@ def curves(result: Result, bounds: Mapping[str, np.ndarray] | None = None, level
         >>> from jaxonline.study.files import curves
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-        >>> result = jo.simulate(game, {"a": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), read_outs=2)
+        >>> result = jo.simulate(game, {"a": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), record_at=2)
         >>> found = curves(result)
         >>> found["rounds"], found["learners"]["a"]["regret"]
         ([3, 6], [3.0, 3.0])

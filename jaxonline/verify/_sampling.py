@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._struct import struct
-from jaxonline.blocks import check_mesh, default_mesh, item_keys, over_blocks, waves
+from jaxonline._util.struct import struct
+from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, waves
 
 Progress = Callable[[int, int], None]
 

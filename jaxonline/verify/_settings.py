@@ -4,7 +4,7 @@ import dataclasses
 
 from jax.sharding import Mesh
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.verify._sampling import Progress
 
 
@@ -24,14 +24,14 @@ class Settings:
     progress: Progress | None
 
     def __post_init__(self):
-        _check.positive("detect", self.detect)
-        _check.number("level", self.level, above=0.0, below=1.0)
-        _check.number("power", self.power, above=0.0, below=1.0)
-        _check.number("kurtosis", self.kurtosis, least=1.0)
-        _check.count("max_samples", self.max_samples)
-        _check.count("width", self.width, least=2)
+        check.positive("detect", self.detect)
+        check.number("level", self.level, gt=0.0, lt=1.0)
+        check.number("power", self.power, gt=0.0, lt=1.0)
+        check.number("kurtosis", self.kurtosis, ge=1.0)
+        check.count("max_samples", self.max_samples)
+        check.count("width", self.width, ge=2)
         if self.samples is not None:
-            _check.count("samples", self.samples)
+            check.count("samples", self.samples)
 
     @property
     def miss(self) -> float:

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.verify._intervals import Bernstein, BoundedKurtosis, Interval, KnownVariance, detectable, samples_needed
 from jaxonline.verify._sampling import Progress, Sampler, Tally
 from jaxonline.verify._settings import Settings
@@ -82,7 +82,7 @@ def unbiased(
         seed: the seed of the samples.
         max_samples: the largest number of samples to draw when `samples` is None.
         width: samples in a block: the unit of compilation and of reproducibility.
-        mesh: the devices, `jaxonline.blocks.default_mesh(...)`; the numbers do not depend on how many there are.
+        mesh: the devices (`jaxonline.simulation.blocks.default_mesh`); the numbers do not depend on how many.
         progress: called as `progress(done, total)` from the host.
 
     Raises:
@@ -100,7 +100,7 @@ def unbiased(
         >>> print(verify.unbiased(estimator, 1.05 / 7, range=(0, 1)).verdict)
         biased
     """
-    target = _check.finite_array("target", target).astype(float)
+    target = check.finite_array("target", target).astype(float)
     settings = Settings(detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress)
     method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
     if method == "enumeration":
@@ -162,7 +162,7 @@ def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, li
 
 def _method(method: str, **known: Any) -> str:
     """The method to use, given what is known."""
-    _check.choice("method", method, METHODS)
+    check.choice("method", method, METHODS)
     if method == "auto":
         return next((name for name, need in NEEDS.items() if known[need] is not None), "kurtosis")
     if method in NEEDS and known[NEEDS[method]] is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.verify.result import Verification, judge, unit_of, worst
 
 Support = Iterable[tuple[float, Any]]
@@ -37,8 +37,8 @@ def enumerate_support(support: Support | Callable[[], Support], target: np.ndarr
     outcomes = list(support() if callable(support) else support)
     if not outcomes:
         raise ValueError("support must have at least one outcome, got none")
-    p = _check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
-    values = [_check.finite_array("support's values", value) for _, value in outcomes]
+    p = check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
+    values = [check.finite_array("support's values", value) for _, value in outcomes]
     if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:
         raise ValueError(f"support's probabilities must be at least 0 and sum to 1, got a sum of {p.sum():.9g}")
     shapes = {value.shape for value in values}

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._struct import struct
+from jaxonline._util.struct import struct
 from jaxonline.verify._intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify._sampling import Capped, Moments, Progress, Sampler, as_pytree
 from jaxonline.verify._settings import Settings

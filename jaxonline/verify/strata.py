@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from scipy import stats
 
-from jaxonline import _check
+from jaxonline._util import check
 from jaxonline.verify._sampling import Sampler
 from jaxonline.verify._settings import Settings
 
@@ -57,14 +57,14 @@ class Strata:
     remainder: float | None = None
 
     def __post_init__(self):
-        pmf = _check.finite_array("pmf", self.pmf, ndim=1).astype(float)
+        pmf = check.finite_array("pmf", self.pmf, ndim=1).astype(float)
         if np.any(pmf < 0) or not 0 < pmf.sum() <= 1 + 1e-6:
             raise ValueError(f"pmf must be at least 0 and sum to at most 1, got a sum of {pmf.sum():.9g}")
         object.__setattr__(self, "pmf", pmf)
         for name in ("terms", "second_moments"):
             value = getattr(self, name)
             if value is not None:
-                value = _check.finite_array(name, value).astype(float)
+                value = check.finite_array(name, value).astype(float)
                 if value.ndim == 0 or len(value) != len(pmf):
                     raise ValueError(f"{name} must have one entry for each of the {len(pmf)} strata, got {value.shape}")
                 object.__setattr__(self, name, value)

@@ -1,0 +1,19 @@
+"""Arguments as numbers: floating-point arrays inside jit, floats on the host."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike
+
+from jaxonline._util import check
+
+
+def floating(a: ArrayLike) -> Array:
+    """`a` as a floating-point array: its own dtype where it is floating, the default one otherwise."""
+    a = jnp.asarray(a)
+    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
+
+
+def known(name: str, value: ArrayLike) -> float:
+    """A parameter as a float, for series and quadratures, which are computed on the host."""
+    if check.concrete(value) is None:
+        raise TypeError(f"{name} must be a known number here (computed outside jit), got {value!r}")
+    return float(check.number(name, value))

@@ -1,0 +1,52 @@
+"""Cholesky factors of small matrices, with their inverses, from elementwise operations and matrix products.
+
+LAPACK calls inside a loop of JAX are slow on CPU (one thread, matrix by matrix, and their own threads fight XLA's
+for the cores), and thousands of small matrices are slow on a GPU. Recursive halving leaves most of the work to
+batched products.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+_LEAF = 8  # below this size, elimination row by row costs less than the calls that halving makes
+_MAX_LEAVES = 8  # each one is a loop of its own to compile
+
+
+def cholesky_and_inverse(A: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    """L and L^-1 with A = L L', both lower triangular; NaN where A is not positive definite."""
+    return _halve(A, max(_LEAF, -(-len(A) // _MAX_LEAVES)))
+
+
+def _halve(A: Float[Array, "n n"], leaf: int) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    n = len(A)
+    if n <= leaf:
+        return _eliminate(A)
+    h = leaf * (-(-n // leaf) // 2)  # whole leaves
+    L11, W11 = _halve(A[:h, :h], leaf)
+    L21 = product(A[h:, :h], W11.T)
+    L22, W22 = _halve(A[h:, h:] - product(L21, L21.T), leaf)
+    W21 = -product(W22, product(L21, W11))
+    zeros = jnp.zeros((h, n - h), A.dtype)
+    return jnp.block([[L11, zeros], [L21, L22]]), jnp.block([[W11, zeros], [W21, W22]])
+
+
+def product(a: Array, b: Array) -> Array:
+    """a @ b in the full precision of the dtype, also on devices that multiply float32 in fewer bits."""
+    return jnp.matmul(a, b, precision="highest")
+
+
+def _eliminate(A: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    """Gaussian elimination of [A | I] leaves [D L' | L^-1] with unit triangular L; scale rows by D^(-1/2)."""
+    n = A.shape[-1]
+    rows = jnp.arange(n)[:, None]
+
+    def eliminate(j, M):
+        row = jax.lax.dynamic_slice_in_dim(M, j, 1, axis=0)
+        column = jax.lax.dynamic_slice_in_dim(M, j, 1, axis=1)
+        pivot = jax.lax.dynamic_slice_in_dim(row, j, 1, axis=1)
+        return M - jnp.where(rows > j, column / pivot, 0.0) * row
+
+    M = jax.lax.fori_loop(0, n - 1, eliminate, jnp.concatenate([A, jnp.eye(n, dtype=A.dtype)], axis=1))
+    scale = jax.lax.rsqrt(jnp.diagonal(M[:, :n]))[:, None]
+    return jnp.triu(M[:, :n] * scale).T, M[:, n:] * scale

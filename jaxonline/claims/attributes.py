@@ -1,0 +1,85 @@
+"""Claims on estimates from a few attributes (paper C), by enumeration of every outcome: d = 4, k = 4."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxonline.claims.registry import Options, claim
+from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
+from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.moments import bound
+from jaxonline.verify.result import Verification
+
+W, X, Y, K = np.array([0.5, -1.0, 0.0, 0.25]), np.array([0.3, -0.8, 0.6, 1.0]), 0.7, 4
+GRADIENT = 2 * (W @ X - Y) * X
+
+
+class _Seen:
+    """The oracle of an instance that is known here."""
+
+    def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
+        return jnp.asarray(X, jnp.float32)[indices]
+
+    def label(self) -> Float[Array, ""]:
+        return jnp.float32(Y)
+
+
+@claim("gradient from k attributes, AER (E14)", "C, Algorithm 2", printed="biased", corrected="unbiased")
+def _aer(form: str, options: Options) -> Verification:
+    return unbiased(None, GRADIENT, support=AttributeGradient(K, form=form).support(W, X, Y))
+
+
+@claim("gradient from k attributes, l2 law (AERR)", "Hazan and Koren 2012", improved="unbiased")
+def _aerr(form: str, options: Options) -> Verification:
+    return unbiased(None, GRADIENT, support=AttributeGradient(K, law="l2").support(W, X, Y))
+
+
+@claim("gradient from k attributes, the sampler", "C, Algorithm 2", corrected="unbiased")
+def _aer_sampler(form: str, options: Options) -> Verification:
+    estimator = AttributeGradient(K)
+    second = sum(p * g**2 for p, g in estimator.support(W, X, Y))
+    return unbiased(jax.tree_util.Partial(_gradient, estimator), GRADIENT, second_moment=second, **options.sampling())
+
+
+def _gradient(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
+    return estimator(key, jnp.asarray(W, jnp.float32), _Seen())
+
+
+@claim("x x' from k attributes, Baseline", "C, Algorithm 1", printed="unbiased")
+def _pairs(form: str, options: Options) -> Verification:
+    return unbiased(None, np.outer(X, X), support=[(p, m.A) for p, m in AttributePairs(K).support(X)])
+
+
+@claim("x from k attributes, Baseline", "C, Algorithm 1", printed="unbiased")
+def _vector(form: str, options: Options) -> Verification:
+    return unbiased(None, X, support=[(p, m.v) for p, m in AttributePairs(K).support(X)])
+
+
+@claim("squared loss from k attributes, Baseline (E15)", "C, Algorithm 1", printed="biased", corrected="unbiased")
+def _loss(form: str, options: Options) -> Verification:
+    """The printed + w'v estimates (<w, x> + y)^2, whose minimiser predicts -y."""
+    with jax.enable_x64(True):
+        w = jnp.asarray(W)
+        support = [
+            (p, np.asarray(pair_loss(w, PairMoments(*map(jnp.asarray, m)), Y, form=form)))
+            for p, m in AttributePairs(K).support(X)
+        ]
+    return unbiased(None, (W @ X - Y) ** 2, support=support)
+
+
+@claim("the Baseline's problem is convex (E16)", "C, section 2.1", printed="violated", corrected="respected")
+def _convex(form: str, options: Options) -> Verification:
+    """A symmetric matrix is positive semi-definite where its eigenvalues' absolute sum is no more than its trace.
+
+    A is the mean of 50 symmetrised estimates of x x', as the algorithm has it after 50 examples. Corrected: its
+    projection on the cone.
+    """
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(0), 50)
+        A = jax.vmap(lambda key: AttributePairs(K)(key, 4, _Seen()).A)(keys).mean(axis=0).astype(jnp.float64)
+        A = np.asarray(on_the_cone(A) if form == "corrected" else A)
+    return bound(float(np.abs(np.linalg.eigvalsh(A)).sum()), float(np.trace(A)), note="sum of |eigenvalues|, trace")

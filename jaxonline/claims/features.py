@@ -1,0 +1,72 @@
+"""Claims on random Fourier features (paper D) and on exponential weights (lecture E).
+
+Erratum E17, that Table 2 of paper D was made with online ridge regression and not with Vovk-Azoury-Warmuth, is a fact
+about five passes over three data sets with 76 kernels; it is shown by reproducing the table, not here.
+"""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline.claims.registry import Options, claim
+from jaxonline.estimators.fourier import FourierFeatures
+from jaxonline.kernels import Gaussian, Kernel, Laplacian
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.moments import bound
+from jaxonline.verify.result import Verification
+
+X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.5, 0.7, 0.1])
+
+
+def _inner_product(form: str) -> Any:
+    def sample(kernel: Kernel, key: jax.Array) -> jax.Array:
+        features = FourierFeatures.draw(key, kernel, 3, 4, form)
+        return features(jnp.asarray(X, jnp.float32)) @ features(jnp.asarray(X2, jnp.float32))
+
+    return sample
+
+
+def _kernel(kernel: Kernel, form: str, options: Options) -> Verification:
+    with jax.enable_x64(True):
+        target = float(kernel(jnp.asarray(X), jnp.asarray(X2)))
+    reach = (2.0 if form == "cosine" else 1.0) * (1 + 1e-5)
+    sample = jax.tree_util.Partial(_inner_product(form), kernel)
+    return unbiased(sample, target, range=(-reach, reach), **options.sampling())
+
+
+@claim("Fourier features sqrt(2) cos(<w, x> + b), Gaussian kernel", "D, section 2", printed="unbiased")
+def _cosine(form: str, options: Options) -> Verification:
+    return _kernel(Gaussian.from_standard_deviation(1.0), "cosine", options)
+
+
+@claim("Fourier features (cos, sin), Gaussian kernel", "D, section 2", printed="unbiased")
+def _pair(form: str, options: Options) -> Verification:
+    return _kernel(Gaussian.from_standard_deviation(1.0), "pair", options)
+
+
+@claim("Fourier features (cos, sin), Laplacian kernel", "D, section 2", printed="unbiased")
+def _laplacian(form: str, options: Options) -> Verification:
+    return _kernel(Laplacian(1.0), "pair", options)
+
+
+@claim(
+    "Fourier features of the form sqrt(2) cos, their range", "D, section 2", printed="violated", corrected="respected"
+)
+def _range(form: str, options: Options) -> Verification:
+    """Printed: [-1, 1]. They reach sqrt(2)."""
+    value = float(FourierFeatures([[0.0]], [0.0])(jnp.zeros(1))[0])
+    return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
+
+
+@claim("regret of exponential weights (E18)", "E, exponential weights", printed="violated", corrected="respected")
+def _exponential_weights(form: str, options: Options) -> Verification:
+    """Ten experts, one always right, 1,000 rounds: the expected regret against the bound that goes with the step."""
+    n, rounds = 10, 1000
+    ratio = 8 * math.log(n) / rounds
+    step = ratio if form == "printed" else math.sqrt(ratio)
+    wrong = (n - 1) * np.exp(-step * np.arange(rounds))  # the weight of the wrong experts, that of the right one is 1
+    limit = math.sqrt(rounds * math.log(n) / (1 if form == "printed" else 2))
+    return bound(float(np.sum(wrong / (1 + wrong))), limit)

@@ -1,0 +1,229 @@
+"""Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
+
+An estimate Psi~ is checked through its inner product with a clean Psi(x'), whose mean is the kernel: by strata, one
+for each number of copies (for the Gaussian map, each pair of numbers), at the points of erratum E6.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from jaxonline.claims.printed_kernels import (
+    PrintedGaussianFeatureMap,
+    printed_binomial,
+    printed_gaussian_kernel,
+    printed_gaussian_second_moment,
+    printed_lemma5_bound,
+)
+from jaxonline.claims.registry import Options, claim
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
+from jaxonline.estimators.laws import Geometric
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
+from jaxonline.verify._sampling import Capped
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.moments import bound, second_moment
+from jaxonline.verify.result import Verification
+from jaxonline.verify.strata import Strata
+
+AnyMap = DotProductFeatureMap | GaussianFeatureMap
+X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.01, 2.0, 40
+_TAIL = 1e-5
+
+
+def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
+    """A copy of x with Gaussian noise of variance 0.01 in each coordinate.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.claims.kernels import noisy_point
+        >>> noisy_point(jnp.ones(2), jax.random.key(0)).shape
+        (2,)
+    """
+    return x + math.sqrt(VARIANCE) * jax.random.normal(key, x.shape, x.dtype)
+
+
+def _draw(x=X):
+    return jax.tree_util.Partial(noisy_point, jnp.asarray(x, jnp.float32))
+
+
+def kernel_value(kernel: Kernel) -> float:
+    """k(x, x') at the points of this module, in float64.
+
+    Example:
+        >>> from jaxonline.kernels import Linear
+        >>> from jaxonline.claims.kernels import kernel_value
+        >>> round(kernel_value(Linear()), 12)
+        0.65
+    """
+    with jax.enable_x64(True):
+        return float(kernel(jnp.asarray(X), jnp.asarray(X2)))
+
+
+def map_strata(feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]]) -> Strata:
+    """<Psi~, Psi(x')> of a feature map by strata.
+
+    Args:
+        feature_map: whose samples are drawn.
+        exact: whose terms are right; another one where `feature_map` is misprinted.
+        counts: the strata, a box of (N,) or (N1, N2) in lexicographic order.
+
+    Example:
+        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.kernels import Linear
+        >>> from jaxonline.claims.kernels import map_strata
+        >>> linear = DotProductFeatureMap(Linear(), Geometric(2.0))
+        >>> map_strata(linear, linear, [(0,), (1,)]).terms.round(6).tolist()
+        [0.0, 0.65]
+    """
+    sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
+    laws = [feature_map.law] * len(sizes)
+    logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
+    terms = [exact.term(count, X, X2) for count in counts]
+    return Strata(
+        pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
+        given=jax.tree_util.Partial(_given, feature_map, jnp.asarray(counts, jnp.int32), _draw()),
+        terms=terms,
+        second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
+        draw=jax.tree_util.Partial(_stratum, feature_map, jnp.asarray(sizes, jnp.int32)),
+        remainder=abs(kernel_value(exact.kernel) - math.fsum(terms)),
+    )
+
+
+def _given(feature_map, counts, draw, key, n):
+    count = counts[n]
+    pair = isinstance(feature_map, GaussianFeatureMap)
+    psi = feature_map.given(key, (count[0], count[1]) if pair else count[0], draw, CAPACITY)
+    return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
+
+
+def _stratum(feature_map, sizes, key):
+    """The number of the stratum of a draw; beyond the box, the number of strata."""
+    drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
+    index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
+    return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
+
+
+def _dot_product(kernel: Kernel, options: Options, p: float = P, target: float | None = None) -> Verification:
+    feature_map = DotProductFeatureMap(kernel, Geometric(p))
+    terms = np.abs([feature_map.term((n,), X, X2) for n in range(CAPACITY)])
+    last = int(np.flatnonzero(terms > _TAIL * terms.max())[-1])
+    target = kernel_value(kernel) if target is None else target
+    strata = map_strata(feature_map, feature_map, [(n,) for n in range(last + 1)])
+    return unbiased(None, target, strata=strata, **options.sampling())
+
+
+@claim("feature map, linear kernel", "A, Subroutine 2", printed="unbiased")
+def _linear(form: str, options: Options) -> Verification:
+    return _dot_product(Linear(), options)
+
+
+@claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", printed="unbiased")
+def _inhomogeneous(form: str, options: Options) -> Verification:
+    return _dot_product(Inhomogeneous(3), options)
+
+
+@claim("feature map, exponential kernel", "A, Subroutine 2", printed="unbiased")
+def _exponential(form: str, options: Options) -> Verification:
+    return _dot_product(ExponentialKernel(), options)
+
+
+@claim("feature map, binomial kernel (E5)", "A, section 2", printed="biased", corrected="unbiased")
+def _binomial(form: str, options: Options) -> Verification:
+    """Features sqrt(beta_n) with beta_n > 0 make (1 - <x, x'>)^-alpha, whatever is printed."""
+    target = float(printed_binomial(float(X @ X2), 0.5)) if form == "printed" else None
+    return _dot_product(Binomial(0.5), options, 1.3, target)
+
+
+@claim("binomial kernel, positive semi-definite (E5)", "A, section 2", printed="violated", corrected="respected")
+def _binomial_definite(form: str, options: Options) -> Verification:
+    """A symmetric matrix is positive semi-definite where its eigenvalues' absolute sum is no more than its trace."""
+    points = np.linspace(-0.9, 0.9, 7)
+    inner = np.multiply.outer(points, points)
+    with jax.enable_x64(True):
+        gram = (
+            printed_binomial(jnp.asarray(inner), 1.0) if form == "printed" else Binomial(1.0).series(jnp.asarray(inner))
+        )
+    return bound(
+        float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)), note="sum of |eigenvalues|, trace"
+    )
+
+
+@claim("feature map, Gaussian kernel (E6)", "A, Eq. 6, Subroutine 5", printed="biased", corrected="unbiased")
+def _gaussian(form: str, options: Options) -> Verification:
+    right = GaussianFeatureMap(Gaussian(1.0), Geometric(P))
+    feature_map = PrintedGaussianFeatureMap(Gaussian(1.0), Geometric(P)) if form == "printed" else right
+    strata = map_strata(feature_map, right, list(itertools.product(range(6), range(8))))
+    target = math.exp(-float(np.sum((X - X2) ** 2)))
+    return unbiased(None, target, strata=strata, **options.sampling())
+
+
+@claim("inner product of exact Gaussian features (E6)", "A, appendix B", printed="biased", corrected="unbiased")
+def _gaussian_series(form: str, options: Options) -> Verification:
+    """1.521 where the kernel is 0.951."""
+    n = np.arange(60)
+    entries = np.exp(n * math.log(2.0) + n * math.log(X @ X2) - np.array([math.lgamma(k + 1) for k in n]))
+    right = math.exp(-float(X @ X + X2 @ X2)) * float(entries.sum())
+    value = printed_gaussian_kernel(X, X2, 1.0) if form == "printed" else right
+    return unbiased(None, math.exp(-float(np.sum((X - X2) ** 2))), support=[(1.0, value)])
+
+
+def _both_noisy(feature_map, draw, draw2, key):
+    key, key2 = jax.random.split(key)
+    psi, psi2 = feature_map.estimate(key, draw, CAPACITY), feature_map.estimate(key2, draw2, CAPACITY)
+    return Capped(prod(psi, psi2), psi.overflow | psi2.overflow)
+
+
+@claim("product of two estimates, exponential kernel", "A, Subroutine 3", printed="unbiased")
+def _product(form: str, options: Options) -> Verification:
+    feature_map, n = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), np.arange(60)
+    second = float(np.sum((np.outer(X, X) + VARIANCE * np.eye(2)) * (np.outer(X2, X2) + VARIANCE * np.eye(2))))
+    logs = 2 * math.log(P / (P - 1)) + n * math.log(P * P * second) - 2 * np.array([math.lgamma(k + 1) for k in n])
+    # |<a + e, b + f> - <a, b>| <= |e| |b| + |f| |a| + |e| |f|, where |a|^2 = k(x, x)
+    norms = [math.exp(float(v @ v) / 2) for v in (X, X2)]
+    errors = [feature_map.bias(CAPACITY, float(v @ v)) for v in (X, X2)]
+    lost = errors[0] * norms[1] + errors[1] * norms[0] + errors[0] * errors[1]
+    return unbiased(
+        jax.tree_util.Partial(_both_noisy, feature_map, _draw(), _draw(X2)),
+        math.exp(float(X @ X2)),
+        second_moment=float(np.exp(logs).sum()),
+        cap_bias=lost,
+        **options.sampling(),
+    )
+
+
+def _norm(feature_map, draw, key):
+    psi = feature_map.estimate(key, draw, CAPACITY)
+    return jnp.sqrt(prod(psi, psi))
+
+
+@claim("second moment p/(p-1) Q(p E|x~|^2)", "A, Lemma 3", printed="respected")
+def _lemma3(form: str, options: Options) -> Verification:
+    feature_map, moment = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), copy_moments(X, VARIANCE)[0]
+    return second_moment(
+        jax.tree_util.Partial(_norm, feature_map, _draw()),
+        P / (P - 1) * math.exp(P * moment),
+        exact=feature_map.second_moment(moment),
+        **options.sampling(),
+    )
+
+
+@claim("second moment of the Gaussian map (E7)", "A, Lemma 5", printed="violated", corrected="respected")
+def _lemma5(form: str, options: Options) -> Verification:
+    """Printed: the exact second moment of the printed map. Corrected: of the corrected one, whose bound takes
+    E <x~, x~'>^2 for its largest value (E |x~|^2)^2."""
+    if form == "printed":
+        return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
+    feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(P))
+    moment, pairs = copy_moments(X, VARIANCE)
+    return second_moment(
+        jax.tree_util.Partial(_norm, feature_map, _draw()),
+        feature_map.second_moment(moment),
+        exact=feature_map.second_moment(moment, pairs),
+        **options.sampling(),
+    )

@@ -1,0 +1,82 @@
+"""All claims as intervals around zero."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxonline.claims.registry import Row
+from jaxonline.results.plotting import COLOURS
+
+_STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}
+_LINEAR = 0.1
+
+
+def plot_intervals(rows: Sequence[Row]) -> Any:
+    """A figure with one interval for each claim: where it is right, the interval contains zero.
+
+    For bounds the interval is value / bound - 1: where the bound is respected, it does not lie above zero. The axis
+    is linear near zero and logarithmic beyond.
+
+    Args:
+        rows: of `run_claims`; those without a number are left out.
+
+    Returns:
+        A `matplotlib.figure.Figure`.
+
+    Example:
+        >>> from jaxonline.claims.registry import run_claims
+        >>> from jaxonline.claims.plots import plot_intervals
+        >>> len(plot_intervals(run_claims("E18")).axes)
+        1
+    """
+    from matplotlib.figure import Figure
+
+    shown = [row for row in rows if row.bias is not None and row.half_width is not None]
+    bias = np.array([row.bias for row in shown], float)
+    half_width = np.array([row.half_width for row in shown], float)
+    figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")
+    axes = figure.add_subplot()
+    for form, (colour, marker) in _STYLES.items():
+        places = [i for i, row in enumerate(shown) if row.form == form]
+        if places:
+            axes.errorbar(
+                bias[places], places, xerr=half_width[places],
+                fmt=marker, color=colour, markersize=4, capsize=2, label=form,
+            )  # fmt: skip
+    unexpected = [i for i, row in enumerate(shown) if not row.as_expected]
+    if unexpected:
+        axes.scatter(bias[unexpected], unexpected, s=90, facecolors="none", edgecolors="black",
+                     label="not as expected")  # fmt: skip
+    axes.axvline(0.0, color="black", linewidth=0.8)
+    axes.set_xscale("symlog", linthresh=_LINEAR)
+    reach = 2 * float(np.max(np.abs(bias) + half_width, initial=_LINEAR))
+    axes.set_xlim(-reach, reach)
+    decades = [t for t in 10.0 ** np.arange(-1, 9) if t <= reach]
+    axes.set_xticks([-t for t in reversed(decades)] + [0.0, *decades])
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    axes.set_yticks(np.arange(len(shown)), [f"{row.claim}: {row.verdict}" for row in shown], fontsize=7)
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    axes.set_xlabel("bias in units of the target (bounds: value / bound - 1)")
+    axes.grid(axis="x", alpha=0.3)
+    if shown:
+        axes.legend(loc="lower right", fontsize=8)
+    return figure
+
+
+def save_intervals(rows: Sequence[Row], path: str | Path) -> None:
+    """Draw `plot_intervals(rows)` to a file; its ending decides the format.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from jaxonline.claims.registry import run_claims
+        >>> from jaxonline.claims.plots import save_intervals
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "claims.png"
+        >>> save_intervals(run_claims("E18"), path); path.stat().st_size > 1000
+        True
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plot_intervals(rows).savefig(path, dpi=150)

@@ -1,0 +1,181 @@
+"""Claims on a terminal: the table, and the command behind `jaxonline verify`."""
+
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxonline.claims.registry import Row, exit_code, run_claims, write_json
+from jaxonline.verify.result import BIASED, VIOLATED
+
+# From these widths on the table has columns for second moments, and for paper, form and method.
+_MOMENTS, _ORIGINS = 96, 140
+CAPTION = (
+    "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
+    "smallest seen: the smallest bias that the check finds with probability 0.999 or more"
+)
+
+
+def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
+    """The rows as a table of rich; a verdict that is not the expected one is red.
+
+    Form, bias, smallest bias seen and verdict always have their place. Where there is no room for columns of their
+    own, a claim and its paper stand above the rows of its forms, and the second moments are left out.
+
+    Args:
+        rows: of `run_claims`.
+        width: of the place where the table goes; None for all columns, each as wide as it needs.
+
+    Returns:
+        A `rich.table.Table`.
+
+    Example:
+        >>> from jaxonline.claims.registry import run_claims
+        >>> from jaxonline.claims.report import claims_table
+        >>> [len(claims_table(run_claims("E18"), width).columns) for width in (80, 100, None)]
+        [4, 7, 10]
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    moments, origins = (width is None or width >= least for least in (_MOMENTS, _ORIGINS))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
+    table.add_column("claim", no_wrap=width is None)
+    for name in ("paper", "form", "method") if origins else ():
+        table.add_column(name, no_wrap=True)
+    for name in ("bias", "smallest\nseen", *(("E|θ|²,\nsample", "\nexact", "paper's\nbound") if moments else ())):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for (claim, paper), group in itertools.groupby(rows, lambda row: (row.claim, row.paper)):
+        if not origins:
+            table.add_row(Text.assemble(claim, (f" ({paper})", "dim")))
+        for row in group:
+            start = (claim, paper, row.form, row.method) if origins else (f"  {row.form}, {row.method}",)
+            table.add_row(*map(Text, start), *_numbers(row, moments), _verdict(row, " " if origins else "\n"))
+    return table
+
+
+def markdown_table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table, the one in the README: verdicts that speak against the form are bold.
+
+    Example:
+        >>> from jaxonline.claims.registry import run_claims
+        >>> from jaxonline.claims.report import markdown_table
+        >>> print(markdown_table(run_claims("E18")).splitlines()[0])
+        | claim | paper | form | method | bias | smallest seen | verdict |
+    """
+    head = ["claim", "paper", "form", "method", "bias", "smallest seen", "verdict"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        verdict = f"**{row.verdict}**" if row.verdict in (BIASED, VIOLATED) else row.verdict
+        claim = row.claim.replace("|", "\\|")
+        lines.append([claim, row.paper, row.form, row.method, *_numbers(row, False), verdict])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _numbers(row: Row, moments: bool) -> list[str]:
+    known = (row.second_moment, row.exact_second_moment, row.second_moment_bound)
+    return [
+        f"{_number(row.bias, '+.2g')} ± {_number(row.half_width, '.2g')}",
+        _number(row.detectable, ".2g"),
+        *((_number(moment, ".3g") for moment in known) if moments else ()),
+    ]
+
+
+def _verdict(row: Row, space: str) -> Any:
+    from rich.text import Text
+
+    if not row.as_expected:
+        return Text(f"{row.verdict},{space}not {row.expected}", style="bold red")
+    return Text(row.verdict, style="yellow" if row.verdict in (BIASED, VIOLATED) else "green")
+
+
+def verify_command(
+    pattern: str | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    json_file: str | Path | None = None,
+    figure: str | Path | None = None,
+    console: Any = None,
+) -> int:
+    """Run claims with a progress bar, print their table, write what was asked for; returns the exit code.
+
+    The table fits a terminal of 80 columns or more (and the environment's COLUMNS); in a file or a pipe every claim
+    has one line, as long as it needs.
+
+    Args:
+        pattern: which claims (`jaxonline.verify.claims.select`).
+        samples: samples of each check that samples.
+        seed: the seed.
+        json_file: where to write the rows.
+        figure: where to draw the intervals.
+        console: a console of rich; a new one when None.
+
+    Returns:
+        0 if every verdict is the expected one, else 1.
+
+    Raises:
+        ValueError: if no claim matches.
+
+    Example:
+        >>> import io
+        >>> from rich.console import Console
+        >>> from jaxonline.claims.report import verify_command
+        >>> verify_command("E18", console=Console(file=io.StringIO()))
+        0
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    console = Console() if console is None else console
+    columns = (
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=1)
+        rows = run_claims(
+            pattern,
+            samples,
+            seed,
+            lambda name, done, total: bar.update(task, description=name, completed=done, total=total),
+        )
+    _print_table(console, rows)
+    wrong = [row for row in rows if not row.as_expected]
+    for row in wrong:
+        reason = f"{row.claim}, {row.form}: {row.verdict}, expected {row.expected}; {'; '.join(row.notes)}"
+        console.print(Text(reason, style="bold red"), soft_wrap=True)
+    seconds = sum(row.seconds for row in rows)
+    level = max((row.level for row in rows), default=0.0)
+    console.print(
+        f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s; false-alarm rate of each at "
+        f"most {level:g}",
+        highlight=False,
+    )
+    if json_file is not None:
+        write_json(rows, json_file)
+        console.print(f"{json_file} written", soft_wrap=True)
+    if figure is not None:
+        from jaxonline.claims.plots import save_intervals
+
+        save_intervals(rows, figure)
+        console.print(f"{figure} written", soft_wrap=True)
+    return exit_code(rows)
+
+
+def _print_table(console: Any, rows: Sequence[Row]) -> None:
+    if console.is_terminal or "COLUMNS" in os.environ:
+        console.print(claims_table(rows, console.width))
+        return
+    table = claims_table(rows)
+    table.width = console.measure(table, options=console.options.update(max_width=1000)).maximum
+    console.print(table, crop=False)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

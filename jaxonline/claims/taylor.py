@@ -1,0 +1,64 @@
+"""Taylor terms from nowhere near our own coefficients: Cauchy's integral of the derivative on a circle."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import erf
+
+from jaxonline.losses import Exponential, Logistic, Loss, SmoothedAbsolute, SmoothedHinge, Squared
+
+_POINTS = 1024
+
+
+def complex_derivative(loss: Loss) -> Callable[[np.ndarray], np.ndarray]:
+    """l' of a loss as a function of complex numbers, written from the papers' closed forms.
+
+    Raises:
+        TypeError: for a loss it does not know.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.losses import Squared
+        >>> from jaxonline.claims.taylor import complex_derivative
+        >>> complex_derivative(Squared())(np.array([1j])).tolist()
+        [2j]
+    """
+    if isinstance(loss, Squared):
+        return lambda z: 2 * z
+    if isinstance(loss, Exponential):
+        return lambda z: -np.exp(-z)
+    if isinstance(loss, Logistic):
+        return lambda z: -1 / (1 + np.exp(z))
+    if isinstance(loss, SmoothedAbsolute):
+        scale = float(np.asarray(loss.scale))
+        return lambda z: erf(scale * z)
+    if isinstance(loss, SmoothedHinge):
+        scale = float(np.asarray(loss.scale))
+        return lambda z: (erf(scale * (z - 1)) - 1) / 2
+    raise TypeError(f"loss must be one of the papers' losses, got {type(loss).__name__}")
+
+
+def taylor_terms(loss: Loss, centre: float, offset: float, n_terms: int) -> np.ndarray:
+    """gamma_n offset^n for n < n_terms, where l'(a) = sum gamma_n (a - centre)^n, to about 1e-15 of the largest l'.
+
+    Cauchy's integral over a circle of twice the offset, or half way to the edge of the disc of convergence, by the
+    trapezoidal rule, which converges geometrically there.
+
+    Raises:
+        ValueError: if `offset` is outside the disc of convergence.
+
+    Example:
+        >>> from jaxonline.losses import Exponential
+        >>> from jaxonline.claims.taylor import taylor_terms
+        >>> taylor_terms(Exponential(), centre=0.0, offset=1.0, n_terms=3).round(12).tolist()
+        [-1.0, 1.0, -0.5]
+    """
+    size, edge = abs(offset), loss.radius(centre)
+    if not size < edge:
+        raise ValueError(f"offset must be inside the disc of radius {edge:g}, got {offset:g}")
+    circle = min(2 * size, (size + edge) / 2) if size else 1.0
+    angles = 2 * np.pi * np.arange(_POINTS) / _POINTS
+    values = complex_derivative(loss)(centre + circle * np.exp(1j * angles))
+    scaled = np.fft.fft(values)[:n_terms].real / _POINTS  # gamma_n circle^n
+    scaled[np.abs(scaled) < 16 * np.finfo(float).eps * np.abs(values).max()] = 0.0  # rounding
+    return scaled * (offset / circle) ** np.arange(n_terms)

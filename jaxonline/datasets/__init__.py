@@ -1,0 +1,5 @@
+"""Real data: a catalogue of sets, fetched or read from local files."""
+
+from jaxonline.datasets.catalogue import DataSet, ar4, checksum, diabetes, known_as, load
+
+__all__ = ["DataSet", "ar4", "checksum", "diabetes", "known_as", "load"]

@@ -1,0 +1,159 @@
+"""Dictionaries of kernels, by random Fourier features: one map x -> [N, features] for N kernels.
+
+Source: Rokhlin and Gurtovaya (2025), sections 2 and 4.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline._util import check
+from jaxonline._util.sincos import sincos
+from jaxonline._util.struct import set_field, stack, struct
+from jaxonline.estimators.fourier import FORMS
+from jaxonline.kernels import Gaussian, Kernel, Laplacian
+
+GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
+LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))
+
+
+@struct
+class Dictionary:
+    """Features of N kernels with k(0) = 1: [sin, cos] / sqrt(m) for each, or sqrt(2) cos(. + phase) / sqrt(m).
+
+    Args:
+        frequencies: of N kernels, [N, m, d]: handed in, or from `draw` or `published`.
+        phases: [N, m] for the form "cosine", None for the form "pair" (2m features a kernel).
+
+    Raises:
+        ValueError: shapes that do not fit, entries that are not finite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators.dictionary import Dictionary
+        >>> features = Dictionary(jnp.zeros((3, 1, 2)))
+        >>> features.n_kernels, features(jnp.ones(2)).tolist()
+        (3, [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    """
+
+    frequencies: Float[ArrayLike, "N m d"]
+    phases: Float[ArrayLike, "N m"] | None = None
+
+    def __post_init__(self):
+        if isinstance(self.frequencies, list | tuple):
+            set_field(self, "frequencies", np.asarray(self.frequencies, float))
+        if check.concrete(self.frequencies) is None:
+            return
+        frequencies = check.finite_array("frequencies", self.frequencies, ndim=3)
+        if frequencies.size == 0:
+            raise ValueError(f"frequencies must have at least one entry, got shape {frequencies.shape}")
+        if not isinstance(self.frequencies, jax.Array):
+            set_field(self, "frequencies", frequencies)
+        if self.phases is not None and np.shape(self.phases) != frequencies.shape[:2]:
+            raise ValueError(f"phases must have shape {frequencies.shape[:2]}, got {np.shape(self.phases)}")
+
+    @classmethod
+    def draw(
+        cls, key: Key[Array, ""], kernels: Sequence[Kernel], dimension: int, n_frequencies: int, form: str = "pair"
+    ) -> "Dictionary":
+        """Draw the features of shift-invariant kernels with k(0) = 1, independently for each kernel.
+
+        Args:
+            key: consumed; kernel i uses `fold_in(key, i)`.
+            kernels: at least one.
+            dimension: of the instances, at least 1.
+            n_frequencies: m, at least 1.
+            form: "pair" or "cosine".
+
+        Raises:
+            TypeError: a kernel is not shift-invariant.
+            ValueError: no kernel, k(0) is not 1, a number below 1, or a `form` that does not exist.
+
+        Example:
+            >>> import jax
+            >>> from jaxonline.estimators.dictionary import Dictionary
+            >>> from jaxonline.kernels import Gaussian, Laplacian
+            >>> Dictionary.draw(jax.random.key(0), [Gaussian(1.0), Laplacian(2.0)], 3, 10).frequencies.shape
+            (2, 10, 3)
+        """
+        check.choice("form", form, FORMS)
+        dimension, m = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
+        if len(kernels) == 0:
+            raise ValueError("kernels must name at least one kernel, got none")
+        for kernel in kernels:
+            at_zero = check.concrete(kernel.at_zero())
+            if at_zero is not None and not np.allclose(at_zero, 1.0):
+                raise ValueError(f"kernels must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
+        keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
+        parts, at = [], 0
+        for _, alike in itertools.groupby(kernels, jax.tree.structure):
+            group = stack(list(alike))
+            number = len(jax.tree.leaves(group)[0]) if jax.tree.leaves(group) else 1
+            draw = jax.vmap(lambda kernel, key: kernel.frequencies(jax.random.fold_in(key, 0), dimension, m))
+            parts.append(draw(group, keys[at : at + number]))
+            at += number
+        phases = None
+        if form == "cosine":
+            dtype = parts[0].dtype
+            phases = jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
+        return cls(jnp.concatenate(parts), phases)
+
+    @classmethod
+    def published(cls, seed: int, dimension: int, n_frequencies: int = 50) -> "Dictionary":
+        """The published dictionary of 76 kernels, drawn as published, with NumPy's legacy generator.
+
+        51 Gaussian kernels of variance 10^(4i/50 - 2), then 25 Laplacian kernels of scale 10^(i/6 - 2), in this order.
+
+        Args:
+            seed: of `numpy.random.RandomState`.
+            dimension: of the instances, at least 1.
+            n_frequencies: m, at least 1.
+
+        Example:
+            >>> from jaxonline.estimators.dictionary import Dictionary
+            >>> Dictionary.published(0, dimension=5).frequencies.shape
+            (76, 50, 5)
+        """
+        shape = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
+        generator = np.random.RandomState(check.count("seed", seed, ge=0))
+        gaussian = [generator.randn(*shape) * np.sqrt(1 / variance) for variance in GAUSSIAN_VARIANCES]
+        laplacian = [generator.standard_cauchy(shape) / scale for scale in LAPLACIAN_SCALES]
+        return cls(np.swapaxes(np.stack(gaussian + laplacian), 1, 2))
+
+    @property
+    def n_kernels(self) -> int:
+        """N."""
+        return np.shape(self.frequencies)[0]
+
+    @property
+    def n_features(self) -> int:
+        """Of each kernel: 2m for the form "pair", m for "cosine"."""
+        return np.shape(self.frequencies)[1] * (2 if self.phases is None else 1)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:
+        """The features of an instance, one row a kernel."""
+        # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
+        frequencies = jnp.asarray(self.frequencies, x.dtype)
+        angles = jnp.matmul(frequencies, x, precision="highest")
+        scale = 1.0 / math.sqrt(frequencies.shape[-2])
+        if self.phases is not None:
+            return sincos(angles + jnp.asarray(self.phases, x.dtype))[1] * (math.sqrt(2.0) * scale)
+        return jnp.concatenate(sincos(angles), axis=-1) * scale
+
+
+def published_kernels() -> list[Kernel]:
+    """The 76 kernels of the published experiments: 51 Gaussian and 25 Laplacian.
+
+    Example:
+        >>> from jaxonline.estimators.dictionary import published_kernels
+        >>> kernels = published_kernels()
+        >>> len(kernels), kernels[51]
+        (76, Laplacian(scale=0.01))
+    """
+    gaussian = [Gaussian.from_standard_deviation(math.sqrt(variance)) for variance in GAUSSIAN_VARIANCES]
+    return [*gaussian, *map(Laplacian, LAPLACIAN_SCALES)]

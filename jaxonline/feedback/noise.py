@@ -1,0 +1,302 @@
+"""Zero-mean noise laws: what an oracle adds to an instance or to a label.
+
+A law is anything with `sample(key, t, x)` and the moments of `NoiseLaw`; it may depend on the round `t` and on the
+instance `x`. `Noise` is the ready-made one: a linear image of independent, symmetric, unit-variance coordinates. An
+adversary (`NoiseAdversary`) chooses the law of each copy from what the learner did in the rounds before.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
+
+
+@runtime_checkable
+class NoiseLaw(Protocol):
+    """What an oracle needs of a noise law. Write your own as a class with these two methods.
+
+    Example:
+        >>> from jaxonline.feedback.noise import NoiseLaw, gaussian
+        >>> isinstance(gaussian(0.1), NoiseLaw)
+        True
+    """
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """One draw of the noise of round `t` around `x`: the shape and dtype of `x`, mean zero."""
+        ...
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
+        """The covariance of the noise of round `t`; only asked for when a feedback reveals it."""
+        ...
+
+
+@runtime_checkable
+class NoiseAdversary(Protocol):
+    """Who chooses the law of the noise of every copy, knowing the rounds before. Played by `AdversarialCopies`.
+
+    Example:
+        >>> from jaxonline.environments.adversaries import ChasingNoise
+        >>> from jaxonline.feedback.noise import NoiseAdversary
+        >>> isinstance(ChasingNoise(1.0), NoiseAdversary)
+        True
+    """
+
+    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+        """The state before round 1, for instances of the given shape and dtype."""
+        ...
+
+    def sample(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "..."]
+    ) -> Float[Array, "..."]:
+        """One draw of the noise of copy `index` = 0, 1, ... of round `t`: the shape and dtype of `x`.
+
+        Given everything but `key`, its mean must be zero. Another index may mean another law.
+        """
+        ...
+
+    def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
+        """The next state: the adversary sees instance, target and prediction of a round that is over."""
+        ...
+
+
+def _standard_laplace(key, shape, dtype):
+    return jax.random.laplace(key, shape, dtype) * np.sqrt(0.5).astype(dtype)
+
+
+def _standard_uniform(key, shape, dtype):
+    half_width = np.sqrt(3.0).astype(dtype)
+    return jax.random.uniform(key, shape, dtype, -half_width, half_width)
+
+
+@struct
+class StudentCoordinates:
+    """Unit-variance Student-t coordinates with `degrees` degrees of freedom (above 2).
+
+    Raises:
+        ValueError: if `degrees` is not above 2, where the variance is infinite.
+
+    Example:
+        >>> import jax
+        >>> from jaxonline.feedback.noise import StudentCoordinates
+        >>> StudentCoordinates(5.0)(jax.random.key(0), (3,), "float32").shape
+        (3,)
+    """
+
+    degrees: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        check.number("degrees", self.degrees, gt=2.0)
+
+    def __call__(self, key, shape, dtype):
+        """Draw coordinates of the given shape and dtype."""
+        degrees = jnp.asarray(self.degrees, dtype)
+        return jax.random.t(key, degrees, shape, dtype) * jnp.sqrt((degrees - 2) / degrees)
+
+    @property
+    def kurtosis(self):
+        """E z^4 of a coordinate; infinite for `degrees` <= 4."""
+        degrees = float(np.asarray(self.degrees))
+        return 3 + 6 / (degrees - 4) if degrees > 4 else np.inf
+
+
+_COORDINATES = {"gaussian": jax.random.normal, "laplace": _standard_laplace, "uniform": _standard_uniform}
+_KURTOSIS = {"gaussian": 3.0, "laplace": 6.0, "uniform": 1.8}
+
+
+@struct
+class Noise:
+    """Noise F z with independent, symmetric, unit-variance coordinates z and F F' = covariance.
+
+    Use the constructors `gaussian`, `laplace`, `uniform` and `student_t`.
+
+    Args:
+        covariance: a variance (number), the variances of the coordinates [d], or a covariance matrix [d, d].
+        law: "gaussian", "laplace", "uniform", or None when `student` gives the coordinates.
+        student: the Student-t coordinates, or None.
+
+    Raises:
+        ValueError: for a negative variance, or a matrix that is not symmetric and positive semi-definite.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback.noise import laplace
+        >>> noise = laplace([0.1, 0.4])
+        >>> noise.sample(jax.random.key(0), jnp.int32(1), jnp.zeros(2)).shape
+        (2,)
+    """
+
+    covariance: Float[ArrayLike, "..."]
+    law: str | None = static(default="gaussian")
+    student: StudentCoordinates | None = None
+    factor: Float[ArrayLike, "..."] = None  # type: ignore[assignment]
+
+    def __post_init__(self):
+        covariance = self.covariance
+        if isinstance(covariance, list | tuple):
+            covariance = np.asarray(covariance, float)
+        check.covariance("covariance", covariance)
+        if self.law is not None:
+            check.choice("law", self.law, tuple(_COORDINATES))
+        set_field(self, "covariance", covariance)
+        if np.ndim(covariance) == 2:
+            values, vectors = np.linalg.eigh(np.asarray(covariance, float))
+            set_field(self, "factor", vectors * np.sqrt(np.maximum(values, 0.0)))
+        else:
+            set_field(self, "factor", np.sqrt(covariance))
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """One draw, of the shape and dtype of `x`."""
+        del t
+        draw = _COORDINATES[self.law] if self.law is not None else self.student
+        z = draw(key, x.shape, x.dtype)  # type: ignore[misc]
+        factor = jnp.asarray(self.factor, x.dtype)
+        if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
+            raise ValueError(f"covariance must fit what the noise is added to, of shape {x.shape}, got {factor.shape}")
+        return factor @ z if factor.ndim == 2 else factor * z
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """The covariance matrix [d, d] of the noise, the same in every round."""
+        del t
+        covariance = jnp.asarray(self.covariance, x.dtype)
+        if covariance.ndim == 2:
+            return covariance
+        return jnp.diag(jnp.broadcast_to(covariance, x.shape))
+
+    @property
+    def kurtosis(self) -> float:
+        """E z^4 of the unit-variance coordinates: 3 for a Gaussian, infinite for heavy Student-t laws."""
+        return _KURTOSIS[self.law] if self.law is not None else self.student.kurtosis  # type: ignore[union-attr]
+
+    def factor_matrix(self, d: int) -> np.ndarray:
+        """F as a float64 matrix [d, d]."""
+        factor = np.asarray(self.factor, float)
+        return factor if factor.ndim == 2 else np.diag(np.broadcast_to(factor, (d,)))
+
+
+def gaussian(covariance: Float[ArrayLike, "..."] | list) -> Noise:
+    """Gaussian noise with a variance, a vector of variances or a covariance matrix.
+
+    Example:
+        >>> from jaxonline.feedback.noise import gaussian
+        >>> gaussian([[1.0, 0.5], [0.5, 1.0]]).kurtosis
+        3.0
+    """
+    return Noise(covariance, law="gaussian")  # type: ignore[arg-type]
+
+
+def laplace(covariance: Float[ArrayLike, "..."] | list) -> Noise:
+    """Laplace coordinates with a variance, a vector of variances or a covariance matrix.
+
+    Example:
+        >>> from jaxonline.feedback.noise import laplace
+        >>> laplace(0.2).kurtosis
+        6.0
+    """
+    return Noise(covariance, law="laplace")  # type: ignore[arg-type]
+
+
+def uniform(covariance: Float[ArrayLike, "..."] | list) -> Noise:
+    """Uniform coordinates with a variance, a vector of variances or a covariance matrix.
+
+    Example:
+        >>> from jaxonline.feedback.noise import uniform
+        >>> uniform(1 / 3).covariance  # uniform on [-1, 1]
+        0.3333333333333333
+    """
+    return Noise(covariance, law="uniform")  # type: ignore[arg-type]
+
+
+def student_t(covariance: Float[ArrayLike, "..."] | list, degrees: Float[ArrayLike, ""]) -> Noise:
+    """Student-t coordinates with a variance, a vector of variances or a covariance matrix.
+
+    Raises:
+        ValueError: if `degrees` is not above 2.
+
+    Example:
+        >>> from jaxonline.feedback.noise import student_t
+        >>> student_t(0.2, degrees=10.0).kurtosis
+        4.0
+    """
+    return Noise(covariance, law=None, student=StudentCoordinates(degrees))  # type: ignore[arg-type]
+
+
+@struct
+class TwoPoints:
+    """Noise that is v or -v, each with probability 1/2; its covariance is v v'.
+
+    Args:
+        vector: v, of the shape of what the noise is added to.
+
+    Raises:
+        ValueError: if an entry is not finite.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback.noise import TwoPoints
+        >>> abs(TwoPoints([2.0, 0.0]).sample(jax.random.key(0), jnp.int32(1), jnp.zeros(2))).tolist()
+        [2.0, 0.0]
+    """
+
+    vector: Float[ArrayLike, "..."] | list
+
+    def __post_init__(self):
+        if isinstance(self.vector, list | tuple):
+            set_field(self, "vector", np.asarray(self.vector, float))
+        check.number("vector", self.vector)
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """One draw, of the shape and dtype of `x`."""
+        del t
+        vector = jnp.asarray(self.vector, x.dtype)
+        if vector.shape != x.shape:
+            raise ValueError(f"vector must have the shape of what it is added to, {x.shape}, got {vector.shape}")
+        return jax.random.rademacher(key, (), x.dtype) * vector
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """v v', the same in every round."""
+        del t
+        vector = jnp.asarray(self.vector, x.dtype)
+        return jnp.outer(vector, vector)
+
+
+@struct
+class CustomNoise:
+    """Noise from a function: any zero-mean law, which may depend on the round and on the instance.
+
+    Args:
+        draw: `draw(key, t, x)` returns noise of the shape of `x` with mean zero.
+        covariance: `covariance(t, x)` returns its covariance [d, d]; needed only by feedbacks that reveal it.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback.noise import CustomNoise
+        >>> growing = CustomNoise(lambda key, t, x: 0.5 * t * jax.random.rademacher(key, x.shape, x.dtype))
+        >>> abs(growing.sample(jax.random.key(0), jnp.float32(10.0), jnp.zeros(2))).tolist()
+        [5.0, 5.0]
+    """
+
+    draw: Callable = static()
+    covariance: Callable | None = static(default=None)
+
+    def __post_init__(self):
+        if not callable(self.draw):
+            raise TypeError(f"draw must be a function of (key, t, x), got {self.draw!r}")
+
+    def sample(self, key: Key[Array, ""], t: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """One draw of `draw`, checked to have the shape of `x`."""
+        noise = jnp.asarray(self.draw(key, t, x))
+        if noise.shape != x.shape:
+            raise ValueError(f"draw must return the shape of the instance {x.shape}, got {noise.shape}")
+        return noise.astype(x.dtype)
+
+    def covariance_at(self, t: Array, x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """The covariance that `covariance` states for this round."""
+        if self.covariance is None:
+            raise ValueError("covariance must be given to CustomNoise(draw, covariance) when a feedback reveals it")
+        return jnp.asarray(self.covariance(t, x), x.dtype)

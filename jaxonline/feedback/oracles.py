@@ -1,0 +1,340 @@
+"""What a learner may ask about a round: feedbacks open one oracle a round, and the oracle keeps the meter.
+
+An oracle is asked by index: `copy(j)` is the j-th independent noisy copy of the round. The same index is the same
+copy, so the meter counts distinct copies, and learners that share a feedback share their noise (paired comparisons).
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.ragged import ragged_map
+from jaxonline._util.struct import static, struct
+from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
+
+_LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
+
+
+class FullOracle:
+    """The oracle of full information.
+
+    Attributes:
+        x: the clean instance.
+        y: the target.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.feedback import FullOracle
+        >>> FullOracle(jnp.ones(2), jnp.float32(3.0)).y.item()
+        3.0
+    """
+
+    def __init__(self, x: Array, y: Array):
+        self.x = x
+        self.y = y
+
+    def queries(self) -> Int[Array, ""]:
+        """One: the clean instance counts as one query, however often it is read."""
+        return jnp.int32(1)
+
+
+@struct
+class FullInformation:
+    """The feedback through which a learner sees the clean instance and the target.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback import FullInformation
+        >>> oracle = FullInformation().open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), 0.0)
+        >>> oracle.x.tolist()
+        [1.0, 1.0]
+    """
+
+    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> FullOracle:
+        """The oracle of one round."""
+        del key, t, y_hat
+        return FullOracle(x, y)
+
+
+class CopiesOracle:
+    """The oracle of noisy copies: independent draws around the hidden instance and the hidden target.
+
+    The meter counts the distinct copies asked for. Indices are Python integers, so that the number of copies is
+    known from the program; a random number of copies is asked for with `copies(first, capacity, number)`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback.noise import gaussian
+        >>> from jaxonline.feedback import NoisyCopies
+        >>> feedback = NoisyCopies(gaussian(1.0))
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
+        >>> first, again, second = oracle.copy(0), oracle.copy(0), oracle.copy(1)
+        >>> bool((first == again).all()), bool((first == second).any()), oracle.queries().item()
+        (True, False, 2)
+    """
+
+    def __init__(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, *,
+        noise: Callable[[Key[Array, ""], Int[Array, ""]], Array],
+        label_noise: NoiseLaw | None = None,
+        covariance: Callable[[], Array] | None = None,
+    ):  # fmt: skip
+        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `covariance()` is
+        what a feedback reveals that reveals it."""
+        self._noise = noise
+        self._label_noise = label_noise
+        self._covariance = covariance
+        self._key = key
+        self._t = t
+        self._x = x
+        self._y = y
+        self._asked: set[int] = set()
+        self._asked_at_random: list[Array] = []
+
+    def _draw(self, index: Int[Array, ""]) -> Array:
+        return self._x + self._noise(jax.random.fold_in(self._key, index), index)
+
+    def copy(self, index: int) -> Float[Array, "..."]:
+        """The copy with this index, counted from 0: x plus independent noise, of the shape of x.
+
+        Raises:
+            TypeError: if `index` is not a Python integer.
+            ValueError: if `index` is negative.
+        """
+        if isinstance(index, jax.Array):
+            raise TypeError("index must be a Python integer; use copies(first, capacity, number) for a random number")
+        index = check.count("index", index, ge=0)
+        self._asked.add(index)
+        return self._draw(jnp.int32(index))
+
+    def copies(self, first: int, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity ..."]:
+        """Copies `first`, `first + 1`, ..., of which `number` (at most `capacity`) are drawn and charged.
+
+        Rows beyond `number` are 0. Ask for a range of indices once, and not inside a loop: there, `reserve`.
+        """
+        draw = self.reserve(jnp.minimum(jnp.asarray(number, jnp.int32), capacity))
+        return ragged_map(lambda j: draw(first + j), number, capacity)
+
+    def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "..."]]:
+        """Charge `number` copies that are looked at later, in loops or under vmap.
+
+        Returns:
+            `draw(index)`, which gives the copy with this index, traced or not. It charges nothing: the learner may
+            look at as many different copies as it has reserved, or fewer.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.feedback.noise import gaussian
+            >>> from jaxonline.feedback import NoisyCopies
+            >>> feedback = NoisyCopies(gaussian(1.0))
+            >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
+            >>> draw = oracle.reserve(jnp.int32(3))
+            >>> bool((jax.vmap(draw)(jnp.arange(3))[1] == oracle.copy(1)).all()), oracle.queries().item()
+            (True, 4)
+        """
+        self._asked_at_random.append(jnp.asarray(number, jnp.int32))
+        return lambda index: self._draw(jnp.asarray(index, jnp.int32))
+
+    def label(self, index: int = 0) -> Float[Array, ""]:
+        """A noisy label, y plus independent noise; the clean label where the feedback has no label noise."""
+        if self._label_noise is None:
+            return self._y
+        key = jax.random.fold_in(self._key, jnp.uint32(_LABELS + index))
+        try:
+            return self._y + self._label_noise.sample(key, self._t, self._y)
+        except ValueError as error:
+            raise ValueError(f"label_noise: {error}") from error
+
+    @property
+    def covariance(self) -> Float[Array, "d d"]:
+        """The covariance of this round's noise, where the feedback reveals it.
+
+        Raises:
+            ValueError: if the feedback does not reveal it.
+        """
+        if self._covariance is None:
+            raise ValueError("covariance is asked for, but the feedback hides it: NoisyCopies(reveal_covariance=True)")
+        return self._covariance()
+
+    def queries(self) -> Int[Array, ""]:
+        """The number of distinct copies of the instance asked for so far in this round."""
+        return sum(self._asked_at_random, start=jnp.int32(len(self._asked)))
+
+
+@struct
+class NoisyCopies:
+    """The feedback of paper A and B: the learner may ask for independent noisy copies of each instance.
+
+    Args:
+        noise: the law of the instance's noise (`jaxonline.noise`): zero mean, may depend on round and instance.
+        label_noise: the law of the label's noise, or None for clean labels.
+        reveal_covariance: whether the learner is told the covariance of each round's noise (paper B, setting 2).
+
+    Raises:
+        TypeError: if a law has no method `sample`.
+
+    Example:
+        >>> from jaxonline.feedback.noise import gaussian, laplace
+        >>> from jaxonline.feedback import NoisyCopies
+        >>> NoisyCopies(gaussian(0.1), label_noise=laplace(0.5)).makes_copies
+        True
+    """
+
+    noise: Any
+    label_noise: Any = None
+    reveal_covariance: bool = static(default=False)
+
+    makes_copies: ClassVar[bool] = True
+    """The referee, too, may take copy 0 (for the noisy notions of regret)."""
+
+    def __post_init__(self):
+        _check_law("noise", self.noise)
+        if self.label_noise is not None:
+            _check_law("label_noise", self.label_noise)
+
+    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
+        """The oracle of one round."""
+        del y_hat
+
+        def noise(key, index):
+            return self.noise.sample(key, t, x)
+
+        covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
+        return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise, covariance=covariance)
+
+
+@struct
+class AdversarialCopies:
+    """The feedback of paper A in full: the law of the noise changes every round and between calls, by an adversary.
+
+    The adversary (`jaxonline.noise.NoiseAdversary`) knows everything about the rounds before, the learner's predictions
+    included, and chooses the law of each copy of the present round before the learner predicts. Its covariance is
+    never revealed.
+
+    Args:
+        adversary: e.g. `jaxonline.environments.adversaries.ChasingNoise`.
+        label_noise: the law of the label's noise, or None for clean labels.
+
+    Raises:
+        TypeError: if `adversary` lacks a method of `NoiseAdversary`, or `label_noise` is no noise law.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.environments.adversaries import ChasingNoise
+        >>> from jaxonline.feedback import AdversarialCopies
+        >>> game = jo.Game(jo.environments.LinearModel(np.ones(3)), AdversarialCopies(ChasingNoise(0.5)))
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
+        >>> jo.simulate(game, learner, n_runs=2, n_rounds=4).queries[0, :, -1].tolist()
+        [8.0, 8.0]
+    """
+
+    adversary: Any
+    label_noise: Any = None
+    makes_copies: ClassVar[bool] = True
+
+    def __post_init__(self):
+        if not isinstance(self.adversary, NoiseAdversary):
+            raise TypeError(f"adversary must have init, sample and observe of NoiseAdversary, got {self.adversary!r}")
+        if self.label_noise is not None:
+            _check_law("label_noise", self.label_noise)
+
+    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+        """The adversary's state before round 1."""
+        return self.adversary.init(key, instance)
+
+    def open(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree
+    ) -> CopiesOracle:
+        """The oracle of one round. The adversary does not see the present prediction."""
+        del y_hat
+
+        def noise(key, index):
+            drawn = self.adversary.sample(key, state, t, index, x)
+            if drawn.shape != x.shape or drawn.dtype != x.dtype:
+                raise ValueError(
+                    f"adversary.sample must return the shape and dtype of the instance, {x.shape} {x.dtype}, "
+                    f"got {drawn.shape} {drawn.dtype}"
+                )
+            return drawn
+
+        return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise)
+
+    def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
+        """The adversary sees the round when it is over."""
+        return self.adversary.observe(state, t, x, y, y_hat)
+
+
+def _check_law(name: str, law: Any) -> None:
+    if not isinstance(law, NoiseLaw):
+        raise TypeError(f"{name} must be a noise law with sample and covariance_at, got {law!r}")
+
+
+class AttributesOracle:
+    """The oracle of a few attributes: the coordinates of the hidden instance that the learner names, and the label.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback import Attributes
+        >>> oracle = Attributes(2).open(None, jnp.int32(1), jnp.array([5.0, 6.0, 7.0]), jnp.float32(1.0), 0.0)
+        >>> oracle.attributes(jnp.array([2, 0])).tolist(), oracle.queries().item()
+        ([7.0, 5.0], 2)
+    """
+
+    def __init__(self, budget: int, x: Array, y: Array):
+        self._budget = budget
+        self._asked = 0
+        self._x = x
+        self._y = y
+
+    def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
+        """The coordinates at `indices`, each charged, repeated ones too: the budget is a shape.
+
+        Raises:
+            ValueError: if this round's questions exceed the budget, or `indices` is not a vector.
+        """
+        if indices.ndim != 1:
+            raise ValueError(f"indices must be a vector, got shape {indices.shape}")
+        self._asked += indices.shape[0]
+        if self._asked > self._budget:
+            raise ValueError(f"indices must be at most {self._budget} a round in all, got {self._asked}")
+        return self._x[indices]
+
+    def label(self) -> Float[Array, ""]:
+        """The target; it costs nothing."""
+        return self._y
+
+    def queries(self) -> Int[Array, ""]:
+        """The number of attributes asked for so far in this round."""
+        return jnp.int32(self._asked)
+
+
+@struct
+class Attributes:
+    """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
+
+    Args:
+        budget: attributes a round, at least 1.
+
+    Raises:
+        ValueError: if `budget` is less than 1.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators import AttributeGradient
+        >>> aer = jo.Entrant(jo.GradientLearner(AttributeGradient(4), step_size=0.01), jo.Attributes(4))
+    """
+
+    budget: int = static()
+
+    def __post_init__(self):
+        check.count("budget", self.budget)
+
+    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
+        """The oracle of one round."""
+        del key, t, y_hat
+        return AttributesOracle(self.budget, x, y)

@@ -1,0 +1,219 @@
+"""A hypothesis w = sum alpha_i Psi~_i made of noisy feature vectors, kept small.
+
+An estimate Psi~ of level n is a number times x~(1) (x) ... (x) x~(n), so the part of w at level n is a tensor with d^n
+entries. At low levels that is less than what the copies themselves would take: the tensor is kept and the copies are
+forgotten, and a prediction costs d^n however many terms there are. Deeper levels D + 1, D + 2, ... are rare. Their
+copies are stored, packed in chunks of D + 1 rows, one feature after the other, so that storage and work follow the
+number of copies and not the largest number of them.
+"""
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxonline._util.struct import static, struct
+
+_UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
+
+
+class Estimate(NamedTuple):
+    """An estimate Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n), as the expansion needs it.
+
+    Attributes:
+        level: n.
+        log_beta: the logarithm of beta_n, the kernel's coefficient.
+        scale: sign and what is left of the size; 0 for an estimate of 0.
+        factors: v(1), ..., v(n) in the first n rows, 0 in the others [deepest, d].
+    """
+
+    level: Int[Array, ""]
+    log_beta: Float[Array, ""]
+    scale: Float[Array, ""]
+    factors: Float[Array, "deepest d"]
+
+
+@struct
+class Expansion:
+    """The hypothesis w.
+
+    Attributes:
+        tensors: the parts of w at the levels 0, ..., D, the n-th of shape (d,) * n, times beta_n^(1/2).
+        rows: the factors of deeper features, packed in S chunks [D + 1, d, S], times beta_n^(1/n).
+        level: of the feature that a chunk belongs to, 0 where a chunk is not used [S].
+        place: of the chunk in its feature, from 0 [S].
+        coefficient: of the feature in its last chunk, 0 in the others [S].
+        used: how many chunks are.
+        squared_norm: |w|^2, by recurrence.
+        overflow: whether a feature did not find room, and is missing.
+        deepest: the largest level.
+    """
+
+    tensors: tuple[Float[Array, "..."], ...]
+    rows: Float[Array, "chunk d S"]
+    level: Int[Array, "S"]
+    place: Int[Array, "S"]
+    coefficient: Float[Array, "S"]
+    used: Int[Array, ""]
+    squared_norm: Float[Array, ""]
+    overflow: Bool[Array, ""]
+    deepest: int = static()
+
+    @property
+    def longest(self) -> int:
+        """The largest number of chunks of a feature."""
+        return max(1, chunks_of(self.deepest, len(self.tensors) - 1))
+
+
+def chunks_of(level: int, tensor_levels: int) -> int:
+    """The number of chunks that a feature of this level takes."""
+    return -(-level // (tensor_levels + 1)) if level > tensor_levels else 0
+
+
+def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype) -> Expansion:
+    """w = 0, with tensors up to the level D = `tensor_levels` and room for `n_chunks` chunks of deeper features."""
+    small = jnp.int8 if deepest < 128 else jnp.int32
+    n_chunks = n_chunks + max(1, chunks_of(deepest, tensor_levels))  # the last ones are for writing over the edge
+    return Expansion(
+        tuple(jnp.zeros((dimension,) * n, dtype) for n in range(tensor_levels + 1)),
+        jnp.zeros((tensor_levels + 1, dimension, n_chunks), dtype),
+        jnp.zeros(n_chunks, small),
+        jnp.zeros(n_chunks, small),
+        jnp.zeros(n_chunks, dtype),
+        jnp.int32(0),
+        jnp.zeros((), dtype),
+        jnp.zeros((), bool),
+        deepest,
+    )
+
+
+def polynomial(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
+    """The sum over n of the n-th part of w at x (x) ... (x) x, which is <w, Psi(x)> up to e^log_clean(x)."""
+    value = w.tensors[-1]
+    for tensor in reversed(w.tensors[:-1]):
+        value = tensor + _contracted(value, x, axis=0)
+    return value + jnp.sum(_deep_terms(w, _contracted(w.rows, x, axis=1)))
+
+
+def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Estimate) -> Float[Array, ""]:
+    """<w, Psi~> for an estimate of a level with a tensor, 0 for a deeper one."""
+    value = jnp.zeros_like(psi.scale)
+    for n, tensor in enumerate(tensors):
+        for j in range(n):
+            tensor = _contracted(tensor, psi.factors[j], axis=0)
+        value = jnp.where(psi.level == n, tensor, value)
+    return psi.scale * value
+
+
+def deep(w: Expansion, psi: Estimate) -> Float[Array, ""]:
+    """<w, Psi~> for an estimate of a level without a tensor."""
+    places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
+    own = _in_chunks(w, psi.factors)[:, :, places]
+    terms = _deep_terms(w, _summed(w.rows * own, axis=1))
+    same = w.level == psi.level.astype(w.level.dtype)
+    return psi.scale * jnp.sum(jnp.where(same, terms, jnp.zeros_like(terms)))
+
+
+def squared_norm(psi: Estimate) -> Float[Array, ""]:
+    """|Psi~|^2."""
+    used = jnp.arange(psi.factors.shape[0], dtype=jnp.int32) < psi.level
+    lengths = _summed(psi.factors**2, axis=1) * _share(psi)
+    return psi.scale**2 * _alone(psi) * jnp.prod(jnp.where(used, lengths, jnp.ones_like(lengths)))
+
+
+def add(w: Expansion, alpha: Float[Array, ""], psi: Estimate, product: Float[Array, ""]) -> Expansion:
+    """w + alpha Psi~, where `product` = <w, Psi~>."""
+    coefficient, share = alpha * psi.scale, _share(psi)
+    outer = coefficient * _alone(psi)
+    tensors = []
+    for n, tensor in enumerate(w.tensors):
+        if n > 0:
+            outer = jnp.multiply.outer(outer, psi.factors[n - 1] * share)
+        tensors.append(tensor + jnp.where(psi.level == n, outer, jnp.zeros_like(outer)))
+
+    chunk = len(w.tensors)
+    deep = (psi.level >= chunk) & (psi.scale != 0.0)
+    n_chunks = jnp.where(deep, (psi.level + (chunk - 1)) // chunk, 0)
+    fits = w.used + n_chunks <= w.level.shape[0] - w.longest
+    n_chunks = jnp.where(fits, n_chunks, 0)
+    places = jnp.arange(w.longest, dtype=jnp.int32)
+    here = places < n_chunks
+
+    def write(whole, part):
+        start = (jnp.int32(0),) * (whole.ndim - 1) + (w.used,)
+        part = jnp.where(jnp.broadcast_to(here, part.shape), part, jnp.zeros_like(part))
+        return jax.lax.dynamic_update_slice(whole, part.astype(whole.dtype), start)
+
+    return Expansion(
+        tuple(tensors),
+        write(w.rows, _in_chunks(w, psi.factors * share)),
+        write(w.level, jnp.broadcast_to(psi.level, places.shape)),
+        write(w.place, places),
+        write(w.coefficient, jnp.where(places == n_chunks - 1, coefficient, jnp.zeros_like(coefficient))),
+        w.used + n_chunks,
+        w.squared_norm + 2.0 * alpha * product + alpha**2 * squared_norm(psi),
+        w.overflow | ~fits,
+        w.deepest,
+    )
+
+
+def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
+    """factor w."""
+    return dataclasses.replace(
+        w,
+        tensors=tuple(factor * tensor for tensor in w.tensors),
+        coefficient=factor * w.coefficient,
+        squared_norm=factor**2 * w.squared_norm,
+    )
+
+
+def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
+    """w with a note that something did not find room."""
+    return dataclasses.replace(w, overflow=w.overflow | overflow)
+
+
+def _contracted(tensor: Float[Array, "..."], v: Float[Array, "d"], axis: int) -> Float[Array, "..."]:
+    """The sum over an axis with the weights `v`: a matrix product for one run, but many small ones are far slower."""
+    return _summed(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis)
+
+
+def _summed(terms: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
+    """The sum over an axis of coordinates; written out where they are few, which is faster for a batch of runs."""
+    if terms.shape[axis] > _UNROLLED:
+        return jnp.sum(terms, axis=axis)
+    parts = [jax.lax.index_in_dim(terms, k, axis, keepdims=False) for k in range(terms.shape[axis])]
+    return functools.reduce(jnp.add, parts)
+
+
+def _share(psi: Estimate) -> Float[Array, ""]:
+    """The part of beta_n that each of the n factors bears, so that neither beta_n nor their product leaves float32."""
+    return jnp.exp(psi.log_beta / jnp.maximum(psi.level, 1).astype(psi.log_beta.dtype))
+
+
+def _alone(psi: Estimate) -> Float[Array, ""]:
+    """beta_0, where there is no factor to bear it; 1 at other levels."""
+    return jnp.where(psi.level == 0, jnp.exp(psi.log_beta), jnp.ones_like(psi.log_beta))
+
+
+def _in_chunks(w: Expansion, factors: Float[Array, "deepest d"]) -> Float[Array, "chunk d longest"]:
+    """The rows of a feature as chunks."""
+    chunk, d = len(w.tensors), factors.shape[1]
+    rows = jnp.zeros((w.longest * chunk, d), factors.dtype).at[: factors.shape[0]].set(factors)
+    return rows.reshape(w.longest, chunk, d).transpose(1, 2, 0)
+
+
+def _deep_terms(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, "S"]:
+    """In the last chunk of a feature, its coefficient times the product of the values of its rows; 0 in the others."""
+    chunk = len(w.tensors)
+    place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)
+    rows = (place * chunk)[None, :] + jnp.arange(chunk, dtype=jnp.int32)[:, None]
+    products = jnp.prod(jnp.where(rows < level[None, :], values, jnp.ones_like(values)), axis=0)
+    step = 1
+    while step < w.longest:  # products of 2, 4, ... chunks that end here
+        before = jnp.concatenate([jnp.ones_like(products[:step]), products[:-step]])
+        products = jnp.where(place >= step, products * before, products)
+        step *= 2
+    return w.coefficient * products

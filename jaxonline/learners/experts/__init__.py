@@ -1,0 +1,1 @@
+"""Combiners of experts: from the experts' losses to their weights."""

@@ -1,0 +1,170 @@
+"""What a loss is: a function of a residual or a margin, with the series of its derivative.
+
+The losses themselves are in `jaxonline.losses`.
+"""
+
+import abc
+import decimal
+import itertools
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import ClassVar
+
+import jax
+import numpy as np
+from jaxtyping import ArrayLike
+
+from jaxonline._util import check
+from jaxonline._util.numbers import floating, known
+
+_CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+
+
+class Loss(abc.ABC):
+    """A loss l(a) of a residual or a margin, with the series of its derivative.
+
+    A subclass gives `value`, `derivative`, the coefficients of l' one after the other, a bound on their tail and the
+    radius of convergence. Everything else follows.
+
+    Example:
+        >>> from jaxonline.losses import Loss, Squared
+        >>> isinstance(Squared(), Loss)
+        True
+    """
+
+    kind: ClassVar[str]
+    """`"regression"` (a = y_hat - y) or `"classification"` (a = y * y_hat, y = +1 or -1)."""
+    degree: ClassVar[int | None] = None
+    """The degree of l' where it is a polynomial, None where its series is infinite."""
+    _max_terms: ClassVar[int] = 1 << 19
+
+    @abc.abstractmethod
+    def value(self, a: ArrayLike) -> jax.Array:
+        """The loss l(a), entry by entry.
+
+        Example:
+            >>> from jaxonline.losses import Squared
+            >>> float(Squared().value(3.0))
+            9.0
+        """
+
+    @abc.abstractmethod
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        """The derivative l'(a), entry by entry.
+
+        Example:
+            >>> from jaxonline.losses import Squared
+            >>> float(Squared().derivative(3.0))
+            6.0
+        """
+
+    @abc.abstractmethod
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        """A proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc.
+
+        Example:
+            >>> from jaxonline.losses import Exponential
+            >>> Exponential().tail_bound(30, 1.0) < 1e-32
+            True
+        """
+
+    @abc.abstractmethod
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        """gamma_0, gamma_1, ... of l' about `centre`, without end."""
+
+    def radius(self, centre: float = 0.0) -> float:
+        """The radius of convergence of the series of l' about `centre`; inf unless a loss says otherwise.
+
+        Example:
+            >>> from jaxonline.losses import Logistic, Squared
+            >>> Squared().radius(), round(Logistic().radius(), 4)
+            (inf, 3.1416)
+        """
+        return math.inf
+
+    def margin(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
+        """The number that the loss looks at: `y_hat - y` in regression, `y * y_hat` in classification.
+
+        Example:
+            >>> from jaxonline.losses import Exponential, Squared
+            >>> float(Squared().margin(3.0, -1.0)), float(Exponential().margin(3.0, -1.0))
+            (4.0, -3.0)
+        """
+        y_hat, y = floating(y_hat), floating(y)
+        return y_hat - y if self.kind == "regression" else y * y_hat
+
+    def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
+        """The loss of the prediction `y_hat` where `y` is right; arguments of one shape."""
+        return self.value(self.margin(y_hat, y))
+
+    def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
+        """The derivative of the loss of a prediction in `y_hat`; arguments of one shape.
+
+        Example:
+            >>> from jaxonline.losses import Squared
+            >>> float(Squared().gradient(3.0, 1.0))
+            4.0
+        """
+        slope = self.derivative(self.margin(y_hat, y))
+        return slope if self.kind == "regression" else floating(y) * slope
+
+    def coefficients(self, n_terms: int, centre: float = 0.0) -> np.ndarray:
+        """gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
+
+        Args:
+            n_terms: how many, at least 1.
+            centre: the point of expansion, a finite number.
+
+        Returns:
+            A vector of `n_terms` float64 numbers, each right to about 1e-15 relative (0 or inf where float64 ends).
+
+        Raises:
+            ValueError: `n_terms` below 1 or `centre` not finite.
+            TypeError: a parameter of the loss is a tracer (the series is computed on the host).
+
+        Example:
+            >>> from jaxonline.losses import Exponential
+            >>> Exponential().coefficients(3).tolist()
+            [-1.0, 1.0, -0.5]
+        """
+        n_terms = check.count("n_terms", n_terms)
+        with decimal.localcontext(_CONTEXT):
+            series = self._series(known("centre", centre))
+            return np.array([float(gamma) for gamma in itertools.islice(series, n_terms)])
+
+    def majorant(self, a: float, centre: float = 0.0) -> float:
+        """The majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
+
+        In closed form where there is one; else the sum and the bound on its tail, which is 1e-13 of it or less
+        (more only so close to the edge of the disc, or so far out, that many thousand terms do not do).
+
+        Args:
+            a: where, at least 0.
+            centre: the point of expansion.
+
+        Returns:
+            A float; inf where `a` is not below the radius of convergence or where float64 ends.
+
+        Raises:
+            ValueError: `a` below 0 or not finite.
+
+        Example:
+            >>> from jaxonline.losses import SmoothedHinge
+            >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound says 0.615 (E4)
+            0.972
+        """
+        a, centre = known("a", check.not_negative("a", a)), known("centre", centre)
+        if a >= self.radius(centre):
+            return math.inf
+        with decimal.localcontext(_CONTEXT):
+            total, power, step, test_at = Decimal(0), Decimal(1), Decimal(a), 16
+            for n, gamma in enumerate(self._series(centre), start=1):
+                total += abs(gamma) * power
+                power *= step
+                if n == test_at:
+                    rest = self.tail_bound(n, a, centre)
+                    if float(total) == math.inf or rest <= 1e-13 * float(total) or n >= self._max_terms:
+                        break
+                    test_at *= 2
+            return float(total) + rest

@@ -1,0 +1,156 @@
+"""Figures. Matplotlib is imported when a figure is drawn."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from jaxonline.results import Result
+
+# Okabe and Ito's colours, which people with colour-blindness tell apart
+COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
+LABELS = {
+    "regret": "regret",
+    "cumulative_loss": "cumulative loss",
+    "comparator_loss": "best in hindsight, loss",
+    "queries": "queries",
+}
+
+
+def plot_result(
+    result: "Result",
+    path: str | Path | None = None,
+    *,
+    quantity: str = "regret",
+    level: float = 0.95,
+    bounds: Mapping[str, np.ndarray] | None = None,
+    title: str | None = None,
+) -> "Figure":
+    """Mean of a quantity against rounds with interval bands; with bounds, a second panel on logarithmic axes.
+
+    Args:
+        result: the numbers.
+        path: where to write the figure (the ending chooses the format), or None.
+        quantity: "regret", "cumulative_loss", "comparator_loss" or "queries".
+        level: of the interval bands.
+        bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
+        title: of the figure.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.plotting import plot_result
+        >>> from jaxonline.results import Result
+        >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
+        >>> r = Result(("a",), np.arange(2), np.array([1, 2]), loss, None, 0 * loss, np.zeros((1, 2), int))
+        >>> len(plot_result(r, quantity="cumulative_loss").axes)
+        1
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.5, 4.8) if bounds else (6.8, 4.8), layout="constrained")
+    panels = figure.subplots(1, 2 if bounds else 1, squeeze=False)[0]
+    estimate = result.mean(quantity, level)
+    for i, name in enumerate(result.learners):
+        colour = COLOURS[i % len(COLOURS)]
+        for axes in panels:
+            axes.plot(result.rounds, estimate.mean[i], color=colour, label=name, lw=1.8)
+            axes.fill_between(result.rounds, estimate.low[i], estimate.high[i], color=colour, alpha=0.25, lw=0)
+        if bounds and name in bounds:
+            panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
+    tidy(panels[0], "round", LABELS[quantity], f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} intervals")
+    _label_ends(panels[0], result, estimate.mean[:, -1])
+    if bounds:
+        log_log(panels[1])
+        panels[1].plot([], [], color="0.4", ls="--", label="the theorem's bound")
+        tidy(panels[1], "round", "", "the same on logarithmic axes")
+        panels[1].legend(frameon=False, fontsize=9)
+        _slope_guides(panels[1], result, estimate.mean)
+    if title:
+        figure.suptitle(title)
+    if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def _runs(result: "Result", n_runs: np.ndarray) -> str:
+    """How many runs are in the means, of those that were played."""
+    least, most, played = n_runs.min(), n_runs.max(), len(result.runs)
+    if least == played:
+        return f"{played:,} runs"
+    return f"{least:,} of {played:,} runs" if least == most else f"{least:,} to {most:,} of {played:,} runs"
+
+
+def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
+    """Labels, a faint grid, and no frame above and to the right.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from jaxonline.results.plotting import tidy
+        >>> axes = Figure().subplots()
+        >>> tidy(axes, "round", "regret")
+        >>> axes.get_xlabel()
+        'round'
+    """
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.set_title(title, fontsize=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+
+
+def log_log(axes: "Axes", linear_y: bool = False) -> None:
+    """Logarithmic axes with plain numbers at 1, 2 and 5; with `linear_y` the horizontal one only.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> from jaxonline.results.plotting import log_log
+        >>> axes = Figure().subplots()
+        >>> log_log(axes)
+        >>> axes.get_xscale(), axes.get_yscale()
+        ('log', 'log')
+    """
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    if not linear_y:
+        axes.set_yscale("log")
+    for axis in (axes.xaxis,) if linear_y else (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def _label_ends(axes: "Axes", result: "Result", ends: np.ndarray) -> None:
+    """Names beside the curves' ends, pushed apart where they would overlap; a legend when there are many."""
+    if len(ends) > len(COLOURS):
+        axes.legend(frameon=False, fontsize=8)
+        return
+    low, high = axes.get_ylim()
+    gap = 0.05 * (high - low)
+    order = [i for i in np.argsort(ends) if np.isfinite(ends[i])]
+    at = -np.inf
+    for i in order:
+        at = max(ends[i], at + gap)
+        where: Any = (result.rounds[-1], at)
+        axes.annotate(
+            result.learners[i], where, xytext=(6, 0), textcoords="offset points", va="center",
+            color=COLOURS[i], fontsize=9, annotation_clip=False,
+        )  # fmt: skip
+
+
+def _slope_guides(axes: "Axes", result: "Result", means: np.ndarray) -> None:
+    """Thin lines of slope 1 and 1/2 through the middle of the picture, to read growth rates by."""
+    positive = means[np.isfinite(means) & (means > 0)]
+    if positive.size == 0:
+        return
+    rounds = np.asarray(result.rounds, float)
+    for slope, text in ((1.0, "slope 1"), (0.5, "slope 1/2")):
+        line = positive.min() * 0.7 * (rounds / rounds[0]) ** slope
+        axes.plot(rounds, line, color="0.6", lw=0.8, zorder=0)
+        axes.annotate(text, (rounds[-1], line[-1]), xytext=(3, 0), textcoords="offset points", fontsize=8, color="0.4")

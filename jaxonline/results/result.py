@@ -1,0 +1,265 @@
+"""What a study measured: losses, regret and queries of every learner and run at the recorded rounds."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from jaxonline._util import check
+from jaxonline.results.growth import Growth, growth
+
+if TYPE_CHECKING:
+    import xarray
+
+QUANTITIES = ("regret", "cumulative_loss", "comparator_loss", "queries")
+
+
+class Estimate(NamedTuple):
+    """A mean over runs with its standard error and confidence interval; fields share one shape.
+
+    Example:
+        >>> from jaxonline.results import Estimate
+        >>> Estimate._fields
+        ('mean', 'standard_error', 'low', 'high', 'n_runs')
+    """
+
+    mean: np.ndarray
+    standard_error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_runs: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The numbers of a study. Sizes: L learners, R runs, G recorded rounds. All numbers are float64.
+
+    A run in which a loss of a learner was NaN or infinite has failed for that learner, and one in which the learner ran
+    out of storage is not a run of its algorithm: such runs are left out of the means, counted in `failed` and
+    `overflowed`, and shown in the table. Leaving runs out biases a mean, so look at these columns first.
+
+    Attributes:
+        learners: names [L].
+        runs: indices of the runs [R].
+        rounds: rounds t at which was read out [G], increasing; the last is the horizon.
+        cumulative_loss: of the learner after t rounds [L, R, G].
+        comparator_loss: of the best fixed predictor in hindsight after t rounds [L, R, G] (a broadcast view where
+            learners or runs share it), or None where no comparator was asked for.
+        queries: charged by the oracle in t rounds [L, R, G].
+        first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
+        meta: how the study was made (key, block size, devices, versions, regret notion), and the probability that a run
+            overflows, by learner, as the learners themselves state it ("overflow_probability").
+        first_overflow: the first round in which the learner ran out of storage, 0 where there is none [L, R]; by
+            default there is none at all.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0))
+        >>> result.regret.shape, float(result.mean().mean[0, -1])
+        ((1, 2, 6), 3.0)
+    """
+
+    learners: tuple[str, ...]
+    runs: np.ndarray
+    rounds: np.ndarray
+    cumulative_loss: np.ndarray
+    comparator_loss: np.ndarray | None
+    queries: np.ndarray
+    first_nonfinite: np.ndarray
+    meta: dict[str, Any] = field(default_factory=dict)
+    first_overflow: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self):
+        if self.first_overflow is None:
+            object.__setattr__(self, "first_overflow", np.zeros_like(self.first_nonfinite))
+
+    @property
+    def regret(self) -> np.ndarray:
+        """Cumulative loss minus that of the best fixed predictor in hindsight [L, R, G].
+
+        Raises:
+            ValueError: if the study had no comparator.
+        """
+        if self.comparator_loss is None:
+            raise ValueError("regret needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+        return self.cumulative_loss - self.comparator_loss
+
+    @property
+    def failed(self) -> np.ndarray:
+        """The number of runs [L] in which the learner's loss was NaN or infinite."""
+        return (self.first_nonfinite > 0).sum(axis=1)
+
+    @property
+    def overflowed(self) -> np.ndarray:
+        """The number of runs [L] in which the learner ran out of storage."""
+        return (self.first_overflow > 0).sum(axis=1)
+
+    def values(self, quantity: str = "regret") -> np.ndarray:
+        """One of "regret", "cumulative_loss", "comparator_loss", "queries" as [L, R, G], NaN in runs left out."""
+        check.choice("quantity", quantity, QUANTITIES)
+        array = getattr(self, quantity)
+        if array is None:
+            raise ValueError("the study had no comparator")
+        left_out = (self.first_nonfinite > 0) | (self.first_overflow > 0)
+        return np.where(left_out[..., None], np.nan, array)
+
+    def mean(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
+        """Means over runs with two-sided Student intervals of the given level; fields have the shape [L, G].
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxonline.results import Result
+            >>> loss = np.array([[[1.0], [3.0]]])
+            >>> none = np.zeros((1, 2), int)
+            >>> r = Result(("a",), np.arange(2), np.array([1]), loss, None, 0 * loss, none)
+            >>> r.mean("cumulative_loss").mean.tolist()
+            [[2.0]]
+        """
+        return _estimate(self.values(quantity), level)
+
+    def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
+        """Mean of first minus second over common runs, with its interval; fields have the shape [G].
+
+        Learners of a study face the same instances and noise in the same run, so this interval is narrower than
+        the two of `mean` suggest.
+        """
+        values = self.values(quantity)
+        return Estimate(
+            *(part[0] for part in _estimate((values[self._at(first)] - values[self._at(second)])[None], level))
+        )
+
+    def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
+        """Quantiles over runs [Q, L, G]."""
+        values = np.asarray(probabilities, float)
+        check.number("probabilities", values, ge=0.0, le=1.0)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
+            return np.nanquantile(self.values(quantity), values, axis=1)
+
+    def growth(
+        self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
+    ) -> dict[str, Growth]:
+        """By learner, the exponent a with which the mean grows like t^a, with its interval (`results.growth`).
+
+        Regret of a learner that learns grows at most like sqrt(t) where its steps are eta / sqrt(t); that of one that
+        converges to a wrong hypothesis like t.
+
+        Args:
+            first_round: recorded rounds before it are left out; by default an eighth of the horizon.
+            quantity: as in `mean`.
+            level: of the intervals.
+
+        Raises:
+            ValueError: fewer than two recorded rounds from `first_round` on.
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxonline.results import Result
+            >>> rounds = np.array([10, 100, 1000])
+            >>> loss = np.sqrt(rounds) * np.ones((1, 2, 1))
+            >>> r = Result(("a",), np.arange(2), rounds, loss, None, 0 * loss, np.zeros((1, 2), int))
+            >>> round(r.growth(10, "cumulative_loss")["a"].exponent, 9)
+            0.5
+        """
+        late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
+        if late.sum() < 2:
+            raise ValueError(
+                f"first_round must leave at least two recorded rounds, got {first_round} and {self.rounds}"
+            )
+        values = self.values(quantity)
+        return {name: growth(self.rounds[late], values[i][:, late], level) for i, name in enumerate(self.learners)}
+
+    def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
+        """The result of some of the learners, in the given order, all of them where none is named.
+
+        Args:
+            learners: names.
+            runs: positions on the axis of runs, a slice or an array: some runs to choose a step size, the others to
+                report.
+        """
+        index = [self._at(name) for name in learners or self.learners]
+
+        def part(numbers: np.ndarray) -> np.ndarray:
+            return numbers[index][:, runs]
+
+        comparator = None if self.comparator_loss is None else part(self.comparator_loss)
+        return Result(
+            tuple(self.learners[i] for i in index), self.runs[runs], self.rounds, part(self.cumulative_loss),
+            comparator, part(self.queries), part(self.first_nonfinite), self.meta, part(self.first_overflow),
+        )  # fmt: skip
+
+    def _at(self, name: str) -> int:
+        if name not in self.learners:
+            raise ValueError(f"there is no learner {name!r}; the study has {', '.join(map(repr, self.learners))}")
+        return self.learners.index(name)
+
+    @property
+    def dataset(self) -> "xarray.Dataset":
+        """The numbers as a labelled xarray Dataset with dimensions learner, run, round."""
+        from jaxonline.results.storage import to_dataset
+
+        return to_dataset(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a zarr store (a folder that xarray and any zarr reader can open), replacing one that is there."""
+        from jaxonline.results.storage import save
+
+        return save(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Result":
+        """Read what `save` wrote.
+
+        Raises:
+            FileNotFoundError: if there is no such store.
+        """
+        from jaxonline.results.storage import load
+
+        return load(Path(path))
+
+    def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
+        """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.
+
+        Args:
+            bounds: what a theorem promises, by learner.
+            level: of the interval.
+        """
+        regret, queries = self.mean("regret", level), self.mean("queries")
+        horizon = int(self.rounds[-1])
+        return [
+            {
+                "learner": name,
+                "queries_per_round": float(queries.mean[i, -1]) / horizon,
+                "regret": float(regret.mean[i, -1]),
+                "low": float(regret.low[i, -1]),
+                "high": float(regret.high[i, -1]),
+                "regret_per_round": float(regret.mean[i, -1]) / horizon,
+                "bound": (bounds or {}).get(name),
+                "failed": int(self.failed[i]),
+                "overflowed": int(self.overflowed[i]),
+            }
+            for i, name in enumerate(self.learners)
+        ]
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Mean against rounds with interval bands, and bounds; see `jaxonline.results.plotting.plot_result`."""
+        from jaxonline.results.plotting import plot_result
+
+        return plot_result(self, path, **options)
+
+
+def _estimate(values: np.ndarray, level: float) -> Estimate:
+    check.number("level", level, gt=0.0, lt=1.0)
+    n_runs = (~np.isnan(values)).sum(axis=1)
+    some = np.maximum(n_runs, 1)
+    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
+    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
+    half = stats.t.ppf(0.5 + level / 2, np.maximum(n_runs - 1, 1)) * error
+    return Estimate(mean, error, mean - half, mean + half, n_runs)

@@ -1,0 +1,140 @@
+"""Fixed blocks of runs: the unit of compilation, distribution and reproducibility.
+
+A block is `width` runs vmapped together. The program of one block is the same whatever the number of devices, so
+that the numbers of a run depend on its key, its index and the width of its block, and on nothing else: not on the
+number of devices, not on the order of the blocks, not on which other blocks are played. (Automatic sharding, or
+another width, changes the last bits of float32.)
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxonline._util import check
+
+AXIS = "blocks"
+
+
+def use_all_cores(n_devices: int | None = None) -> int:
+    r"""Make every core of a CPU a device of its own; call it before anything else uses jax.
+
+    The small operations of a round keep only one core busy, so that on a CPU blocks of runs should be played on
+    several devices. The numbers stay the same, bit for bit. Accelerators are not concerned.
+
+    Args:
+        n_devices: how many; by default one for each core that this process may use.
+
+    Returns:
+        The number of CPU devices.
+
+    Raises:
+        RuntimeError: if jax has been used already.
+
+    Example:
+        >>> import subprocess, sys
+        >>> program = "import jax, jaxonline as jo; print(jo.use_all_cores(3), jax.device_count('cpu'))"
+        >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}).stdout
+        '3 3\n'
+    """
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    n_devices = cores if n_devices is None else check.count("n_devices", n_devices)
+    jax.config.update("jax_num_cpu_devices", n_devices)
+    return n_devices
+
+
+def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:
+    """A one-dimensional mesh over `devices` (all local devices when None).
+
+    Example:
+        >>> from jaxonline.simulation.blocks import default_mesh
+        >>> default_mesh().axis_names
+        ('blocks',)
+    """
+    return Mesh(np.array(jax.local_devices() if devices is None else list(devices)), (AXIS,))
+
+
+def check_mesh(mesh: Mesh) -> Mesh:
+    """Check that a mesh has the single axis "blocks".
+
+    Raises:
+        ValueError: if it has other axes.
+
+    Example:
+        >>> from jaxonline.simulation.blocks import check_mesh, default_mesh
+        >>> check_mesh(default_mesh()).axis_names
+        ('blocks',)
+    """
+    if mesh.axis_names != (AXIS,):
+        raise ValueError(f"mesh must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
+    return mesh
+
+
+def default_width(n_runs: int) -> int:
+    """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study.
+
+    Example:
+        >>> from jaxonline.simulation.blocks import default_width
+        >>> default_width(100)
+        100
+    """
+    widest = 512 if jax.default_backend() == "cpu" else 16_384
+    return min(n_runs, widest)
+
+
+def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]:
+    """The blocks in groups of one per device: `(indices, how many of them count)`.
+
+    The last group is filled up with copies of its last block, so that every group is the same program.
+
+    Example:
+        >>> from jaxonline.simulation.blocks import default_mesh, waves
+        >>> import jax
+        >>> [(list(map(int, wave)), real) for wave, real in waves([0, 1], default_mesh(jax.devices()[:1]))]
+        [([0], 1), ([1], 1)]
+    """
+    size = mesh.devices.size
+    for start in range(0, len(blocks), size):
+        wave = np.asarray(blocks[start : start + size], np.int32)
+        yield np.concatenate([wave, np.repeat(wave[-1:], size - len(wave))]), len(wave)
+
+
+def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
+    """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.simulation.blocks import item_keys
+        >>> bool((item_keys(jax.random.key(0), jnp.int32(2), 4)[1] == jax.random.fold_in(jax.random.key(0), 9)).all())
+        True
+    """
+    items = block * jnp.asarray(width, block.dtype) + jnp.arange(width, dtype=block.dtype)
+    return jax.vmap(lambda item: jax.random.fold_in(key, item))(items)
+
+
+def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockwise: int) -> Callable[..., Any]:
+    """Run `block_fn(*shared, *blockwise)` once per device.
+
+    The first `n_shared` arguments go to every device as they are; each of the next `n_blockwise` arguments has a
+    leading axis of one entry per device, which `block_fn` does not see. Results get that leading axis.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.simulation.blocks import default_mesh, over_blocks
+        >>> scaled = over_blocks(lambda factor, x: factor * x, default_mesh(jax.devices()[:1]), 1, 1)
+        >>> scaled(jnp.float32(2.0), jnp.ones((1, 3))).tolist()
+        [[2.0, 2.0, 2.0]]
+    """
+
+    def on_device(*args):
+        own = jax.tree.map(lambda a: a[0], args[n_shared:])
+        out = block_fn(*args[:n_shared], *own)
+        return jax.tree.map(lambda a: a[None], out)
+
+    specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
+    return jax.shard_map(on_device, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(AXIS), check_vma=False)

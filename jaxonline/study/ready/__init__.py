@@ -1,0 +1,1 @@
+"""Ready studies: one file each."""
