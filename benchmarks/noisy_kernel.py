@@ -122,7 +122,10 @@ def memory(n_rounds: int) -> tuple[int, float]:
     """
     entrant = learner(n_rounds, sure=False)
     instance = jax.ShapeDtypeStruct((SETTINGS["d"],), np.float32)
-    state = jax.eval_shape(lambda key: entrant.init(key, instance), jax.random.key(0))
+    state = jax.eval_shape(
+        lambda key: entrant.init(key, jo.game.Specs(instance, jax.ShapeDtypeStruct((), instance.dtype))),
+        jax.random.key(0),
+    )
     ours = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
     p = SETTINGS["p"]
     terms = n_rounds * (p - 1) / p**2

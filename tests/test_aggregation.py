@@ -7,6 +7,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import bounds
+from jaxonline.game import Specs
 from jaxonline.learners.aggregation import aggregate
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
@@ -238,7 +239,7 @@ def adversarial(rule, K, T, Y, kind):
     """Experts and labels in [-Y, Y] that make it hard: labels answer the rule's own prediction."""
     rng = np.random.default_rng(0)
     spec = jax.ShapeDtypeStruct((K,), np.float64)
-    state = rule.init(None, spec)
+    state = rule.init(None, Specs(spec, jax.ShapeDtypeStruct((), spec.dtype)))
     predict = jax.jit(lambda state, x: rule.predict(None, state, x))
     update = jax.jit(lambda state, x, y: rule.update(None, state, jo.FullOracle(x, y))[0])
     X, y, out = np.empty((T, K)), np.empty(T), np.empty(T)

@@ -104,8 +104,8 @@ def material_of(entry: Entry, seed: int) -> dict[str, Any]:
     return jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
 
 
-def spec_of(entry: Entry, dtype: Any = np.float32) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct((entry.dimension,), dtype)
+def spec_of(entry: Entry, dtype: Any = np.float32) -> jo.game.Specs:
+    return jo.game.Specs.of_vectors(entry.dimension, dtype)
 
 
 def bits(tree: Any) -> list[bytes]:
@@ -200,7 +200,7 @@ def test_state_keeps_its_type(both_precisions, entry):
     dtype = both_precisions
     learner, feedback = cast_leaves((entry.learner, entry.feedback), dtype)
     spec = spec_of(entry, dtype)
-    x, y = jnp.zeros(spec.shape, dtype), jnp.zeros((), dtype)
+    x, y = jnp.zeros(spec.instance.shape, dtype), jnp.zeros((), dtype)
     key = jax.random.key(0)
 
     def update(state):

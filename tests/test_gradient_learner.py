@@ -393,4 +393,7 @@ def test_bad_step_sizes_and_estimators(message, make):
 def test_instances_must_be_vectors():
     learner = jo.GradientLearner(TwoCopies(), step_size=0.1)
     with pytest.raises(ValueError, match="one dimension"):
-        learner.init(jax.random.key(0), jax.ShapeDtypeStruct((2, 2), np.float32))
+        learner.init(
+            jax.random.key(0),
+            jo.game.Specs.of_vectors((2, 2)),
+        )

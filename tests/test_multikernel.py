@@ -11,6 +11,7 @@ from jaxonline import bounds
 from jaxonline.bounds import Features
 from jaxonline.comparators import best_kernel, rkhs_ball
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
+from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Laplacian, Scaled
 from jaxonline.learners.aggregation import aggregate, play_sequence
 from jaxonline.learners.expert_forecasts import expert_forecasts
@@ -72,7 +73,7 @@ def test_omkl_gf_against_numpy(x64):
     X, y, dictionary = small_problem(T=30)
     learner = OMKLGF(dictionary, redraw_rounds=12)
     Z = features_in_numpy(dictionary, X)
-    state = learner.init(jax.random.key(3), jax.ShapeDtypeStruct((3,), np.float64))
+    state = learner.init(jax.random.key(3), Specs.of_vectors(3, np.float64))
     theta, w, graphs = np.zeros((5, 8)), np.ones(5), []
     update = jax.jit(lambda key, state, x, y: learner.update(key, state, jo.FullOracle(x, y))[0])
     for t in range(len(y)):
@@ -111,7 +112,9 @@ def test_the_graphs_follow_their_law(x64, sampler):
     learner = OMKLGF(dictionary, sampler=sampler)
     spec = jax.ShapeDtypeStruct((1,), np.float64)
     n = 20_000
-    states = jax.jit(jax.vmap(lambda key: learner.init(key, spec)))(jax.random.split(jax.random.key(0), n))
+    states = jax.jit(jax.vmap(lambda key: learner.init(key, Specs(spec, jax.ShapeDtypeStruct((), spec.dtype)))))(
+        jax.random.split(jax.random.key(0), n)
+    )
     frequency = np.asarray(states.graph.edges, float).mean(axis=0)
     p = np.full(5, 0.2)
     shifted = np.array([0.0, 0.2, 0.2, 0.2, 0.4])

@@ -23,7 +23,7 @@ from jaxonline._util.struct import cast_leaves, struct
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
-from jaxonline.game import open_oracle, stream_keys
+from jaxonline.game import Specs, open_oracle, stream_keys
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedHinge, Squared
@@ -86,7 +86,7 @@ def states_of(learner, X, y):
         key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
         return learner.update(key, state, oracle)[0], state
 
-    start = learner.init(keys.learner, jax.ShapeDtypeStruct((D,), X.dtype))
+    start = learner.init(keys.learner, Specs.of_vectors(D, X.dtype))
     return jax.lax.scan(step, start, (jnp.arange(1, T + 1, dtype=jnp.int32), X, y))[1]
 
 

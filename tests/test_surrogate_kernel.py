@@ -123,7 +123,10 @@ LEARNER = SurrogateKernel(Surrogate(Gaussian(1.2), SIGMA2, 2), step_size=STEP, n
 def state_after(n_rounds):
     """The hypothesis after some rounds of a real run, with projections."""
     if n_rounds == 0:
-        return LEARNER.init(jax.random.key(0), jax.ShapeDtypeStruct((2,), np.float32))
+        return LEARNER.init(
+            jax.random.key(0),
+            jo.game.Specs.of_vectors(2),
+        )
     X, y = data(64, d=2, seed=2)
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), noisy(SIGMA2))
     state, _ = jo.play(game, LEARNER, jax.random.key(4), n_rounds)
@@ -277,4 +280,7 @@ def test_bad_arguments(message, arguments):
 def test_instances_must_have_the_dimension_of_the_surrogate():
     learner = SurrogateKernel(Surrogate(Gaussian(1.0), 0.1, 2), step_size=0.1, n_rounds=10)
     with pytest.raises(ValueError, match="surrogate must be for instances of shape"):
-        learner.init(jax.random.key(0), jax.ShapeDtypeStruct((3,), np.float32))
+        learner.init(
+            jax.random.key(0),
+            jo.game.Specs.of_vectors(3),
+        )

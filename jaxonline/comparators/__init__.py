@@ -2,20 +2,18 @@
 
 A comparator of a simulation has two halves. `statistic(x, y)` is what a round adds to a sum (inside the simulation,
 any device); `best_loss(sums)` turns sums into the loss of the best fixed predictor (on the host, float64, batched over
-runs): `protocol`, `l2_ball`. In an RKHS no sums are enough: `rkhs` and `kernel_choice` compute it from the instances
+runs): `l2_ball`. In an RKHS no sums are enough: `rkhs` and `kernel_choice` compute it from the instances
 themselves, `rkhs_geometry` lengths and angles of what they find.
 """
 
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
 from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_ball
-from jaxonline.comparators.protocol import Comparator, HindsightComparator, sums_of
 from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, rkhs_ball
 from jaxonline.comparators.rkhs_geometry import positive_negative_angle, rkhs_norm
+from jaxonline.comparators.sums import sums_of
 
 __all__ = [
     "BestKernel",
-    "Comparator",
-    "HindsightComparator",
     "L2Ball",
     "QuadraticSums",
     "RKHSBall",

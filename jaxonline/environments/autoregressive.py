@@ -64,6 +64,11 @@ class Autoregressive:
         """Shape [p] and dtype of an instance."""
         return jax.ShapeDtypeStruct(self.coefficients.shape, self.coefficients.dtype)
 
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A scalar."""
+        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
+
     def init(self, key: Key[Array, ""]) -> Float[Array, "p"]:
         """The last p values, newest first: zeros."""
         del key

@@ -77,6 +77,11 @@ class DataStream:
         """Shape [d] and dtype of an instance."""
         return jax.ShapeDtypeStruct(self.X.shape[1:], self.X.dtype)
 
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A scalar of the dtype of `y`."""
+        return jax.ShapeDtypeStruct((), self.y.dtype)
+
     def init(self, key: Key[Array, ""]) -> DataStreamState:
         """The state before round 1."""
         del key

@@ -63,6 +63,11 @@ class LinearModel:
         """Shape [d] and dtype of an instance."""
         return jax.ShapeDtypeStruct(self.weights.shape, self.weights.dtype)
 
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A scalar."""
+        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
+
     def init(self, key: Key[Array, ""]) -> tuple[()]:
         """Nothing to remember."""
         del key

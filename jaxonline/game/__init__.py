@@ -1,6 +1,6 @@
 """One round of the game of online learning: its protocols, keys, and the round itself."""
 
-from jaxonline.game.protocols import AdaptiveFeedback, Environment, Feedback, Learner
+from jaxonline.game.protocols import AdaptiveFeedback, Environment, Feedback, Learner, Specs
 from jaxonline.game.round import (
     REGRETS,
     Entrant,
@@ -25,6 +25,7 @@ __all__ = [
     "Game",
     "Learner",
     "Round",
+    "Specs",
     "States",
     "StreamKeys",
     "as_entrant",

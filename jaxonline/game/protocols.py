@@ -1,29 +1,44 @@
-"""What the parts of a game must offer: environments, feedbacks, learners.
+"""What the parts of a game must offer, and what some of them offer beyond that.
 
-Nobody inherits from these classes. Whatever has the methods is one, and every method is a pure function.
+Nobody inherits from these classes. Whatever has the methods is one, and every method is a pure function. The first
+half is what every environment, feedback and learner has; the second half, from `MakesCopies` on, is what only some
+have, each asked for by the part of the library that its docstring names.
 """
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
-from jaxtyping import Array, Int, Key, PyTree
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, PyTree
+
+
+class Specs(NamedTuple):
+    """Shapes and dtypes of what a round is made of: pytrees of `jax.ShapeDtypeStruct`.
+
+    Attributes:
+        instance: of the instance x.
+        outcome: of the outcome y: a scalar for a label or a target, a vector for the losses of all arms, any pytree.
+    """
+
+    instance: PyTree
+    outcome: PyTree
+
+    @classmethod
+    def of_vectors(cls, dimension: int | tuple[int, ...], dtype: Any = np.float32) -> "Specs":
+        """Vectors of `dimension` numbers (or arrays of that shape) with a number as outcome."""
+        shape = (dimension,) if isinstance(dimension, int) else dimension
+        return cls(jax.ShapeDtypeStruct(shape, dtype), jax.ShapeDtypeStruct((), dtype))
 
 
 @runtime_checkable
 class Environment(Protocol):
-    """Where instances and answers come from.
+    """Where instances and outcomes come from.
 
     Attributes:
-        oblivious: True when neither instances nor answers depend on the predictions.
-        deterministic: True when, moreover, they are the same in every run.
+        oblivious: True when neither instances nor outcomes depend on the learner's moves.
+        deterministic: True when, moreover, every run sees the same instances and outcomes.
         instance_spec: shape and dtype of an instance.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.environments import DataStream
-        >>> from jaxonline.game.protocols import Environment
-        >>> isinstance(DataStream(np.eye(3), np.ones(3)), Environment)
-        True
+        outcome_spec: shape and dtype of an outcome.
     """
 
     @property
@@ -33,35 +48,31 @@ class Environment(Protocol):
     def deterministic(self) -> bool: ...
 
     @property
-    def instance_spec(self) -> jax.ShapeDtypeStruct: ...
+    def instance_spec(self) -> PyTree: ...
+
+    @property
+    def outcome_spec(self) -> PyTree: ...
 
     def init(self, key: Key[Array, ""]) -> PyTree:
         """The state before round 1."""
         ...
 
-    def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[Array, PyTree]:
-        """The instance of round t = 1, 2, ..., before the learner moves."""
+    def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[PyTree, PyTree]:
+        """The instance of round t = 1, 2, ..., before the learner moves, and the next state."""
         ...
 
     def answer(
-        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y_hat: Array
-    ) -> tuple[Array, PyTree]:
-        """The target of round t, after the learner has moved."""
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[PyTree, PyTree]:
+        """The outcome of round t, after the learner has moved, and the next state."""
         ...
 
 
 @runtime_checkable
 class Feedback(Protocol):
-    """What a learner may ask about a round: opens one oracle a round. One that remembers is an `AdaptiveFeedback`.
+    """What a learner may ask about a round: opens one oracle a round. One that remembers is an `AdaptiveFeedback`."""
 
-    Example:
-        >>> from jaxonline.game.protocols import Feedback
-        >>> from jaxonline.feedback import FullInformation
-        >>> isinstance(FullInformation(), Feedback)
-        True
-    """
-
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> Any:
+    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> Any:
         """The oracle of round t; `oracle.queries()` is the number of queries charged."""
         ...
 
@@ -70,49 +81,131 @@ class Feedback(Protocol):
 class AdaptiveFeedback(Protocol):
     """A feedback that remembers: what it answers in a round may depend on everything that the learner did before.
 
-    The state is one of the run's states. It has seen the predictions of the rounds before, and not the present one.
-
-    Example:
-        >>> from jaxonline.environments.adversaries import ChasingNoise
-        >>> from jaxonline.feedback import AdversarialCopies, FullInformation
-        >>> from jaxonline.game.protocols import AdaptiveFeedback
-        >>> [isinstance(c, AdaptiveFeedback) for c in (AdversarialCopies(ChasingNoise(1.0)), FullInformation())]
-        [True, False]
+    The state is one of the run's states. It has seen the moves of the rounds before, and not the present one.
     """
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+    def init(self, key: Key[Array, ""], instance: PyTree) -> PyTree:
         """The state before round 1, for instances of the given shape and dtype."""
         ...
 
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Array, state: PyTree) -> Any:
+    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree) -> Any:
         """The oracle of round t, from what the feedback has seen in the rounds before."""
         ...
 
-    def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
-        """The next state, at the end of round t: the feedback sees everything, the prediction included."""
+    def observe(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
+        """The next state, at the end of round t: the feedback sees everything, the move included."""
         ...
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """A learner as three pure functions. State holds what the next round needs, info holds diagnostics.
+    """A learner as three pure functions. State holds what the next round needs, info holds diagnostics."""
 
-    Example:
-        >>> from jaxonline.estimators import TwoCopies
-        >>> from jaxonline.game.protocols import Learner
-        >>> from jaxonline.learners import GradientLearner
-        >>> isinstance(GradientLearner(TwoCopies(), step_size=0.1), Learner)
-        True
-    """
-
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
-        """The state before round 1, for instances of the given shape and dtype."""
+    def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
+        """The state before round 1, for instances and outcomes of the given shapes and dtypes."""
         ...
 
-    def predict(self, key: Key[Array, ""], state: PyTree, x: Array) -> Array:
-        """The prediction of the current hypothesis on `x`."""
+    def predict(self, key: Key[Array, ""], state: PyTree, x: PyTree) -> PyTree:
+        """The move on the instance `x`: a prediction, a vector of weights, an arm, a `Draw`: any pytree."""
         ...
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
         """The next state and the round's info, from what the oracle answers."""
         ...
+
+
+class Draw(NamedTuple):
+    """The move of a learner that draws an arm at random.
+
+    Attributes:
+        arm: the arm drawn, 0, 1, ..., K - 1.
+        probabilities: those it was drawn with [K], for importance weights and expected losses.
+    """
+
+    arm: Int[Array, ""]
+    probabilities: Float[Array, "K"]
+
+
+@runtime_checkable
+class MakesCopies(Protocol):
+    """A feedback whose oracles have `copy(j)`, so that noisy notions of regret (`game.regret`) can take copy 0."""
+
+    @property
+    def makes_copies(self) -> bool: ...
+
+
+@runtime_checkable
+class StatesExpectedOutcomes(Protocol):
+    """An environment that knows the mean of each outcome, for the pseudo-regret (`game.regret`)."""
+
+    def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> PyTree:
+        """The mean of the outcome of round t given the past and the move; `state` is the one after the round."""
+        ...
+
+
+@runtime_checkable
+class ReportsOverflow(Protocol):
+    """The info of a learner that may run out of storage: the simulator counts such runs, and no mean has them."""
+
+    @property
+    def overflow(self) -> Bool[Array, ""]: ...
+
+
+@runtime_checkable
+class PredictsOverflow(Protocol):
+    """A learner that knows how likely it is to run out of storage (`simulation.overflow` warns before the run)."""
+
+    def overflow_probability(self, n_rounds: int) -> float:
+        """The probability, or a bound on it, that a run of `n_rounds` runs out of storage."""
+        ...
+
+    def capacity_hint(self) -> str:
+        """How to raise the capacity, in a sentence without a full stop."""
+        ...
+
+
+@runtime_checkable
+class Weighs(Protocol):
+    """A learner or a combiner with weights of its experts, which `learners.aggregate` returns."""
+
+    def weights(self, state: PyTree) -> Float[Array, "K"]:
+        """The weights of the next round."""
+        ...
+
+
+@runtime_checkable
+class DeclaresRange(Protocol):
+    """A learner that was promised labels in a range; `learners.aggregate` checks the promise beforehand."""
+
+    @property
+    def label_range(self) -> tuple[ArrayLike, ArrayLike]: ...
+
+
+@runtime_checkable
+class Comparator(Protocol):
+    """The best fixed predictor of a class in hindsight, from sums over rounds."""
+
+    def statistic(self, x: PyTree, y: PyTree) -> PyTree:
+        """What one round adds to the sums."""
+        ...
+
+    def best_loss(self, sums: PyTree) -> np.ndarray:
+        """The smallest cumulative loss of the class; `sums` are float64 arrays with leading batch dimensions."""
+        ...
+
+
+@runtime_checkable
+class HindsightComparator(Protocol):
+    """The best fixed predictor of a class for which no sums over rounds are enough."""
+
+    def best_losses(self, X: np.ndarray, y: np.ndarray, rounds: np.ndarray) -> np.ndarray:
+        """The smallest cumulative loss of the class over the first t rows, for each t of the rising `rounds`."""
+        ...
+
+
+@runtime_checkable
+class ForLoss(Protocol):
+    """A comparator that is the best for one loss, and is refused in a game with another one."""
+
+    @property
+    def loss(self) -> Any: ...

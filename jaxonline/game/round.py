@@ -19,7 +19,7 @@ from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves, static, struct
-from jaxonline.game.protocols import AdaptiveFeedback, Environment, Feedback, Learner
+from jaxonline.game.protocols import AdaptiveFeedback, Environment, Feedback, Learner, Specs
 from jaxonline.losses import Squared
 
 REGRETS = ("clean", "noisy", "noisy learner")
@@ -274,7 +274,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
         return States(environment, ())
     return States(
         environment,
-        entrant.learner.init(jax.random.fold_in(keys.learner, 0), instance),
+        entrant.learner.init(jax.random.fold_in(keys.learner, 0), Specs(instance, game.environment.outcome_spec)),
         _feedback_state(entrant.feedback, keys.oracle, instance),
         _feedback_state(_referees_feedback(game), keys.oracle, instance),
     )

@@ -317,7 +317,7 @@ class Gaussian(Kernel):
 class Laplacian(Kernel):
     """The Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
 
-    It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `jaxonline.kernels.radial.RadialExponential`.
+    It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `kernels.radial.RadialExponential`.
 
     Args:
         scale: above 0.

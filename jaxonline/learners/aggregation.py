@@ -10,6 +10,7 @@ from jaxtyping import Array, ArrayLike, Float, PyTree
 from jaxonline._util import check
 from jaxonline._util.precision import working_dtype
 from jaxonline.feedback import FullOracle
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.vaw import BLOCK, VAW, scan_blocks
 
@@ -123,5 +124,7 @@ def play_sequence(
 
     rounds = jnp.arange(1, len(y) + 1, dtype=jnp.int32)
     keys = (None, None) if key is None else jax.vmap(lambda t: (round_key(t, 0), round_key(t, 1)))(rounds)
-    state, predictions = jax.lax.scan(round_, learner.init(round_key(0, 0), spec), (keys, X, y))
+    state, predictions = jax.lax.scan(
+        round_, learner.init(round_key(0, 0), Specs(spec, jax.ShapeDtypeStruct((), y.dtype))), (keys, X, y)
+    )
     return Aggregation(predictions, learner.weights(state)), state

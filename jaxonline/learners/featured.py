@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Learner
+from jaxonline.game.protocols import Learner, Specs
 
 
 @struct
@@ -48,9 +48,9 @@ class WithFeatures:
         if not callable(self.features):
             raise TypeError(f"features must be a function of an instance, got {self.features!r}")
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+    def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """The learner's state for instances like phi(x)."""
-        return self.learner.init(key, jax.eval_shape(self.features, instance))
+        return self.learner.init(key, specs._replace(instance=jax.eval_shape(self.features, specs.instance)))
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "d"]) -> Float[Array, ""]:
         """The learner's prediction from phi(x)."""

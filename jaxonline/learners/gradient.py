@@ -6,13 +6,13 @@ Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.step_sizes import as_step_size
 
 _SGD = optax.sgd(1.0)  # one object: an equal learner built twice is the same program
@@ -103,16 +103,16 @@ class GradientLearner:
             raise TypeError(f"projection must be a function of (w, radius), got {self.projection!r}")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> GradientState:
+    def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """w_1 = 0 for instances of one dimension.
 
         Raises:
             ValueError: if instances are not vectors.
         """
         del key
-        if len(instance.shape) != 1:
-            raise ValueError(f"GradientLearner needs instances of one dimension, got shape {instance.shape}")
-        w = jnp.zeros(instance.shape, instance.dtype)
+        if len(specs.instance.shape) != 1:
+            raise ValueError(f"GradientLearner needs instances of one dimension, got shape {specs.instance.shape}")
+        w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return GradientState(w, jnp.int32(0), self.optimizer.init(w), w if self.hypothesis == "average" else None)
 
     def predict(self, key: Key[Array, ""], state: GradientState, x: Float[Array, "d"]) -> Float[Array, ""]:

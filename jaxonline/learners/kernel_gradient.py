@@ -6,12 +6,12 @@ Kivinen, Smola and Williamson (2004), "Online learning with kernels", with Zinke
 
 from typing import Any
 
-import jax
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.gradients import PlugInEstimator
+from jaxonline.game.protocols import Specs
 from jaxonline.kernels import Kernel
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.supports import StoresPoints, Supports, SupportsInfo, empty
@@ -70,14 +70,14 @@ class KernelGradient(StoresPoints):
         if self.radius is not None:
             check.positive("radius", self.radius)
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> Supports:
+    def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """w = 0 for instances of one dimension.
 
         Raises:
             ValueError: if instances are not vectors.
         """
         del key
-        return empty(self.n_rounds, instance)
+        return empty(self.n_rounds, specs.instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
         """w(x) = sum_i alpha_i k(x_i, x)."""

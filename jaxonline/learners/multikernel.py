@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline._util.struct import struct
 from jaxonline.feedback import FullOracle
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.vaw import VAW, VAWState
 
 
@@ -69,12 +70,13 @@ class MultiKernel:
         if self.expert.features is not None:
             raise ValueError("expert must have no features of its own: the dictionary makes them")
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> MultiKernelState:
+    def init(self, key: Key[Array, ""], specs: Specs) -> MultiKernelState:
         """The forecasters' and the combiner's first states."""
-        z = jax.eval_shape(self.dictionary, instance)
-        one = jax.ShapeDtypeStruct(z.shape[1:], z.dtype)
+        z = jax.eval_shape(self.dictionary, specs.instance)
+        one = specs._replace(instance=jax.ShapeDtypeStruct(z.shape[1:], z.dtype))
         experts = jax.vmap(lambda _: self.expert.init(key, one), axis_size=z.shape[0])(None)
-        return MultiKernelState(experts, self.combiner.init(key, jax.ShapeDtypeStruct(z.shape[:1], z.dtype)))
+        advice = specs._replace(instance=jax.ShapeDtypeStruct(z.shape[:1], z.dtype))
+        return MultiKernelState(experts, self.combiner.init(key, advice))
 
     def predict(self, key: Key[Array, ""], state: MultiKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """The combiner's prediction from the forecasters'."""

@@ -20,6 +20,7 @@ from jaxonline._util.ragged import ragged_map
 from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.game.protocols import Specs
 from jaxonline.learners import expansion
 from jaxonline.learners.expansion import Estimate, Expansion
 from jaxonline.learners.step_sizes import as_step_size
@@ -122,9 +123,10 @@ class NoisyKernel:
         """How to raise the capacity."""
         return "Storage.of(feature_map, length, dimension, n_rounds, risk) with the whole horizon or a smaller risk"
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> NoisyKernelState:
+    def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """w = 0."""
         del key
+        instance = specs.instance
         if len(instance.shape) != 1:
             raise ValueError(f"NoisyKernel needs instances of one dimension, got shape {instance.shape}")
         room = self.storage

@@ -12,6 +12,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.step_sizes import InverseSqrt, as_step_size
 
@@ -111,9 +112,9 @@ class OMKLGF:
         check.not_negative("redraw_rounds", self.redraw_rounds)
         check.choice("sampler", self.sampler, SAMPLERS)
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> OMKLGFState:
+    def init(self, key: Key[Array, ""], specs: Specs) -> OMKLGFState:
         """theta = 0, equal weights, and the first round's graph and node."""
-        z = jax.eval_shape(self.dictionary, instance)
+        z = jax.eval_shape(self.dictionary, specs.instance)
         log_weights = jnp.zeros(z.shape[0], z.dtype)
         u, first = self._uniform(key, z.dtype), jnp.int32(1)
         graph = self._draw_graph(u, log_weights, first)

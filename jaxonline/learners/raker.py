@@ -11,6 +11,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.step_sizes import InverseSqrt, as_step_size
 
@@ -67,10 +68,10 @@ class Raker:
         set_field(self, "step_size", as_step_size(self.step_size))
         check.not_negative("penalty", self.penalty)
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> RakerState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> RakerState:
         """theta = 0, equal weights."""
         del key
-        z = jax.eval_shape(self.dictionary, instance)
+        z = jax.eval_shape(self.dictionary, specs.instance)
         return RakerState(jnp.zeros(z.shape, z.dtype), jnp.zeros(z.shape[0], z.dtype), jnp.int32(0))
 
     def predict(self, key: Key[Array, ""] | None, state: RakerState, x: Float[Array, "d"]) -> Float[Array, ""]:

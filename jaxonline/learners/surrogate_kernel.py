@@ -6,13 +6,13 @@ workshop 2010), section 6, Algorithm 2.
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.surrogates import Surrogate
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.supports import StoresPoints, Supports, SupportsInfo, empty
 
@@ -69,13 +69,14 @@ class SurrogateKernel(StoresPoints):
         if self.radius is not None:
             check.positive("radius", self.radius)
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> Supports:
+    def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """w = 0 for instances of the surrogate's dimension.
 
         Raises:
             ValueError: if instances are not vectors of that dimension.
         """
         del key
+        instance = specs.instance
         if instance.shape != (self.surrogate.dimension,):
             raise ValueError(
                 f"surrogate must be for instances of shape {instance.shape}, got dimension {self.surrogate.dimension}"

@@ -22,6 +22,7 @@ from jaxonline._util import check
 from jaxonline._util.precision import need_float64, working_dtype
 from jaxonline._util.struct import static, struct
 from jaxonline._util.triangular import cholesky_and_inverse, product
+from jaxonline.game.protocols import Specs
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
 
@@ -113,12 +114,12 @@ class VAW:
         if self.features is not None and not callable(self.features):
             raise TypeError(f"features must be a function of an instance, got {self.features!r}")
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> VAWState:
+    def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
         """P = I / lambda, w = 0."""
         del key
-        need_float64("VAW", instance.dtype, self.allow_float32)
-        z = jax.eval_shape(self._features, instance)
-        return start(z.shape[0], self.regularizer, instance.dtype)
+        need_float64("VAW", specs.instance.dtype, self.allow_float32)
+        z = jax.eval_shape(self._features, specs.instance)
+        return start(z.shape[0], self.regularizer, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, z>, shrunk by the leverage of z if `forward`."""

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline._util.struct import cast_leaves
-from jaxonline.comparators import HindsightComparator
 from jaxonline.game import Game
+from jaxonline.game.protocols import HindsightComparator
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import BEST, Plan

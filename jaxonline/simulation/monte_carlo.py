@@ -10,8 +10,8 @@ from jax.sharding import Mesh
 
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves, stack
-from jaxonline.comparators import Comparator, HindsightComparator
 from jaxonline.game import Entrant, Game, as_entrant
+from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint

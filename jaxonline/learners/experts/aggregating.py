@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util.struct import static, struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.ewa import CumulativeLosses, add_losses
 from jaxonline.learners.experts.truncated import check_range, in_range
 from jaxonline.learners.experts.weights import normalised
@@ -31,9 +32,10 @@ class Aggregating:
 
     Example:
         >>> import jax.numpy as jnp
+        >>> from jaxonline.game import Specs
         >>> from jaxonline.learners.experts.aggregating import Aggregating
         >>> rule, x = Aggregating(0.0, 1.0), jnp.array([0.0, 1.0])
-        >>> round(float(rule.predict(None, rule.init(None, x), x)), 3)
+        >>> round(float(rule.predict(None, rule.init(None, Specs(x, x[0])), x)), 3)
         0.5
     """
 
@@ -49,10 +51,10 @@ class Aggregating:
         """The least and the largest label."""
         return self.low, self.high
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> CumulativeLosses:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> CumulativeLosses:
         """No losses."""
         del key
-        return CumulativeLosses(jnp.zeros(instance.shape, instance.dtype), jnp.asarray(False))
+        return CumulativeLosses(jnp.zeros(specs.instance.shape, specs.instance.dtype), jnp.asarray(False))
 
     def predict(self, key: Key[Array, ""] | None, state: CumulativeLosses, x: Float[Array, "K"]) -> Float[Array, ""]:
         """The substitution function of the two generalised losses, at both ends of the range."""

@@ -8,6 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 
 INITIAL = 2.0**-20
@@ -46,10 +47,11 @@ class BOA:
 
     Example:
         >>> import jax.numpy as jnp
+        >>> from jaxonline.game import Specs
         >>> from jaxonline.learners.experts.boa import BOA
         >>> from jaxonline.feedback import FullOracle
         >>> boa, x = BOA(), jnp.array([0.0, 1.0])
-        >>> state, _ = boa.update(None, boa.init(None, x), FullOracle(x, jnp.float32(1.0)))
+        >>> state, _ = boa.update(None, boa.init(None, Specs(x, x[0])), FullOracle(x, jnp.float32(1.0)))
         >>> bool(boa.weights(state)[1] > 0.5)
         True
     """
@@ -59,10 +61,10 @@ class BOA:
     def __post_init__(self):
         check.positive("initial", self.initial)
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> SecondOrderState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> SecondOrderState:
         """Equal rates, no regret."""
         del key
-        return second_order_start(instance, self.initial)
+        return second_order_start(specs.instance, self.initial)
 
     def predict(self, key: Key[Array, ""] | None, state: SecondOrderState, x: Float[Array, "K"]) -> Float[Array, ""]:
         """The weighted mean of the experts."""

@@ -6,12 +6,12 @@ of round t in the weights of round t; the loss of round t-1 is meant).
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 
 
@@ -45,10 +45,11 @@ class EWA:
 
     Example:
         >>> import jax.numpy as jnp
+        >>> from jaxonline.game import Specs
         >>> from jaxonline.learners.experts.ewa import EWA
         >>> from jaxonline.feedback import FullOracle
         >>> ewa, x = EWA.over_range(0.0, 1.0), jnp.array([0.0, 1.0])
-        >>> state = ewa.init(None, x)
+        >>> state = ewa.init(None, Specs(x, x[0]))
         >>> state, _ = ewa.update(None, state, FullOracle(x, jnp.float32(1.0)))
         >>> round(float(ewa.predict(None, state, x)), 4)  # 1 / (1 + e^-1/2)
         0.6225
@@ -71,10 +72,10 @@ class EWA:
         """
         return cls(0.5 / width(low, high) ** 2, late_start)
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> CumulativeLosses:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> CumulativeLosses:
         """No losses."""
         del key
-        return CumulativeLosses(jnp.zeros(instance.shape, instance.dtype), jnp.asarray(False))
+        return CumulativeLosses(jnp.zeros(specs.instance.shape, specs.instance.dtype), jnp.asarray(False))
 
     def predict(self, key: Key[Array, ""] | None, state: CumulativeLosses, x: Float[Array, "K"]) -> Float[Array, ""]:
         """The weighted mean of the experts."""

@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.boa import INITIAL, regrets
 from jaxonline.learners.experts.weights import proportional
 
@@ -43,10 +43,11 @@ class MLPoly:
 
     Example:
         >>> import jax.numpy as jnp
+        >>> from jaxonline.game import Specs
         >>> from jaxonline.learners.experts.ml_poly import MLPoly
         >>> from jaxonline.feedback import FullOracle
         >>> rule, x = MLPoly(), jnp.array([0.0, 1.0])
-        >>> state, _ = rule.update(None, rule.init(None, x), FullOracle(x, jnp.float32(1.0)))
+        >>> state, _ = rule.update(None, rule.init(None, Specs(x, x[0])), FullOracle(x, jnp.float32(1.0)))
         >>> rule.weights(state).tolist()
         [0.0, 1.0]
     """
@@ -56,10 +57,10 @@ class MLPoly:
     def __post_init__(self):
         check.positive("initial", self.initial)
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> MLPolyState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> MLPolyState:
         """Equal rates, no regret."""
         del key
-        zeros = jnp.zeros(instance.shape, instance.dtype)
+        zeros = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return MLPolyState(zeros, zeros + jnp.asarray(self.initial, zeros.dtype), jnp.zeros((), zeros.dtype))
 
     def predict(self, key: Key[Array, ""] | None, state: MLPolyState, x: Float[Array, "K"]) -> Float[Array, ""]:

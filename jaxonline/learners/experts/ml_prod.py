@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.boa import INITIAL, SecondOrderState, regrets, second_order_start
 from jaxonline.learners.experts.weights import normalised
 
@@ -24,10 +24,11 @@ class MLProd:
 
     Example:
         >>> import jax.numpy as jnp
+        >>> from jaxonline.game import Specs
         >>> from jaxonline.learners.experts.ml_prod import MLProd
         >>> from jaxonline.feedback import FullOracle
         >>> rule, x = MLProd(), jnp.array([0.0, 1.0])
-        >>> state, _ = rule.update(None, rule.init(None, x), FullOracle(x, jnp.float32(1.0)))
+        >>> state, _ = rule.update(None, rule.init(None, Specs(x, x[0])), FullOracle(x, jnp.float32(1.0)))
         >>> bool(rule.weights(state)[1] > 0.5)
         True
     """
@@ -37,10 +38,10 @@ class MLProd:
     def __post_init__(self):
         check.positive("initial", self.initial)
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> SecondOrderState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> SecondOrderState:
         """Equal rates, no regret."""
         del key
-        return second_order_start(instance, self.initial)
+        return second_order_start(specs.instance, self.initial)
 
     def predict(self, key: Key[Array, ""] | None, state: SecondOrderState, x: Float[Array, "K"]) -> Float[Array, ""]:
         """The weighted mean of the experts."""

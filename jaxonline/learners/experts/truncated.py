@@ -5,13 +5,13 @@ Source: Rokhlin and Gurtovaya (2025), Eq. 28.
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.feedback import FullOracle
+from jaxonline.game.protocols import Specs
 
 
 @struct
@@ -30,10 +30,11 @@ class Truncated:
 
     Example:
         >>> import jax.numpy as jnp
+        >>> from jaxonline.game import Specs
         >>> from jaxonline.learners.experts.ewa import EWA
         >>> from jaxonline.learners.experts.truncated import Truncated
         >>> rule, x = Truncated(EWA(0.5), 0.0, 1.0), jnp.array([-9.0, 0.5])
-        >>> float(rule.predict(None, rule.init(None, x), x))
+        >>> float(rule.predict(None, rule.init(None, Specs(x, x[0])), x))
         0.25
     """
 
@@ -49,9 +50,9 @@ class Truncated:
         """The least and the largest label."""
         return self.low, self.high
 
-    def init(self, key: Key[Array, ""] | None, instance: jax.ShapeDtypeStruct) -> PyTree:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """The combiner's state."""
-        return self.learner.init(key, instance)
+        return self.learner.init(key, specs)
 
     def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Float[Array, "K"]) -> Float[Array, ""]:
         """The combiner's prediction from clipped experts."""
