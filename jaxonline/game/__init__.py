@@ -1,34 +1,38 @@
-"""One round of the game of online learning: its protocols, keys, and the round itself."""
+"""The round of online learning, written once.
 
-from jaxonline.game.protocols import AdaptiveFeedback, Environment, Feedback, Learner, Specs
-from jaxonline.game.round import (
-    REGRETS,
-    Entrant,
-    Game,
-    Round,
-    States,
-    StreamKeys,
-    as_entrant,
-    open_oracle,
-    play,
-    play_round,
-    start,
-    stream_keys,
-)
+`round` is the game and one round of it; `protocols` what environments, feedbacks and learners must offer, and what some
+offer beyond that; `oracles` how they are opened; `regret` the notions of regret; `keys` how randomness is derived; `binding` checks a learner against a
+game before anything is played; `history` plays one run and keeps everything.
+"""
+
+from jaxonline.game.binding import Bound, as_entrant, bind
+from jaxonline.game.history import play
+from jaxonline.game.keys import StreamKeys, stream_keys
+from jaxonline.game.oracles import open_oracle
+from jaxonline.game.protocols import AdaptiveFeedback, Draw, Environment, Feedback, Learner, Specs
+from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
+from jaxonline.game.round import Entrant, Game, Round, States, play_round, start
 
 __all__ = [
-    "REGRETS",
     "AdaptiveFeedback",
+    "Bound",
+    "CleanRegret",
+    "Draw",
     "Entrant",
     "Environment",
     "Feedback",
     "Game",
     "Learner",
+    "NoisyLearnerRegret",
+    "NoisyRegret",
+    "PseudoRegret",
+    "Regret",
     "Round",
     "Specs",
     "States",
     "StreamKeys",
     "as_entrant",
+    "bind",
     "open_oracle",
     "play",
     "play_round",

@@ -209,3 +209,27 @@ class ForLoss(Protocol):
 
     @property
     def loss(self) -> Any: ...
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """What is counted during a run, and recorded (`simulation.measures`). A struct, like everything in a simulation.
+
+    Attributes:
+        name: under which it is in the result.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def init(self, record: Any) -> PyTree:
+        """The carry before round 1; `record` has the shapes and dtypes of a `Round`."""
+        ...
+
+    def add(self, carry: PyTree, t: Int[Array, ""], record: Any) -> PyTree:
+        """The carry after round t = 1, 2, ..., whose `Round` is `record`."""
+        ...
+
+    def read(self, carry: PyTree) -> Any:
+        """What is recorded: an array of any shape, or a compensated sum (`simulation.sums.Compensated`)."""
+        ...

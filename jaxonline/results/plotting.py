@@ -36,18 +36,18 @@ def plot_result(
     Args:
         result: the numbers.
         path: where to write the figure (the ending chooses the format), or None.
-        quantity: "regret", "cumulative_loss", "comparator_loss" or "queries".
+        quantity: "regret", "comparator_loss", or a measure that is a number, by its name.
         level: of the interval bands.
         bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
         title: of the figure.
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.results.plotting import plot_result
-        >>> from jaxonline.results import Result
+        >>> import jaxonline as jo
         >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
-        >>> r = Result(("a",), np.arange(2), np.array([1, 2]), loss, None, 0 * loss, np.zeros((1, 2), int))
-        >>> len(plot_result(r, quantity="cumulative_loss").axes)
+        >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+        >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
+        >>> len(result.plot(quantity="cumulative_loss").axes)
         1
     """
     from matplotlib.figure import Figure
@@ -62,7 +62,8 @@ def plot_result(
             axes.fill_between(result.rounds, estimate.low[i], estimate.high[i], color=colour, alpha=0.25, lw=0)
         if bounds and name in bounds:
             panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
-    tidy(panels[0], "round", LABELS[quantity], f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} intervals")
+    what = LABELS.get(quantity, quantity.replace("_", " "))
+    tidy(panels[0], "round", what, f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} intervals")
     _label_ends(panels[0], result, estimate.mean[:, -1])
     if bounds:
         log_log(panels[1])

@@ -15,17 +15,9 @@ from jaxonline.results.growth import Growth, growth
 if TYPE_CHECKING:
     import xarray
 
-QUANTITIES = ("regret", "cumulative_loss", "comparator_loss", "queries")
-
 
 class Estimate(NamedTuple):
-    """A mean over runs with its standard error and confidence interval; fields share one shape.
-
-    Example:
-        >>> from jaxonline.results import Estimate
-        >>> Estimate._fields
-        ('mean', 'standard_error', 'low', 'high', 'n_runs')
-    """
+    """A mean over runs with its standard error and confidence interval; fields share one shape."""
 
     mean: np.ndarray
     standard_error: np.ndarray
@@ -45,16 +37,16 @@ class Result:
     Attributes:
         learners: names [L].
         runs: indices of the runs [R].
-        rounds: rounds t at which was read out [G], increasing; the last is the horizon.
-        cumulative_loss: of the learner after t rounds [L, R, G].
+        rounds: rounds t at which was recorded [G], increasing; the last is the horizon.
+        measures: what was counted after t rounds, by name, each [L, R, G] or, of a measure that is a vector, with
+            further axes; "cumulative_loss" and "queries" are always there.
         comparator_loss: of the best fixed predictor in hindsight after t rounds [L, R, G] (a broadcast view where
             learners or runs share it), or None where no comparator was asked for.
-        queries: charged by the oracle in t rounds [L, R, G].
         first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
-        meta: how the study was made (key, block size, devices, versions, regret notion), and the probability that a run
-            overflows, by learner, as the learners themselves state it ("overflow_probability").
         first_overflow: the first round in which the learner ran out of storage, 0 where there is none [L, R]; by
             default there is none at all.
+        meta: how the study was made (key, block size, devices, versions, notion of regret), and the probability that a
+            run overflows, by learner, as the learners themselves state it ("overflow_probability").
 
     Example:
         >>> import jax, numpy as np
@@ -69,16 +61,26 @@ class Result:
     learners: tuple[str, ...]
     runs: np.ndarray
     rounds: np.ndarray
-    cumulative_loss: np.ndarray
-    comparator_loss: np.ndarray | None
-    queries: np.ndarray
-    first_nonfinite: np.ndarray
-    meta: dict[str, Any] = field(default_factory=dict)
+    measures: Mapping[str, np.ndarray]
+    comparator_loss: np.ndarray | None = None
+    first_nonfinite: np.ndarray = None  # type: ignore[assignment]
     first_overflow: np.ndarray = None  # type: ignore[assignment]
+    meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
-        if self.first_overflow is None:
-            object.__setattr__(self, "first_overflow", np.zeros_like(self.first_nonfinite))
+        for name in ("first_nonfinite", "first_overflow"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
+
+    @property
+    def cumulative_loss(self) -> np.ndarray:
+        """Of the learner after t rounds [L, R, G]."""
+        return self.measures["cumulative_loss"]
+
+    @property
+    def queries(self) -> np.ndarray:
+        """Charged by the oracle in t rounds [L, R, G]."""
+        return self.measures["queries"]
 
     @property
     def regret(self) -> np.ndarray:
@@ -101,25 +103,34 @@ class Result:
         """The number of runs [L] in which the learner ran out of storage."""
         return (self.first_overflow > 0).sum(axis=1)
 
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What `values`, `mean` and the others can be asked for: measures and, with a comparator, the regret."""
+        return (*(("regret", "comparator_loss") if self.comparator_loss is not None else ()), *self.measures)
+
     def values(self, quantity: str = "regret") -> np.ndarray:
-        """One of "regret", "cumulative_loss", "comparator_loss", "queries" as [L, R, G], NaN in runs left out."""
-        check.choice("quantity", quantity, QUANTITIES)
-        array = getattr(self, quantity)
-        if array is None:
-            raise ValueError("the study had no comparator")
+        """A quantity as [L, R, G, ...], NaN in runs left out: "regret", "comparator_loss", or a measure by its name.
+
+        Raises:
+            ValueError: for a quantity that the study does not have.
+        """
+        if quantity in ("regret", "comparator_loss") and self.comparator_loss is None:
+            raise ValueError(f"{quantity} needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+        check.choice("quantity", quantity, self.quantities)
+        array = self.measures[quantity] if quantity in self.measures else getattr(self, quantity)
         left_out = (self.first_nonfinite > 0) | (self.first_overflow > 0)
-        return np.where(left_out[..., None], np.nan, array)
+        return np.where(left_out.reshape(left_out.shape + (1,) * (array.ndim - 2)), np.nan, array)
 
     def mean(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
-        """Means over runs with two-sided Student intervals of the given level; fields have the shape [L, G].
+        """Means over runs with two-sided Student intervals of the given level; fields have the shape [L, G, ...].
 
         Example:
             >>> import numpy as np
-            >>> from jaxonline.results import Result
+            >>> import jaxonline as jo
             >>> loss = np.array([[[1.0], [3.0]]])
-            >>> none = np.zeros((1, 2), int)
-            >>> r = Result(("a",), np.arange(2), np.array([1]), loss, None, 0 * loss, none)
-            >>> r.mean("cumulative_loss").mean.tolist()
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1]), measures=measures)
+            >>> result.mean("cumulative_loss").mean.tolist()
             [[2.0]]
         """
         return _estimate(self.values(quantity), level)
@@ -131,9 +142,8 @@ class Result:
         the two of `mean` suggest.
         """
         values = self.values(quantity)
-        return Estimate(
-            *(part[0] for part in _estimate((values[self._at(first)] - values[self._at(second)])[None], level))
-        )
+        difference = values[self._at(first)] - values[self._at(second)]
+        return Estimate(*(part[0] for part in _estimate(difference[None], level)))
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""
@@ -160,11 +170,12 @@ class Result:
 
         Example:
             >>> import numpy as np
-            >>> from jaxonline.results import Result
+            >>> import jaxonline as jo
             >>> rounds = np.array([10, 100, 1000])
             >>> loss = np.sqrt(rounds) * np.ones((1, 2, 1))
-            >>> r = Result(("a",), np.arange(2), rounds, loss, None, 0 * loss, np.zeros((1, 2), int))
-            >>> round(r.growth(10, "cumulative_loss")["a"].exponent, 9)
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=rounds, measures=measures)
+            >>> round(result.growth(10, "cumulative_loss")["a"].exponent, 9)
             0.5
         """
         late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
@@ -188,10 +199,11 @@ class Result:
         def part(numbers: np.ndarray) -> np.ndarray:
             return numbers[index][:, runs]
 
-        comparator = None if self.comparator_loss is None else part(self.comparator_loss)
         return Result(
-            tuple(self.learners[i] for i in index), self.runs[runs], self.rounds, part(self.cumulative_loss),
-            comparator, part(self.queries), part(self.first_nonfinite), self.meta, part(self.first_overflow),
+            learners=tuple(self.learners[i] for i in index), runs=self.runs[runs], rounds=self.rounds,
+            measures={name: part(array) for name, array in self.measures.items()},
+            comparator_loss=None if self.comparator_loss is None else part(self.comparator_loss),
+            first_nonfinite=part(self.first_nonfinite), first_overflow=part(self.first_overflow), meta=self.meta,
         )  # fmt: skip
 
     def _at(self, name: str) -> int:

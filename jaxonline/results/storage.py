@@ -18,18 +18,21 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
     import xarray
 
     cube = ("learner", "run", "round")
-    variables = {
-        "cumulative_loss": (cube, result.cumulative_loss),
-        "queries": (cube, result.queries),
+    variables: dict = {
         "first_nonfinite": (cube[:2], result.first_nonfinite),
         "first_overflow": (cube[:2], result.first_overflow),
     }
+    for name, array in result.measures.items():
+        entries = tuple(f"{name}, axis {axis}" for axis in range(array.ndim - 3))
+        variables[name] = ((*cube, *entries), array)
     if result.comparator_loss is not None:
         variables["comparator_loss"] = (cube, np.ascontiguousarray(result.comparator_loss))
         variables["regret"] = (cube, result.regret)
     names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
     coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
-    return xarray.Dataset(variables, coordinates, {"jaxonline": json.dumps(result.meta)})
+    return xarray.Dataset(
+        variables, coordinates, {"jaxonline": json.dumps({"meta": result.meta, "measures": list(result.measures)})}
+    )
 
 
 def save(result: "Result", path: Path) -> Path:
@@ -53,9 +56,9 @@ def load(path: Path) -> "Result":
         raise FileNotFoundError(f"there is no result at {path}")
     with xarray.open_zarr(path, consolidated=False) as dataset:
         arrays = {name: np.asarray(variable) for name, variable in dataset.variables.items()}
-        learners, meta = tuple(map(str, arrays["learner"])), json.loads(dataset.attrs["jaxonline"])
-        none = np.zeros_like(arrays["first_nonfinite"])
+        about = json.loads(dataset.attrs["jaxonline"])
     return Result(
-        learners, arrays["run"], arrays["round"], arrays["cumulative_loss"], arrays.get("comparator_loss"),
-        arrays["queries"], arrays["first_nonfinite"], meta, arrays.get("first_overflow", none),
+        learners=tuple(map(str, arrays["learner"])), runs=arrays["run"], rounds=arrays["round"],
+        measures={name: arrays[name] for name in about["measures"]}, comparator_loss=arrays.get("comparator_loss"),
+        first_nonfinite=arrays["first_nonfinite"], first_overflow=arrays["first_overflow"], meta=about["meta"],
     )  # fmt: skip

@@ -1,11 +1,13 @@
 """Monte Carlo studies: `lax.scan` over rounds x `vmap` over the runs of a block x fixed blocks over devices.
 
-`monte_carlo.simulate` is the door. `segments` is what is compiled, `runner` plays blocks of runs segment after segment,
-`hindsight` computes comparators that need whole histories, `sums` adds up over long runs, `overflow` warns of learners
-that run out of storage, `checkpoint` keeps finished blocks, `progress` tells how far a study is.
+`monte_carlo.simulate` is the door, `measures` what it counts. `segments` is what is compiled, `sweeps` stacks learners
+that differ in numbers only, `runner` plays blocks of runs segment after segment, `hindsight` computes comparators that
+need whole histories, `sums` adds up over long runs, `overflow` warns of learners that run out of storage, `checkpoint`
+keeps finished blocks, `progress` tells how far a study is.
 """
 
 from jaxonline.simulation.blocks import use_all_cores
-from jaxonline.simulation.monte_carlo import record_rounds, simulate, sweep
+from jaxonline.simulation.monte_carlo import record_rounds, simulate
+from jaxonline.simulation.sweeps import sweep
 
 __all__ = ["record_rounds", "simulate", "sweep", "use_all_cores"]

@@ -7,8 +7,9 @@ another width, changes the last bits of float32.)
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,8 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxonline._util import check
 
 AXIS = "blocks"
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 def use_all_cores(n_devices: int | None = None) -> int:
@@ -49,13 +52,7 @@ def use_all_cores(n_devices: int | None = None) -> int:
 
 
 def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:
-    """A one-dimensional mesh over `devices` (all local devices when None).
-
-    Example:
-        >>> from jaxonline.simulation.blocks import default_mesh
-        >>> default_mesh().axis_names
-        ('blocks',)
-    """
+    """A one-dimensional mesh over `devices` (all local devices when None)."""
     return Mesh(np.array(jax.local_devices() if devices is None else list(devices)), (AXIS,))
 
 
@@ -64,11 +61,6 @@ def check_mesh(mesh: Mesh) -> Mesh:
 
     Raises:
         ValueError: if it has other axes.
-
-    Example:
-        >>> from jaxonline.simulation.blocks import check_mesh, default_mesh
-        >>> check_mesh(default_mesh()).axis_names
-        ('blocks',)
     """
     if mesh.axis_names != (AXIS,):
         raise ValueError(f"mesh must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
@@ -76,13 +68,7 @@ def check_mesh(mesh: Mesh) -> Mesh:
 
 
 def default_width(n_runs: int) -> int:
-    """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study.
-
-    Example:
-        >>> from jaxonline.simulation.blocks import default_width
-        >>> default_width(100)
-        100
-    """
+    """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study."""
     widest = 512 if jax.default_backend() == "cpu" else 16_384
     return min(n_runs, widest)
 
@@ -91,12 +77,6 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
     """The blocks in groups of one per device: `(indices, how many of them count)`.
 
     The last group is filled up with copies of its last block, so that every group is the same program.
-
-    Example:
-        >>> from jaxonline.simulation.blocks import default_mesh, waves
-        >>> import jax
-        >>> [(list(map(int, wave)), real) for wave, real in waves([0, 1], default_mesh(jax.devices()[:1]))]
-        [([0], 1), ([1], 1)]
     """
     size = mesh.devices.size
     for start in range(0, len(blocks), size):
@@ -104,15 +84,21 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
         yield np.concatenate([wave, np.repeat(wave[-1:], size - len(wave))]), len(wave)
 
 
-def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
-    """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`.
+def pipelined(launch: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
+    """`launch(item)` for every item; a result is handed out when the next one has been launched.
 
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.simulation.blocks import item_keys
-        >>> bool((item_keys(jax.random.key(0), jnp.int32(2), 4)[1] == jax.random.fold_in(jax.random.key(0), 9)).all())
-        True
+    What jax launches runs on the device while the host works on the result before it.
     """
+    pending: deque[U] = deque()
+    for item in items:
+        pending.append(launch(item))
+        if len(pending) > 1:
+            yield pending.popleft()
+    yield from pending
+
+
+def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
+    """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`."""
     items = block * jnp.asarray(width, block.dtype) + jnp.arange(width, dtype=block.dtype)
     return jax.vmap(lambda item: jax.random.fold_in(key, item))(items)
 
@@ -122,13 +108,6 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
 
     The first `n_shared` arguments go to every device as they are; each of the next `n_blockwise` arguments has a
     leading axis of one entry per device, which `block_fn` does not see. Results get that leading axis.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.simulation.blocks import default_mesh, over_blocks
-        >>> scaled = over_blocks(lambda factor, x: factor * x, default_mesh(jax.devices()[:1]), 1, 1)
-        >>> scaled(jnp.float32(2.0), jnp.ones((1, 3))).tolist()
-        [[2.0, 2.0, 2.0]]
     """
 
     def on_device(*args):

@@ -42,20 +42,19 @@ class Checkpoint:
     def _path(self, name: str, block: int) -> Path:
         return self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}-{block}.npz"
 
-    def read(self, name: str, block: int) -> tuple | None:
-        """The parts of a finished block, or None."""
+    def read(self, name: str, block: int) -> dict[str, np.ndarray] | None:
+        """The arrays of a finished block by name, or None."""
         path = self._path(name, block)
         if not path.exists():
             return None
-        with np.load(path) as parts:
-            return tuple(parts.get(f"part{i}") for i in range(int(parts["n_parts"])))
+        with np.load(path) as arrays:
+            return dict(arrays)
 
-    def write(self, name: str, block: int, parts: tuple) -> None:
+    def write(self, name: str, block: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep a finished block."""
         path = self._path(name, block)
         unfinished = path.with_suffix(".unfinished.npz")
-        arrays = {f"part{i}": part for i, part in enumerate(parts) if part is not None}
-        np.savez(unfinished, n_parts=len(parts), **arrays)
+        np.savez(unfinished, **arrays)  # type: ignore[arg-type]
         os.replace(unfinished, path)
 
 

@@ -1,6 +1,6 @@
-"""Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and equal segments."""
+"""Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,47 +9,25 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
-from jaxonline._util.struct import cast_leaves, stack
-from jaxonline.game import Entrant, Game, as_entrant
-from jaxonline.game.protocols import Comparator, HindsightComparator
+from jaxonline._util.struct import cast_leaves
+from jaxonline.game import Game
+from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.hindsight import Hindsight
-from jaxonline.simulation.overflow import Member, overflow_probabilities, warn_of_likely_overflow, warn_of_overflow
+from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.overflow import overflow_probabilities, warn_of_likely_overflow, warn_of_overflow
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.runner import BEST, Plan, Played, play_pass
-from jaxonline.simulation.segments import Matchup, Sweep
+from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
+from jaxonline.simulation.segments import Matchup
+from jaxonline.simulation.sweeps import Team, as_team, distinct
 
 SPACINGS = ("linear", "log")
 
 
-def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
-    """Learners that differ in numbers only (step size, radius, ...), to be played as one compiled program.
-
-    In a study a sweep named "sgd" with the labels 0.1 and 0.2 becomes the learners "sgd[0.1]" and "sgd[0.2]".
-
-    Args:
-        learners: learners by label, or a sequence, labelled 0, 1, ...
-
-    Raises:
-        ValueError: if there is none, or if they differ in more than numbers (another estimator, another optimiser).
-
-    Example:
-        >>> import jaxonline as jo
-        >>> etas = [0.01, 0.1, 1.0]
-        >>> sweep = jo.sweep({eta: jo.GradientLearner(jo.estimators.TwoCopies(), step_size=eta) for eta in etas})
-        >>> sweep.labels
-        ('0.01', '0.1', '1.0')
-    """
-    items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
-    if not items:
-        raise ValueError("learners of a sweep must be at least one, got none")
-    return Sweep(stack(list(items.values())), _distinct("labels", map(str, items)))
-
-
 def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> tuple[int, np.ndarray]:
-    """The segment length and the rounds at which a study reads out; the last one is the horizon.
+    """The segment length and the rounds at which a study records; the last one is the horizon.
 
     Segments are equal, so that their program is compiled once. For a number of recorded rounds the length is, where
     there is one not much longer, a divisor of the horizon; so there may be fewer of them than asked for, never more.
@@ -98,6 +76,7 @@ def simulate(
     n_rounds: int,
     key: int | jax.Array = 0,
     comparator: Comparator | HindsightComparator | None = None,
+    measures: Iterable[Measure] = (),
     record_at: int | Sequence[int] = 40,
     spacing: str = "linear",
     runs: Sequence[int] | None = None,
@@ -106,12 +85,12 @@ def simulate(
     progress: bool | Callable[[int, int, str], None] = False,
     checkpoint: str | Path | None = None,
 ) -> Result:
-    """Play every learner `n_runs` times and read out losses, regret and queries along the way.
+    """Play every learner `n_runs` times, and record losses, queries, regret and other measures along the way.
 
-    The same key gives the same numbers, bit for bit, on any number of devices of one kind, for any number of
-    recorded rounds, for all runs or a selection of them, interrupted and resumed or not. All learners face the same
-    instances, and learners that share a feedback the same noise. Runs are computed in blocks; another `block_size`
-    changes the last bits.
+    The same key gives the same numbers, bit for bit, on any number of devices of one kind, for any recorded rounds, for
+    all runs or a selection of them, interrupted and resumed or not. All learners face the same instances, and learners
+    that share a feedback the same noise. Runs are computed in blocks; another `block_size` changes the last bits.
+    Every learner is checked against the game before the first is played.
 
     A learner whose info has a boolean `overflow` says with it that it ran out of storage in a round. Such runs are
     counted (`Result.overflowed`), left out of the means, and warned of. Where it has `overflow_probability(n_rounds)`,
@@ -120,16 +99,18 @@ def simulate(
 
     Args:
         game: the game; its feedback is the one for learners that bring none of their own.
-        learners: learners by name; a value is a learner, a `Entrant` (a learner with its own feedback) or a `sweep`.
+        learners: learners by name; a value is a learner, an `Entrant` (a learner with its own feedback) or a `sweep`.
             A single one may be given without a name.
         n_runs: runs of each learner, at least 1.
         n_rounds: the horizon T, at least 1.
         key: a seed or a jax key; run r has the key `fold_in(key, r)`.
         comparator: for the regret, e.g. `L2Ball(radius)`; None leaves the regret out. One with `best_losses` needs all
-            instances and targets of a run: the environment, which must be oblivious, is played alone to collect them,
+            instances and outcomes of a run: the environment, which must be oblivious, is played alone to collect them,
             and one run after the other is solved on the host, at every recorded round; so ask for few. One with a
             `loss` must have the game's.
-        record_at: how many, or the rounds themselves.
+        measures: what else is counted (`jaxonline.measures`): `Mistakes()`, `Pulls()`, `Switches()`,
+            `OfInfo("gradient_norm")`, or your own; in the result by name.
+        record_at: at how many rounds, or at which.
         spacing: of the recorded rounds, "linear" or "log".
         runs: replay only these runs of the study (each with its whole block, so that they come out the same).
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
@@ -144,7 +125,7 @@ def simulate(
         ValueError: for sizes below 1, unknown runs, a mesh with other axes, a checkpoint of another study, a
             comparator for another loss than the game's, or an adaptive environment that is asked for a comparator it
             does not have.
-        TypeError: for a learner that is none.
+        TypeError: for a learner, a comparator or a measure that is none.
 
     Example:
         >>> import numpy as np
@@ -163,42 +144,49 @@ def simulate(
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
     _check_comparator(game, comparator)
-    named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
-    if not named:
-        raise ValueError("learners must be at least one, got none")
+    counted = cast_leaves(with_defaults(measures), game.dtype)
+    teams = _teams(game, learners)
+    members = {name: learner for team in teams for name, learner in team.members.items()}
 
-    members = list(_members(named))
-    names = _distinct("learners", (member.name for member in members))
     key = key if isinstance(key, jax.Array) else jax.random.key(key)
     plan = Plan(key, n_rounds, length, rounds, width, mesh, sorted({int(run) // width for run in selected}))
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight, comparator = Hindsight(game, comparator, plan, selected), None
-    passes = _passes(game, named, comparator, plan)
-    studied = {name: (each, own.key, own.rounds, own.width) for name, (each, own) in passes.items()}
+    best_job = _best_job(game, comparator, plan) if comparator is not None and game.oblivious else None
+    jobs = [_job(team, None if best_job else comparator, counted, plan) for team in teams]
     store = None
     if checkpoint is not None:
-        store = Checkpoint(Path(checkpoint), (Played._fields, studied, hindsight and hindsight.comparator))
+        played = [(job.stored_as, job.matchup, *_cut(job.plan)) for job in (*jobs, best_job) if job is not None]
+        store = Checkpoint(Path(checkpoint), (played, list(members), hindsight and hindsight.comparator))
     probabilities = overflow_probabilities(members, n_rounds)
-    pieces = sum(plan.pieces() for _, plan in passes.values()) + (hindsight.pieces() if hindsight else 0)
+    pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
     with Reporter(progress, pieces) as reporter:
         for name, probability in probabilities.items():
             if probability > 0:
                 chance = f"out of storage with probability {probability:.2g}"
                 reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
         warn_of_likely_overflow(members, probabilities, n_rounds)
-        played = {name: play_pass(name, *each, reporter, store) for name, each in passes.items()}
-        best = hindsight.best_losses(reporter, store) if hindsight else None
+        recorded = [play_job(job, reporter, store) for job in jobs]
+        best = play_job(best_job, reporter, store).best if best_job is not None else None
+        solved = hindsight.best_losses(reporter, store) if hindsight else None
 
     # the rows of the played blocks that were asked for
     at = np.searchsorted(plan.blocks, selected // width) * width + selected % width
+    every = Recorded.join([each.select(lambda part: part[:, at]) for each in recorded], axis=0)
+    if best is not None:
+        solved = best[0] if best.shape[1] == 1 else best[0, at]
+    comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
     meta = {
-        "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": game.regret,
+        "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
-        "dtype": str(game.environment.instance_spec.dtype), "key": np.asarray(jax.random.key_data(key)).tolist(),
+        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(key)).tolist(),
         "jax": jax.__version__, "overflow_probability": probabilities,
     }  # fmt: skip
-    result = _assemble(names, played, best, at, selected, rounds, meta)
+    result = Result(
+        learners=tuple(members), runs=selected, rounds=rounds, measures=every.measures, comparator_loss=comparator_loss,
+        first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow, meta=meta,
+    )  # fmt: skip
     warn_of_overflow(members, result.overflowed, len(selected))
     return result
 
@@ -206,13 +194,13 @@ def simulate(
 def _check_comparator(game: Game, comparator: Any) -> None:
     if comparator is None:
         return
-    if not isinstance(comparator, Comparator | HindsightComparator):
-        raise TypeError(
-            f"comparator must have statistic and best_loss, or best_losses, got {type(comparator).__name__}"
-        )
-    losses = game.loss, getattr(comparator, "loss", game.loss)
-    cast = cast_leaves(losses, game.environment.instance_spec.dtype)
-    (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, cast)
+    if isinstance(comparator, type) or not isinstance(comparator, Comparator | HindsightComparator):
+        name = comparator.__name__ if isinstance(comparator, type) else type(comparator).__name__
+        raise TypeError(f"comparator must have statistic and best_loss, or best_losses, got {name}")
+    if not isinstance(comparator, ForLoss):
+        return
+    losses = game.loss, comparator.loss
+    (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, cast_leaves(losses, game.dtype))
     if structure != own_structure or not all(map(np.array_equal, leaves, own_leaves)):
         raise ValueError(
             f"comparator {type(comparator).__name__} must be for the loss of the game, {losses[0]}, "
@@ -220,22 +208,13 @@ def _check_comparator(game: Game, comparator: Any) -> None:
         )
 
 
-def _members(named: Mapping[Any, Any]) -> Iterator[Member]:
-    """The single learners, sweeps unpacked."""
-    for name, item in named.items():
-        learner = item.learner if isinstance(item, Entrant) else item
-        if isinstance(learner, Sweep):
-            yield from (Member(f"{name}[{label}]", learner.learners, i) for i, label in enumerate(learner.labels))
-        else:
-            yield Member(str(name), learner)
-
-
-def _distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(names)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{what} must have distinct names, got {twice[0]!r} more than once")
-    return names
+def _teams(game: Game, learners: Any) -> list[Team]:
+    named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
+    if not named:
+        raise ValueError("learners must be at least one, got none")
+    teams = [as_team(game, name, item) for name, item in named.items()]
+    distinct("learners", [name for team in teams for name in team.members])
+    return teams
 
 
 def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
@@ -251,40 +230,19 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     return selected
 
 
-def _passes(game: Game, named: Mapping[str, Any], comparator: Any, plan: Plan) -> dict[str, tuple[Matchup, Plan]]:
-    """What has to be played: every learner, and once without a learner for an oblivious environment's comparator."""
-    shared = comparator is not None and game.oblivious
-    dtype = game.environment.instance_spec.dtype
-    passes = {
-        str(name): (cast_leaves(Matchup(game, _as_entrant(game, item), None if shared else comparator), dtype), plan)
-        for name, item in named.items()
-    }
-    if shared:
-        if game.deterministic:  # one run shows what all runs see
-            plan = plan.of_one_run()
-        passes[BEST] = (cast_leaves(Matchup(game, None, comparator), dtype), plan)
-    return passes
+def _job(team: Team, comparator: Any, measures: dict[str, Any], plan: Plan) -> Job:
+    """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
+    comparator = cast_leaves(comparator, team.game.dtype)
+    matchup = Matchup(team.game, team.entrant, comparator, measures, members=len(team.members))
+    return Job(team.name, f"learner {team.name}", matchup, plan)
 
 
-def _as_entrant(game: Game, item: Any) -> Entrant:
-    """As `game.as_entrant`, for sweeps too."""
-    entrant = item if isinstance(item, Entrant) else Entrant(item, game.feedback)
-    if isinstance(entrant.learner, Sweep):
-        as_entrant(game, Entrant(entrant.learner.learners, entrant.feedback))
-        return entrant
-    return as_entrant(game, item)
+def _best_job(game: Game, comparator: Any, plan: Plan) -> Job:
+    """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
+    matchup = cast_leaves(Matchup(game, None, comparator, {}), game.dtype)
+    return Job("best in hindsight", "comparator", matchup, plan.of_one_run() if game.deterministic else plan)
 
 
-def _assemble(
-    names: tuple[str, ...], played: dict[str, Played], best: np.ndarray | None, at: np.ndarray, selected: np.ndarray,
-    rounds: np.ndarray, meta: dict[str, Any],
-) -> Result:  # fmt: skip
-    """One result from the passes: the runs asked for, sweeps unpacked. `best` has one row for each of them, or one."""
-    shared = played.pop(BEST, None)
-    loss, queries, nonfinite, overflow, own_best = Played.join(
-        [each.map(lambda part: part[:, at]) for each in played.values()], axis=0
-    )
-    if shared is not None and shared.best is not None:
-        best = shared.best[0] if shared.best.shape[1] == 1 else shared.best[0, at]
-    best = own_best if best is None else np.broadcast_to(best, loss.shape)
-    return Result(names, selected, rounds, loss, best, queries, nonfinite, meta, overflow)
+def _cut(plan: Plan) -> tuple[Any, ...]:
+    """How a job is cut, as far as its numbers depend on it."""
+    return plan.key, plan.n_rounds, plan.rounds, plan.width

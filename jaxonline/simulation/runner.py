@@ -1,8 +1,7 @@
-"""How a pass over the rounds is played: blocks of runs in waves over the devices, segment after segment."""
+"""How jobs are played: blocks of runs in waves over the devices, segment after segment."""
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,14 +11,12 @@ from jax.sharding import Mesh
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.segments import Matchup, Sweep, advance, begin
-from jaxonline.simulation.sums import Compensated
-
-BEST = "(best in hindsight)"  # the pass without a learner
+from jaxonline.simulation.segments import Matchup, Totals, advance, begin
+from jaxonline.simulation.sums import in_float64
 
 
 class Plan(NamedTuple):
-    """How one pass over the rounds is cut: segments of `length` rounds, blocks of `width` runs."""
+    """How a job is cut: segments of `length` rounds, blocks of `width` runs."""
 
     key: jax.Array
     n_rounds: int
@@ -33,6 +30,11 @@ class Plan(NamedTuple):
         """Segments to play, over all waves of blocks."""
         return -(-self.n_rounds // self.length) * -(-len(self.blocks) // self.mesh.devices.size)
 
+    def segments(self) -> Iterator[tuple[int, int]]:
+        """The segments as pairs (rounds before it, its last round)."""
+        for t in range(0, self.n_rounds, self.length):
+            yield t, min(t + self.length, self.n_rounds)
+
     def on_one_device(self) -> "Plan":
         """The same on the first device only."""
         return self._replace(mesh=blocks.default_mesh([self.mesh.devices.flat[0]]))
@@ -42,87 +44,93 @@ class Plan(NamedTuple):
         return self.on_one_device()._replace(width=1, blocks=[0])
 
 
-class Played(NamedTuple):
-    """The recorded rounds of one pass: S learners (of a sweep, else 1), R runs (whole blocks), G recorded rounds."""
+class Job(NamedTuple):
+    """A matchup to be played, and how. The `name` is what progress calls it, `stored_as` its place in a checkpoint."""
 
-    cumulative_loss: np.ndarray  # [S, R, G]
-    queries: np.ndarray  # [S, R, G]
+    name: str
+    stored_as: str
+    matchup: Matchup
+    plan: Plan
+
+
+class Recorded(NamedTuple):
+    """What a job has recorded: S learners (of a sweep), R runs (whole blocks), G recorded rounds."""
+
+    measures: dict[str, np.ndarray]  # each [S, R, G, ...]
     first_nonfinite: np.ndarray  # [S, R]
     first_overflow: np.ndarray  # [S, R]
     best: np.ndarray | None  # [S, R, G]
 
-    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "Played":
-        """The same of every part that is there."""
-        return Played(*(None if part is None else function(part) for part in self))  # type: ignore[arg-type]
-
     @staticmethod
-    def join(pieces: Sequence["Played"], axis: int) -> "Played":
+    def join(pieces: Sequence["Recorded"], axis: int) -> "Recorded":
         """One after the other along an axis."""
+        return jax.tree.map(lambda *parts: np.concatenate(parts, axis), *pieces)
 
-        def put_together(*parts):
-            return None if parts[0] is None else np.concatenate(parts, axis)
+    def select(self, function: Callable[[np.ndarray], np.ndarray]) -> "Recorded":
+        """A part of every array."""
+        return jax.tree.map(function, self)
 
-        return Played(*map(put_together, *pieces))  # type: ignore[arg-type]
 
-
-def play_pass(name: str, matchup: Matchup, plan: Plan, reporter: Reporter, store: Checkpoint | None) -> Played:
-    """All blocks of one pass."""
-    kept = {} if store is None else {block: store.read(name, block) for block in plan.blocks}
-    pieces = {block: Played(*parts) for block, parts in kept.items() if parts is not None}
+def play_job(job: Job, reporter: Reporter, store: Checkpoint | None) -> Recorded:
+    """All blocks of one job; finished ones are taken from the store."""
+    plan = job.plan
+    kept = {} if store is None else {block: store.read(job.stored_as, block) for block in plan.blocks}
+    pieces = {block: _from_arrays(arrays) for block, arrays in kept.items() if arrays is not None}
     to_play = [block for block in plan.blocks if block not in pieces]
     reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
     for wave, real in blocks.waves(to_play, plan.mesh):
-        played = _play_wave(name, matchup, plan, wave, reporter)
+        recorded = _play_wave(job, wave, reporter)
         for device, block in enumerate(wave[:real].tolist()):
-            pieces[block] = played.map(lambda part, device=device: part[device])
+            pieces[block] = recorded.select(lambda part, device=device: part[device])
             if store is not None:
-                store.write(name, block, pieces[block])
-    return Played.join([pieces[block] for block in plan.blocks], axis=1)
+                store.write(job.stored_as, block, _to_arrays(pieces[block]))
+    return Recorded.join([pieces[block] for block in plan.blocks], axis=1)
 
 
-def _play_wave(name: str, matchup: Matchup, plan: Plan, wave: np.ndarray, reporter: Reporter) -> Played:
+def _play_wave(job: Job, wave: np.ndarray, reporter: Reporter) -> Recorded:
     """One block per device through all segments; the host reads one segment behind, so that the device never waits."""
+    plan, matchup = job.plan, job.matchup
     sizes = {"width": plan.width, "mesh": plan.mesh}
-    carry = begin(matchup, plan.key, wave, **sizes)
     wanted = set(plan.rounds.tolist())
-    pending: deque = deque()
-    read: list[Any] = []
+    carry = begin(matchup, plan.key, wave, **sizes)
 
-    def fetch():
-        t, tally = pending.popleft()
-        jax.block_until_ready(tally.queries)
-        if t in wanted:
-            read.append(jax.tree.map(np.asarray, jax.device_get(tally)))
-        reporter.advance("best in hindsight" if name == BEST else name)
+    def launch(segment):
+        nonlocal carry
+        t, until = segment
+        carry, totals = advance(matchup, plan.key, jnp.int32(t), jnp.int32(until), wave, carry, **sizes)
+        return until, totals
 
-    for t in range(0, plan.n_rounds, plan.length):
-        carry, tally = advance(
-            matchup, plan.key, jnp.int32(t), jnp.int32(plan.n_rounds), wave, carry,
-            length=plan.length, may_overrun=plan.n_rounds % plan.length != 0, **sizes,
-        )  # fmt: skip
-        pending.append((min(t + plan.length, plan.n_rounds), tally))
-        if len(pending) > 1:
-            fetch()
-    fetch()
-    return _read(matchup, read)
+    read = []
+    for until, totals in blocks.pipelined(launch, plan.segments()):
+        jax.block_until_ready(totals.first_nonfinite)
+        if until in wanted:
+            read.append(jax.tree.map(np.asarray, jax.device_get(totals)))
+        reporter.advance(job.name)
+    return _recorded(matchup, read)
 
 
-def _read(matchup: Matchup, read: Sequence[Any]) -> Played:
-    """Tallies of all recorded rounds to float64 arrays with the leading axis of devices [D, S, R, ...]."""
-    swept = matchup.entrant is not None and isinstance(matchup.entrant.learner, Sweep)
+def _recorded(matchup: Matchup, read: Sequence[Totals]) -> Recorded:
+    """The totals of all recorded rounds as float64 arrays with the leading axis of devices [D, S, R, G, ...]."""
 
-    def put_together(*parts: np.ndarray) -> np.ndarray:  # each [D, R, ...] or, in a sweep, [D, R, S, ...]
-        return np.stack([np.moveaxis(part, 2, 1) if swept else part[:, None] for part in parts], axis=3)
+    def put_together(*parts: np.ndarray) -> np.ndarray:  # each [D, R, ...] or, of several members, [D, R, S, ...]
+        members = [np.moveaxis(part, 2, 1) if matchup.members > 1 else part[:, None] for part in parts]
+        return np.stack(members, axis=3)
 
     stacked = jax.tree.map(put_together, *read)
-
-    def in_float64(sums: Compensated) -> Any:
-        with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
-            return jax.tree.map(lambda total, correction: total.astype(np.float64) - correction, *sums)
-
     best = None
     if matchup.comparator is not None:
         best = np.asarray(matchup.comparator.best_loss(in_float64(stacked.statistic)))
-    loss = in_float64(stacked.loss)
     first = stacked.first_nonfinite[..., -1], stacked.first_overflow[..., -1]
-    return Played(loss, stacked.queries.astype(np.float64), *first, best)
+    return Recorded(in_float64(stacked.measures), *first, best)
+
+
+def _to_arrays(recorded: Recorded) -> dict[str, np.ndarray]:
+    """The arrays of a block by name, for the store."""
+    arrays = {f"measure {name}": array for name, array in recorded.measures.items()}
+    arrays |= {"first_nonfinite": recorded.first_nonfinite, "first_overflow": recorded.first_overflow}
+    return arrays if recorded.best is None else arrays | {"best": recorded.best}
+
+
+def _from_arrays(arrays: dict[str, np.ndarray]) -> Recorded:
+    measures = {name.removeprefix("measure "): array for name, array in arrays.items() if name.startswith("measure ")}
+    return Recorded(measures, arrays["first_nonfinite"], arrays["first_overflow"], arrays.get("best"))

@@ -1,9 +1,11 @@
 """The compiled part of the simulator: one block of runs through one segment of rounds.
 
-`lax.scan` over rounds, `vmap` over the runs of a block, one block per device. Learners, environments and numbers of
-all kinds are arguments, never constants of the program.
+A loop over rounds, `vmap` over the runs of a block, one block per device. Learners, environments, numbers of all kinds
+and the bounds of a segment are arguments, never constants of the program.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,42 +14,37 @@ from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
 from jaxonline._util.struct import static, struct
-from jaxonline.game import Entrant, States, StreamKeys, play_round, start, stream_keys
+from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
+from jaxonline.game.protocols import ReportsOverflow
 from jaxonline.simulation import blocks
-from jaxonline.simulation.sums import Compensated, Statistic
+from jaxonline.simulation.sums import Statistic
 
 
 @struct
-class Sweep:
-    """Learners that differ in numbers only, stacked: one program, and the noise is drawn once for all of them.
+class Matchup:
+    """What is played together.
 
-    Made by `jaxonline.sweep`.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> sweep = jo.sweep({eta: jo.GradientLearner(jo.estimators.TwoCopies(), step_size=eta) for eta in (0.1, 0.2)})
-        >>> sweep.labels
-        ('0.1', '0.2')
+    Attributes:
+        game: the game.
+        entrant: the learners of a sweep, stacked along a new leading axis, and their feedback; None where only the
+            environment moves.
+        comparator: whose statistic is summed, or None.
+        measures: what is counted, by name.
+        members: how many learners are stacked.
     """
-
-    learners: Any
-    labels: tuple[str, ...] = static()
-
-
-class Matchup(NamedTuple):
-    """What is played together: a game, the entrant (None: only the environment moves), the comparator (or None)."""
 
     game: Any
     entrant: Entrant | None
     comparator: Any
+    measures: dict[str, Any]
+    members: int = static(default=1)
 
 
-class Tally(NamedTuple):
-    """What the referee adds up during a run: read out as it is, and put together in float64 on the host."""
+class Totals(NamedTuple):
+    """What the referee adds up during a run: recorded as it is, and put together in float64 on the host."""
 
-    loss: Compensated
+    measures: dict[str, Any]
     statistic: PyTree
-    queries: Array
     first_nonfinite: Array
     first_overflow: Array
 
@@ -55,36 +52,86 @@ class Tally(NamedTuple):
 class Carry(NamedTuple):
     """Everything that a run takes from one round to the next."""
 
-    states: PyTree
-    tally: Tally
+    states: States
+    totals: Totals
 
 
-def _begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
-    spec = matchup.game.environment.instance_spec
-    loss = Compensated.zeros(jax.ShapeDtypeStruct((), spec.dtype))
-    statistic = () if matchup.comparator is None else Statistic.empty(matchup.comparator, spec)
-    tally = Tally(loss, statistic, *(jnp.int32(0) for _ in range(3)))
-    return Carry(start(matchup.game, matchup.entrant, keys), tally)
+def over_members(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
+    """`function(matchup, keys, ...)` for the members of a sweep: random draws are made once, and shared by all.
+
+    A sweep of one has no axis here: a batch axis of one would change the last bits, and cost time.
+
+    Args:
+        function: of a matchup with a single learner.
+        matchup: with stacked learners.
+        axes: of the further arguments of `function`, as for `vmap`.
+    """
+    if matchup.entrant is None:
+        return functools.partial(function, matchup)
+    if matchup.members == 1:
+        learner = jax.tree.map(lambda leaf: leaf[0], matchup.entrant.learner)
+        return functools.partial(function, _with_learner(matchup, learner))
+
+    def one(learner, keys, *rest):
+        return function(_with_learner(matchup, learner), keys, *rest)
+
+    members = jax.vmap(one, in_axes=(0, None, *axes), axis_size=matchup.members)
+    return functools.partial(members, matchup.entrant.learner)
 
 
-def _advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
-    states, record = play_round(matchup.game, matchup.entrant, keys, t, carry.states)
-    tally = carry.tally
-    loss = tally.loss.add(record.loss.astype(tally.loss.total.dtype))
-    statistic = tally.statistic
+def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
+    entrant = Entrant(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
+    return Matchup(matchup.game, entrant, matchup.comparator, matchup.measures)
+
+
+def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
+    """The carry of a run before round 1."""
+    states = start(matchup.game, matchup.entrant, keys)
+    play = functools.partial(play_round, matchup.game, matchup.entrant)
+    _, record = jax.eval_shape(play, keys, jax.ShapeDtypeStruct((), jnp.int32), states)
+    statistic = ()
     if matchup.comparator is not None:
-        statistic = statistic.add(matchup.comparator, t, record.x_comparator, record.y)
-    # the sum is not finite from the first loss on that is not, or that is too much for it
-    nonfinite = _first(tally.first_nonfinite, ~jnp.isfinite(loss.total), t)
-    overflow, now = tally.first_overflow, getattr(record.info, "overflow", None)
-    if now is not None:  # a learner that cannot run out of storage does not say so
-        overflow = _first(overflow, _checked_overflow(now), t)
-    return Carry(states, Tally(loss, statistic, tally.queries + record.queries, nonfinite, overflow))
+        statistic = Statistic.empty(matchup.comparator, Specs(record.x_comparator, record.y_comparator))
+    measures = {name: measure.init(record) for name, measure in matchup.measures.items()}
+    return Carry(states, Totals(measures, statistic, jnp.int32(0), jnp.int32(0)))
+
+
+def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
+    """The carry after round t."""
+    states, record = play_round(matchup.game, matchup.entrant, keys, t, carry.states)
+    totals = carry.totals
+    measures = {name: measure.add(totals.measures[name], t, record) for name, measure in matchup.measures.items()}
+    statistic = totals.statistic
+    if matchup.comparator is not None:
+        statistic = statistic.add(matchup.comparator, t, record.x_comparator, record.y_comparator)
+    nonfinite = totals.first_nonfinite
+    if "cumulative_loss" in measures:
+        # the sum is not finite from the first loss on that is not, or that is too much for it
+        nonfinite = _first(nonfinite, ~jnp.isfinite(measures["cumulative_loss"].total), t)
+    overflow = totals.first_overflow
+    if _reports_overflow(record):
+        overflow = _first(overflow, _checked_overflow(record.info.overflow), t)
+    return Carry(states, Totals(measures, statistic, nonfinite, overflow))
+
+
+def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
+    """What is recorded after round t."""
+    totals = carry.totals
+    measures = {name: measure.read(totals.measures[name]) for name, measure in matchup.measures.items()}
+    statistic = totals.statistic
+    if matchup.comparator is not None:
+        statistic = statistic.read(matchup.comparator, t)
+    return totals._replace(measures=measures, statistic=statistic)
 
 
 def _first(so_far: Array, now: Array, t: Array) -> Array:
     """The first round in which something happened, 0 as long as it has not."""
     return jnp.where((so_far == 0) & now, t, so_far)
+
+
+def _reports_overflow(record: Round) -> bool:
+    """A learner that cannot run out of storage does not say so."""
+    return isinstance(record.info, ReportsOverflow) and record.info.overflow is not None
 
 
 def _checked_overflow(overflow: Any) -> Array:
@@ -94,76 +141,47 @@ def _checked_overflow(overflow: Any) -> Array:
     return overflow
 
 
-def _read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Tally:
-    tally = carry.tally
-    if matchup.comparator is None:
-        return tally
-    return tally._replace(statistic=tally.statistic.read(matchup.comparator, t))
-
-
-def _over_sweep(function: Any, matchup: Matchup) -> Any:
-    """Add the learners of a sweep as an inner batch: keys are shared, so random draws are made once."""
-    entrant = matchup.entrant
-    if entrant is None or not isinstance(entrant.learner, Sweep):
-        return function
-    axes = Matchup(None, Entrant(0, None), None)  # type: ignore[arg-type]
-
-    def one(matchup, keys, *carry_and_round):
-        return function(matchup, keys, *carry_and_round)
-
-    n_more = 0 if function is _begin_run else 2
-    in_axes = (axes, None) + ((0, None) if n_more else ())
-    unwrapped = matchup._replace(entrant=Entrant(entrant.learner.learners, entrant.feedback))
-    return lambda _, *rest: jax.vmap(one, in_axes=in_axes)(unwrapped, *rest)
-
-
 @jax.jit(static_argnames=("width", "mesh"))
 def begin(matchup: Matchup, key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> Carry:
     """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
 
     def block(matchup, key, index):
-        def one(run_key):
-            return _over_sweep(_begin_run, matchup)(matchup, stream_keys(run_key))
-
-        return jax.vmap(one)(blocks.item_keys(key, index, width))
+        return jax.vmap(lambda run: over_members(begin_run, matchup)(stream_keys(run)))(
+            blocks.item_keys(key, index, width)
+        )
 
     return blocks.over_blocks(block, mesh, n_shared=2, n_blockwise=1)(matchup, key, block_indices)
 
 
-@jax.jit(static_argnames=("width", "mesh", "length", "may_overrun"), donate_argnames=("carry",))
+@jax.jit(static_argnames=("width", "mesh"), donate_argnames=("carry",))
 def advance(
-    matchup: Matchup, key: Array, t: Array, horizon: Array, block_indices: Array, carry: Carry,
-    *, width: int, mesh: Mesh, length: int, may_overrun: bool,
-) -> tuple[Carry, Tally]:  # fmt: skip
-    """Play rounds t + 1, ..., t + length (not beyond the horizon); returns the carries and a copy of the tallies."""
+    matchup: Matchup, key: Array, t: Array, until: Array, block_indices: Array, carry: Carry,
+    *, width: int, mesh: Mesh,
+) -> tuple[Carry, Totals]:  # fmt: skip
+    """Play rounds t + 1, ..., until; returns the carries, and what is recorded then."""
 
-    def block(matchup, key, t, horizon, index, carry):
+    def block(matchup, key, t, until, index, carry):
         keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
-        play, read = _over_sweep(_advance_run, matchup), _over_sweep(_read_run, matchup)
+        play, read = over_members(advance_run, matchup, 0, None), over_members(read_run, matchup, 0, None)
 
-        def one_round(carry, t):
-            def go(carry):
-                return jax.vmap(lambda keys, carry: play(matchup, keys, carry, t))(keys, carry)
+        def one_round(t, carry):
+            return jax.vmap(lambda keys, carry: play(keys, carry, t))(keys, carry)
 
-            # the round is common to all runs, so that this is a branch and not a selection
-            return (jax.lax.cond(t <= horizon, go, lambda carry: carry, carry) if may_overrun else go(carry)), None
-
-        carry, _ = jax.lax.scan(one_round, carry, t + jnp.arange(1, length + 1, dtype=jnp.int32))
-        last = jnp.minimum(t + length, horizon)
-        return carry, jax.vmap(lambda keys, carry: read(matchup, keys, carry, last))(keys, carry)
+        carry = jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
+        return carry, jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
 
     on_devices = blocks.over_blocks(block, mesh, n_shared=4, n_blockwise=2)
-    return on_devices(matchup, key, t, horizon, block_indices, carry)
+    return on_devices(matchup, key, t, until, block_indices, carry)
 
 
 @jax.jit(static_argnames=("width", "mesh", "length"), donate_argnames=("states",))
 def collect(
     game: Any, key: Array, t: Array, block_indices: Array, states: States, *, width: int, mesh: Mesh, length: int
-) -> tuple[States, tuple[Array, Array]]:
-    """Play the environment alone as `advance` does, and keep what the comparator is judged on.
+) -> tuple[States, tuple[PyTree, PyTree]]:
+    """Play the environment alone for rounds t + 1, ..., t + length, and keep what the comparator is judged on.
 
     Returns:
-        The states, and instances and targets [devices, length, width, ...] of rounds t + 1, ..., t + length.
+        The states, and instances and outcomes [devices, length, width, ...].
     """
 
     def block(game, key, t, index, states):
@@ -171,7 +189,7 @@ def collect(
 
         def one_round(states, t):
             states, record = jax.vmap(lambda keys, states: play_round(game, None, keys, t, states))(keys, states)
-            return states, (record.x_comparator, record.y)
+            return states, (record.x_comparator, record.y_comparator)
 
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
 

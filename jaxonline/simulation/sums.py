@@ -4,7 +4,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+import numpy as np
+from jaxtyping import Array, Int, PyTree
+
+from jaxonline.game.protocols import Specs
 
 CHUNK = 16  # rounds whose terms are added together before the long sum is touched
 
@@ -29,29 +32,48 @@ class Compensated(NamedTuple):
         return Compensated(total, correction)
 
 
+def in_float64(read: PyTree) -> PyTree:
+    """What was read as float64 arrays on the host, compensated sums put together."""
+
+    def convert(part: Any) -> Any:
+        if not isinstance(part, Compensated):
+            return np.asarray(part).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
+            return jax.tree.map(lambda total, rest: np.asarray(total).astype(np.float64) - rest, *part)
+
+    return jax.tree.map(convert, read, is_leaf=lambda part: isinstance(part, Compensated))
+
+
 class Statistic(NamedTuple):
     """Sums of a comparator's statistic.
 
-    A statistic has d^2 numbers, a round only d: rounds are kept until a chunk is full, so that the d^2 numbers are
-    touched once a chunk. Chunks are counted from round 1, whatever the segments, so that sums at a round do not
-    depend on where else was read out.
+    A statistic may have d^2 numbers where a round has only d: rounds are kept until a chunk is full, so that the d^2
+    numbers are touched once a chunk. Chunks are counted from round 1, whatever the segments, so that sums at a round do
+    not depend on where else was recorded.
     """
 
     sums: Compensated
-    x: Float[Array, "chunk ..."]
-    y: Float[Array, "chunk"]
+    x: PyTree  # leaves [CHUNK, ...]
+    y: PyTree  # leaves [CHUNK, ...]
 
     @classmethod
-    def empty(cls, comparator: Any, instance: jax.ShapeDtypeStruct) -> "Statistic":
+    def empty(cls, comparator: Any, specs: Specs) -> "Statistic":
         """Before round 1."""
-        scalar = jax.ShapeDtypeStruct((), instance.dtype)
-        sums = Compensated.zeros(jax.eval_shape(comparator.statistic, instance, scalar))
-        return cls(sums, jnp.zeros((CHUNK, *instance.shape), instance.dtype), jnp.zeros((CHUNK,), instance.dtype))
 
-    def add(self, comparator: Any, t: Int[Array, ""], x: Array, y: Array) -> "Statistic":
+        def chunk(spec):
+            return jax.tree.map(lambda leaf: jnp.zeros((CHUNK, *leaf.shape), leaf.dtype), spec)
+
+        sums = Compensated.zeros(jax.eval_shape(comparator.statistic, *specs))
+        return cls(sums, chunk(specs.instance), chunk(specs.outcome))
+
+    def add(self, comparator: Any, t: Int[Array, ""], x: PyTree, y: PyTree) -> "Statistic":
         """With round t = 1, 2, ... added."""
         place = (t - 1) % CHUNK
-        kept = Statistic(self.sums, self.x.at[place].set(x), self.y.at[place].set(y))
+
+        def put(rows, row):
+            return jax.tree.map(lambda leaf, new: leaf.at[place].set(new), rows, row)
+
+        kept = Statistic(self.sums, put(self.x, x), put(self.y, y))
         sums = jax.lax.cond(t % CHUNK == 0, lambda: self.sums.add(kept._chunk(comparator, CHUNK)), lambda: self.sums)
         return kept._replace(sums=sums)
 

@@ -1,0 +1,40 @@
+"""The best arm, or the best expert, in hindsight."""
+
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from jaxonline._util.struct import struct
+
+
+@struct
+class BestArm:
+    """The arm (or the expert) with the smallest cumulative loss; outcomes are the vectors of the losses of all.
+
+    Under `game.PseudoRegret` it is the one with the smallest expected loss.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> best = jo.BestArm()
+        >>> best.best_loss(np.array([3.0, 2.0, 5.0])).item(), best.best_predictor(np.array([3.0, 2.0, 5.0])).item()
+        (2.0, 1)
+    """
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
+        """The losses of one round.
+
+        Raises:
+            TypeError: the outcome is no vector.
+        """
+        del x
+        if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
+            raise TypeError(f"BestArm needs vectors of losses as outcomes, got {y}")
+        return y
+
+    def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
+        """The smallest of the sums."""
+        return np.asarray(sums).min(axis=-1)
+
+    def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
+        """The arm that has it."""
+        return np.asarray(sums).argmin(axis=-1)

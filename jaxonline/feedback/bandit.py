@@ -1,0 +1,61 @@
+"""Bandit feedback: the learner is told the loss of the arm it pulled, and nothing of the others."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Draw
+
+
+class BanditOracle:
+    """The oracle of a bandit: the learner's own move, the context it was shown, and the loss of the arm it pulled.
+
+    Attributes:
+        move: what the learner played, an arm or a `Draw`, so that it need not remember.
+        x: the instance it saw when it moved: the context, of a contextual bandit.
+    """
+
+    def __init__(self, x: PyTree, move: PyTree, losses: Float[Array, "K"]):
+        self.x = x
+        self.move = move
+        self._losses = losses
+        self._asked = 0
+
+    def loss(self) -> Float[Array, ""]:
+        """The loss of the arm that was pulled; one query, however often it is asked."""
+        self._asked = 1
+        return self._losses[self.move.arm if isinstance(self.move, Draw) else self.move]
+
+    def queries(self) -> Int[Array, ""]:
+        """One if the loss was asked for, else none."""
+        return jnp.int32(self._asked)
+
+
+@struct
+class Bandit:
+    """The feedback of a bandit game: outcomes are the vectors of the losses of all arms, moves are arms or `Draw`s.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxonline as jo
+        >>> losses, arm = jnp.array([0.1, 0.9]), jnp.int32(1)
+        >>> oracle = jo.Bandit().open(None, jnp.int32(1), (), losses, arm)
+        >>> round(float(oracle.loss()), 1), oracle.queries().item()
+        (0.9, 1)
+    """
+
+    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree) -> BanditOracle:
+        """The oracle of one round.
+
+        Raises:
+            TypeError: outcomes are no vectors, or moves no arms.
+        """
+        del key, t
+        arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
+        if getattr(y, "ndim", None) != 1:
+            raise TypeError(f"Bandit needs vectors of losses as outcomes, got {y}")
+        if getattr(arm, "shape", None) != () or not jnp.issubdtype(arm.dtype, jnp.integer):
+            raise TypeError(f"Bandit needs arms (integers) or Draws as moves, got {y_hat}")
+        return BanditOracle(x, y_hat, y)

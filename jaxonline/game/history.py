@@ -1,0 +1,51 @@
+"""One run with its full history: the tool for small games, debugging and teaching."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Key, PyTree
+
+from jaxonline._util import check
+from jaxonline.game.binding import bind
+from jaxonline.game.keys import stream_keys
+from jaxonline.game.round import Game, Round, play_round, start
+
+
+def play(game: Game, learner: Any, key: Key[Array, ""], n_rounds: int) -> tuple[PyTree, Round]:
+    """Play one run with its full history.
+
+    Args:
+        game: the game.
+        learner: a learner, or an `Entrant`.
+        key: the run's key; run r of a study with key k has the key `fold_in(k, r)`.
+        n_rounds: the horizon, at least 1.
+
+    Returns:
+        The learner's final state, and the `Round` records with a leading axis [n_rounds].
+
+    Raises:
+        ValueError: if `n_rounds` is less than 1, or the learner cannot play the game.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=6)
+        >>> history.loss.tolist()  # every coordinate is seen twice, and a step of 1/2 solves it at once
+        [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    check.count("n_rounds", n_rounds)
+    game, entrant, _ = bind(game, learner)
+    return _play(game, entrant, key, n_rounds)
+
+
+@jax.jit(static_argnames=("n_rounds",))
+def _play(game, entrant, key, n_rounds):
+    keys = stream_keys(key)
+    rounds = jnp.arange(1, n_rounds + 1, dtype=jnp.int32)
+    states, history = jax.lax.scan(
+        lambda states, t: play_round(game, entrant, keys, t, states), start(game, entrant, keys), rounds
+    )
+    return states.learner, history

@@ -1,0 +1,22 @@
+"""The keys of a run: run -> stream -> round, by `fold_in`.
+
+So all learners of a study face the same instances and the same noise, and any run can be played again.
+"""
+
+from typing import NamedTuple
+
+import jax
+from jaxtyping import Array, Key
+
+
+class StreamKeys(NamedTuple):
+    """The keys of one run: one stream each for the environment, the oracle and the learner."""
+
+    environment: Key[Array, ""]
+    oracle: Key[Array, ""]
+    learner: Key[Array, ""]
+
+
+def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
+    """The three streams of a run; run r of a study with key k has the key `fold_in(k, r)`."""
+    return StreamKeys(*(jax.random.fold_in(run_key, stream) for stream in range(3)))

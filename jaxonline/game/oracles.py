@@ -1,0 +1,58 @@
+"""How a round's oracle is opened, of feedbacks that remember and of those that do not."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, PyTree
+
+from jaxonline._util.struct import cast_leaves
+from jaxonline.game.protocols import AdaptiveFeedback, MakesCopies, Specs
+
+
+def open_oracle(
+    feedback: Any, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree = ()
+) -> Any:
+    """The oracle of round t; `state` is for an adaptive feedback."""
+    if isinstance(feedback, AdaptiveFeedback):
+        return feedback.open(key, t, x, y, y_hat, state)
+    return feedback.open(key, t, x, y, y_hat)
+
+
+def feedback_state(feedback: Any, oracle_key: Key[Array, ""], instance: PyTree) -> PyTree:
+    """The state of a feedback before round 1, () for one that remembers nothing."""
+    if isinstance(feedback, AdaptiveFeedback):
+        return feedback.init(jax.random.fold_in(oracle_key, 0), instance)
+    return ()
+
+
+def observed(feedback: Any, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
+    """The state of a feedback after round t."""
+    return feedback.observe(state, t, x, y, y_hat) if isinstance(feedback, AdaptiveFeedback) else state
+
+
+def try_copies(feedback: Any, specs: Specs, dtype: Any) -> None:
+    """Ask a feedback of copies for one and for a label, without computing anything.
+
+    Raises:
+        ValueError: noise of another dimension than the instances; a state that changes its type.
+    """
+    if not isinstance(feedback, MakesCopies):
+        return
+    feedback = cast_leaves(feedback, dtype)
+
+    def ask(key, t, x, y):
+        state = feedback_state(feedback, key, specs.instance)
+        oracle = open_oracle(feedback, key, t, x, y, y, state)
+        return state, observed(feedback, state, t, x, y, y), (oracle.copy(0), oracle.label())
+
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    before, after, _ = jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), *specs)
+    check_state("feedback.observe", before, after)
+
+
+def check_state(what: str, before: PyTree, after: PyTree) -> None:
+    """Check that a state keeps its structure, shapes and dtypes, without which no loop can carry it."""
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)] for state in (before, after)]
+    if kinds[0] != kinds[1] or jax.tree.structure(before) != jax.tree.structure(after):
+        raise ValueError(f"{what} must return a state of the type of init's, {before}, got {after}")

@@ -1,0 +1,103 @@
+"""Notions of regret: on which instance the learner predicts, and on what the best in hindsight is judged.
+
+Cesa-Bianchi, Shalev-Shwartz and Shamir (COLT 2010), Appendix A, for the first three. A noisy copy is always `copy(0)`
+of the game's feedback, the first one that a learner of that feedback may query. A notion of your own is a struct with
+the same three attributes.
+"""
+
+from typing import ClassVar, Protocol, runtime_checkable
+
+from jaxonline._util.struct import struct
+
+
+@runtime_checkable
+class Regret(Protocol):
+    """What the referee has to know of a notion of regret.
+
+    Attributes:
+        learner_on_copies: whether the learner predicts on a noisy copy, and not on the clean instance.
+        comparator_on_copies: whether the comparator is judged on that copy.
+        on_expected_outcomes: whether losses are those of the mean of the outcome given the past.
+    """
+
+    @property
+    def learner_on_copies(self) -> bool: ...
+
+    @property
+    def comparator_on_copies(self) -> bool: ...
+
+    @property
+    def on_expected_outcomes(self) -> bool: ...
+
+
+@struct
+class CleanRegret:
+    """Learner and comparator on the clean instances (Eq. 1): the ordinary regret.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation()).regret
+        CleanRegret()
+    """
+
+    learner_on_copies: ClassVar[bool] = False
+    comparator_on_copies: ClassVar[bool] = False
+    on_expected_outcomes: ClassVar[bool] = False
+
+
+@struct
+class NoisyRegret:
+    """Learner and comparator both on a noisy copy.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> copies = jo.NoisyCopies(jo.noise.gaussian(0.1))
+        >>> game = jo.Game(jo.environments.LinearModel(np.ones(3)), copies, regret=jo.game.NoisyRegret())
+        >>> game.regret.comparator_on_copies
+        True
+    """
+
+    learner_on_copies: ClassVar[bool] = True
+    comparator_on_copies: ClassVar[bool] = True
+    on_expected_outcomes: ClassVar[bool] = False
+
+
+@struct
+class NoisyLearnerRegret:
+    """The learner on a noisy copy, the comparator on the clean instance (Eq. 5): linear for every learner.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> notion = jo.game.NoisyLearnerRegret()
+        >>> notion.learner_on_copies, notion.comparator_on_copies
+        (True, False)
+    """
+
+    learner_on_copies: ClassVar[bool] = True
+    comparator_on_copies: ClassVar[bool] = False
+    on_expected_outcomes: ClassVar[bool] = False
+
+
+@struct
+class PseudoRegret:
+    """Losses are those of the mean of each outcome given the past, for learner and comparator: the regret of bandits.
+
+    The environment must state these means (`StatesExpectedOutcomes`), and the loss must be linear in the outcome, as
+    that of arms is (`losses.ArmLoss`): only then is the loss of the mean the mean of the loss.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+        >>> learner = jo.learners.EXP3(0.1)
+        >>> result = jo.simulate(game, learner, n_runs=2, n_rounds=9, record_at=1, comparator=jo.BestArm())
+        >>> result.comparator_loss[0, :, -1].round(5).tolist()
+        [1.8, 1.8]
+    """
+
+    learner_on_copies: ClassVar[bool] = False
+    comparator_on_copies: ClassVar[bool] = False
+    on_expected_outcomes: ClassVar[bool] = True

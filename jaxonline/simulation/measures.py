@@ -1,0 +1,267 @@
+"""What is counted during a run: small pure objects, in the result under their names.
+
+Cumulative loss and queries are always there; others are asked for: `simulate(..., measures=[Mistakes(), Pulls()])`. One
+of your own is a struct with a `name`, `init`, `add` and `read` (`game.protocols.Measure`).
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
+from jaxonline.game import Draw, Round
+from jaxonline.game.protocols import Measure
+from jaxonline.simulation.sums import Compensated
+
+
+@struct
+class CumulativeLoss:
+    """The sum of the losses, compensated."""
+
+    name: ClassVar[str] = "cumulative_loss"
+
+    def init(self, record: Round) -> Compensated:
+        """An empty sum, in the dtype of the loss."""
+        floating = jnp.issubdtype(record.loss.dtype, jnp.floating)
+        return Compensated.zeros(jax.ShapeDtypeStruct((), record.loss.dtype if floating else jnp.result_type(float)))
+
+    def add(self, carry: Compensated, t: Int[Array, ""], record: Round) -> Compensated:
+        """With the loss of round t."""
+        return carry.add(record.loss.astype(carry.total.dtype))
+
+    def read(self, carry: Compensated) -> Compensated:
+        """The sum."""
+        return carry
+
+
+@struct
+class Queries:
+    """The number of queries that the oracles charged."""
+
+    name: ClassVar[str] = "queries"
+
+    def init(self, record: Round) -> Int[Array, ""]:
+        """None."""
+        return jnp.int32(0)
+
+    def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
+        """With those of round t."""
+        return carry + record.queries
+
+    def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
+        """The number."""
+        return carry
+
+
+@struct
+class Mistakes:
+    """The number of rounds in which the move was wrong: those with a loss above 0.
+
+    Args:
+        loss: which loss, `ZeroOne()` by default: the sign of the move is not that of the label.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.array([1.0, -1.0])), jo.FullInformation())
+        >>> perceptron = jo.learners.Perceptron()
+        >>> result = jo.simulate(game, perceptron, n_runs=1, n_rounds=6, record_at=1, measures=[jo.Mistakes()])
+        >>> result.measures["mistakes"].tolist()
+        [[[2.0]]]
+    """
+
+    loss: Any = None
+    name: ClassVar[str] = "mistakes"
+
+    def __post_init__(self):
+        if not callable(self.loss):
+            raise TypeError(f"loss must be a loss (jaxonline.losses), got {self.loss!r}")
+
+    def init(self, record: Round) -> Int[Array, ""]:
+        """None."""
+        return jnp.int32(0)
+
+    def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
+        """One more where round t has a loss above 0."""
+        return carry + (self.loss(record.y_hat, record.y) > 0).astype(jnp.int32)
+
+    def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
+        """The number."""
+        return carry
+
+
+@struct
+class Pulls:
+    """How often each arm was pulled [K]; outcomes are the vectors of the losses of all arms.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.EXP3(0.1)
+        >>> result = jo.simulate(game, learner, n_runs=2, n_rounds=50, record_at=1, measures=[jo.Pulls()])
+        >>> result.measures["pulls"].shape, result.measures["pulls"].sum(axis=-1).tolist()
+        ((1, 2, 1, 2), [[[50.0], [50.0]]])
+    """
+
+    name: ClassVar[str] = "pulls"
+
+    def init(self, record: Round) -> Int[Array, "K"]:
+        """No pulls.
+
+        Raises:
+            TypeError: moves are no arms, or outcomes no vectors.
+        """
+        arm, outcome = _arm(record.y_hat), record.y
+        if getattr(outcome, "ndim", None) != 1 or getattr(arm, "shape", None) != ():
+            raise TypeError(f"Pulls needs arms as moves and vectors as outcomes, got {record.y_hat} and {outcome}")
+        if not jnp.issubdtype(arm.dtype, jnp.integer):
+            raise TypeError(f"Pulls needs integers as arms, got {arm.dtype}")
+        return jnp.zeros(outcome.shape, jnp.int32)
+
+    def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:
+        """With the arm of round t."""
+        return carry.at[_arm(record.y_hat)].add(1)
+
+    def read(self, carry: Int[Array, "K"]) -> Int[Array, "K"]:
+        """The numbers."""
+        return carry
+
+
+@struct
+class Switches:
+    """The number of rounds in which the move (the arm, where it is a `Draw`) was not that of the round before.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=6, record_at=1, measures=[jo.Switches()])
+        >>> result.measures["switches"].tolist()  # predictions are 0, 0, 1, 1, 1, 1
+        [[[1.0]]]
+    """
+
+    name: ClassVar[str] = "switches"
+
+    def init(self, record: Round) -> tuple[PyTree, Int[Array, ""]]:
+        """No move yet."""
+        last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), _arm(record.y_hat))
+        return last, jnp.int32(0)
+
+    def add(
+        self, carry: tuple[PyTree, Int[Array, ""]], t: Int[Array, ""], record: Round
+    ) -> tuple[PyTree, Int[Array, ""]]:
+        """One more where the move is another one; none in round 1."""
+        last, number = carry
+        move = _arm(record.y_hat)
+        other = jax.tree.map(lambda a, b: jnp.any(a != b), move, last)
+        changed = jnp.any(jnp.stack(jax.tree.leaves(other))) & (t > 1)
+        return move, number + changed.astype(jnp.int32)
+
+    def read(self, carry: tuple[PyTree, Int[Array, ""]]) -> Int[Array, ""]:
+        """The number."""
+        return carry[1]
+
+
+REDUCTIONS = ("last", "sum", "mean", "max")
+
+
+@struct
+class OfInfo:
+    """An entry of the learner's diagnostics, over the rounds up to a recorded one.
+
+    Args:
+        field: of the learner's info, e.g. "gradient_norm".
+        over_rounds: "mean" (the default), "last", "sum" or "max".
+
+    Raises:
+        ValueError: an unknown `over_rounds`.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> measures = [jo.OfInfo("gradient_norm", "sum")]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=6, record_at=1, measures=measures)
+        >>> result.measures["gradient_norm, sum"].tolist()
+        [[[4.0]]]
+    """
+
+    field: str = static()
+    over_rounds: str = static(default="mean")
+
+    def __post_init__(self):
+        check.choice("over_rounds", self.over_rounds, REDUCTIONS)
+
+    @property
+    def name(self) -> str:
+        """The field, and what was taken of it."""
+        return f"{self.field}, {self.over_rounds}"
+
+    def init(self, record: Round) -> PyTree:
+        """Nothing seen.
+
+        Raises:
+            ValueError: the learner's info has no such field, or it is no array.
+        """
+        known = getattr(record.info, "_fields", None)
+        if known is None or self.field not in known:
+            raise ValueError(f"field must be one of the learner's info, {known or record.info}, got {self.field!r}")
+        spec = getattr(record.info, self.field)
+        if not isinstance(spec, jax.ShapeDtypeStruct):
+            raise ValueError(f"field must be an array in the learner's info, got {self.field!r}, which is {spec}")
+        exact = spec.dtype if jnp.issubdtype(spec.dtype, jnp.floating) else jnp.result_type(float)
+        if self.over_rounds in ("sum", "mean"):
+            return Compensated.zeros(jax.ShapeDtypeStruct(spec.shape, exact)), jnp.int32(0)
+        return jnp.full(spec.shape, -jnp.inf if self.over_rounds == "max" else 0, exact)
+
+    def add(self, carry: PyTree, t: Int[Array, ""], record: Round) -> PyTree:
+        """With the entry of round t."""
+        value = getattr(record.info, self.field)
+        if self.over_rounds in ("sum", "mean"):
+            total, _ = carry
+            return total.add(value.astype(total.total.dtype)), t
+        value = value.astype(carry.dtype)
+        return jnp.maximum(carry, value) if self.over_rounds == "max" else value
+
+    def read(self, carry: PyTree) -> Any:
+        """What was taken."""
+        if self.over_rounds not in ("sum", "mean"):
+            return carry
+        total, t = carry
+        if self.over_rounds == "sum":
+            return total
+        return jax.tree.map(lambda part: part / jnp.maximum(t, 1).astype(part.dtype), total)
+
+
+def _arm(move: Any) -> Any:
+    return move.arm if isinstance(move, Draw) else move
+
+
+_NUMBERS = int | float | np.ndarray | np.generic | jax.Array
+
+
+def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
+    """Cumulative loss, queries, and the measures asked for, by name.
+
+    Raises:
+        TypeError: something is no measure, or a class where a measure of it is meant.
+        ValueError: two measures have one name.
+    """
+    found: dict[str, Any] = {}
+    defaults: tuple[Any, ...] = CumulativeLoss(), Queries()
+    for measure in (*defaults, *extra):
+        if isinstance(measure, type) or not isinstance(measure, Measure):
+            raise TypeError(f"measures must have name, init, add and read (jaxonline.measures), got {measure!r}")
+        if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
+            raise TypeError(f"measures must be structs (jaxonline.struct), got {measure!r}")
+        if measure.name in found:
+            raise ValueError(f"measures must have distinct names, got {measure.name!r} twice")
+        found[measure.name] = measure
+    return found
