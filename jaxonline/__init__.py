@@ -22,13 +22,14 @@ if TYPE_CHECKING:
         verify,
     )
     from jaxonline._util.struct import replace, static, struct
-    from jaxonline.comparators import L2Ball, RKHSBall
-    from jaxonline.feedback import AdversarialCopies, Attributes, FullInformation, NoisyCopies, noise
+    from jaxonline.comparators import BestArm, L2Ball, RKHSBall
+    from jaxonline.feedback import AdversarialCopies, Attributes, Bandit, FullInformation, NoisyCopies, noise
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.aggregation import aggregate
     from jaxonline.results import Result
-    from jaxonline.simulation import simulate, sweep, use_all_cores
+    from jaxonline.simulation import measures, simulate, sweep, use_all_cores
+    from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
 
 __version__ = "0.1.0"
 
@@ -38,13 +39,14 @@ _ROOMS = (
 )  # fmt: skip
 _HOMES = {
     "_util.struct": ("replace", "static", "struct"),
-    "comparators": ("L2Ball", "RKHSBall"),
-    "feedback": ("AdversarialCopies", "Attributes", "FullInformation", "NoisyCopies", "noise"),
+    "comparators": ("BestArm", "L2Ball", "RKHSBall"),
+    "feedback": ("AdversarialCopies", "Attributes", "Bandit", "FullInformation", "NoisyCopies", "noise"),
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.aggregation": ("aggregate",),
     "results": ("Result",),
-    "simulation": ("simulate", "sweep", "use_all_cores"),
+    "simulation": ("measures", "simulate", "sweep", "use_all_cores"),
+    "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

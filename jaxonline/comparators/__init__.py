@@ -6,6 +6,7 @@ runs): `l2_ball`. In an RKHS no sums are enough: `rkhs` and `kernel_choice` comp
 themselves, `rkhs_geometry` lengths and angles of what they find.
 """
 
+from jaxonline.comparators.best_arm import BestArm
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
 from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_ball
 from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, rkhs_ball
@@ -13,6 +14,7 @@ from jaxonline.comparators.rkhs_geometry import positive_negative_angle, rkhs_no
 from jaxonline.comparators.sums import sums_of
 
 __all__ = [
+    "BestArm",
     "BestKernel",
     "L2Ball",
     "QuadraticSums",

@@ -1,10 +1,12 @@
 """Environments: data sets as streams, stochastic generators, and adversaries."""
 
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
+from jaxonline.environments.arms import BernoulliArms
 from jaxonline.environments.autoregressive import Autoregressive
 from jaxonline.environments.data import DataStream
 from jaxonline.environments.linear import LinearModel
 
 __all__ = [
-    "Autoregressive", "ChasingNoise", "DataStream", "LinearModel", "indistinguishable_pair", "unavoidable_regret",
+    "Autoregressive", "BernoulliArms", "ChasingNoise", "DataStream", "LinearModel", "indistinguishable_pair",
+    "unavoidable_regret",
 ]  # fmt: skip

@@ -34,8 +34,8 @@ class DataStream:
     """The rows of a data set, one a round, pass after pass.
 
     Args:
-        X: instances [n, d]; a NumPy array keeps float64 only where jax has it enabled.
-        y: targets [n].
+        X: instances [n, ...]; a NumPy array keeps float64 only where jax has it enabled.
+        y: outcomes [n, ...]: labels or targets [n], or the losses of K experts [n, K].
         order: "file" (as given, every pass), "shuffled" (a fresh uniform permutation for each pass and run) or
             "iid" (a row drawn uniformly with replacement each round).
 
@@ -51,12 +51,12 @@ class DataStream:
         [2.0, 3.0]
     """
 
-    X: Any  # [n d], a jax array after construction
-    y: Any  # [n], a jax array after construction
+    X: Any  # [n ...], a jax array after construction
+    y: Any  # [n ...], a jax array after construction
     order: str = static(default="file")
 
     def __post_init__(self):
-        check.rows("X", self.X, "y", self.y)
+        check.rows("X", self.X, "y", self.y, outcomes=True)
         check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         set_field(self, "X", jnp.asarray(self.X, dtype))
@@ -79,8 +79,8 @@ class DataStream:
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
-        """A scalar of the dtype of `y`."""
-        return jax.ShapeDtypeStruct((), self.y.dtype)
+        """Shape and dtype of an outcome."""
+        return jax.ShapeDtypeStruct(self.y.shape[1:], self.y.dtype)
 
     def init(self, key: Key[Array, ""]) -> DataStreamState:
         """The state before round 1."""
@@ -114,7 +114,7 @@ class DataStream:
 
     def answer(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
-    ) -> tuple[Float[Array, ""], DataStreamState]:
-        """The target of the current row."""
+    ) -> tuple[Float[Array, "..."], DataStreamState]:
+        """The outcome of the current row."""
         del key, t, x, y_hat
         return self.y[state.index], state

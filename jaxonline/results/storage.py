@@ -30,9 +30,8 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
         variables["regret"] = (cube, result.regret)
     names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
     coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
-    return xarray.Dataset(
-        variables, coordinates, {"jaxonline": json.dumps({"meta": result.meta, "measures": list(result.measures)})}
-    )
+    about = {"meta": result.meta, "measures": list(result.measures)}
+    return xarray.Dataset(variables, coordinates, {"jaxonline": json.dumps(about)})
 
 
 def save(result: "Result", path: Path) -> Path:

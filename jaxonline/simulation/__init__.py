@@ -6,8 +6,9 @@ need whole histories, `sums` adds up over long runs, `overflow` warns of learner
 keeps finished blocks, `progress` tells how far a study is.
 """
 
+from jaxonline.simulation import measures
 from jaxonline.simulation.blocks import use_all_cores
 from jaxonline.simulation.monte_carlo import record_rounds, simulate
 from jaxonline.simulation.sweeps import sweep
 
-__all__ = ["record_rounds", "simulate", "sweep", "use_all_cores"]
+__all__ = ["measures", "record_rounds", "simulate", "sweep", "use_all_cores"]

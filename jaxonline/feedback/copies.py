@@ -1,4 +1,4 @@
-"""What a learner may ask about a round: feedbacks open one oracle a round, and the oracle keeps the meter.
+"""Noisy copies of a hidden instance, as many as the learner asks for.
 
 An oracle is asked by index: `copy(j)` is the j-th independent noisy copy of the round. The same index is the same
 copy, so the meter counts distinct copies, and learners that share a feedback share their noise (paired comparisons).
@@ -17,47 +17,6 @@ from jaxonline._util.struct import static, struct
 from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
-
-
-class FullOracle:
-    """The oracle of full information.
-
-    Attributes:
-        x: the clean instance.
-        y: the target.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.feedback import FullOracle
-        >>> FullOracle(jnp.ones(2), jnp.float32(3.0)).y.item()
-        3.0
-    """
-
-    def __init__(self, x: Array, y: Array):
-        self.x = x
-        self.y = y
-
-    def queries(self) -> Int[Array, ""]:
-        """One: the clean instance counts as one query, however often it is read."""
-        return jnp.int32(1)
-
-
-@struct
-class FullInformation:
-    """The feedback through which a learner sees the clean instance and the target.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.feedback import FullInformation
-        >>> oracle = FullInformation().open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), 0.0)
-        >>> oracle.x.tolist()
-        [1.0, 1.0]
-    """
-
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> FullOracle:
-        """The oracle of one round."""
-        del key, t, y_hat
-        return FullOracle(x, y)
 
 
 class CopiesOracle:
@@ -272,69 +231,3 @@ class AdversarialCopies:
 def _check_law(name: str, law: Any) -> None:
     if not isinstance(law, NoiseLaw):
         raise TypeError(f"{name} must be a noise law with sample and covariance_at, got {law!r}")
-
-
-class AttributesOracle:
-    """The oracle of a few attributes: the coordinates of the hidden instance that the learner names, and the label.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.feedback import Attributes
-        >>> oracle = Attributes(2).open(None, jnp.int32(1), jnp.array([5.0, 6.0, 7.0]), jnp.float32(1.0), 0.0)
-        >>> oracle.attributes(jnp.array([2, 0])).tolist(), oracle.queries().item()
-        ([7.0, 5.0], 2)
-    """
-
-    def __init__(self, budget: int, x: Array, y: Array):
-        self._budget = budget
-        self._asked = 0
-        self._x = x
-        self._y = y
-
-    def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
-        """The coordinates at `indices`, each charged, repeated ones too: the budget is a shape.
-
-        Raises:
-            ValueError: if this round's questions exceed the budget, or `indices` is not a vector.
-        """
-        if indices.ndim != 1:
-            raise ValueError(f"indices must be a vector, got shape {indices.shape}")
-        self._asked += indices.shape[0]
-        if self._asked > self._budget:
-            raise ValueError(f"indices must be at most {self._budget} a round in all, got {self._asked}")
-        return self._x[indices]
-
-    def label(self) -> Float[Array, ""]:
-        """The target; it costs nothing."""
-        return self._y
-
-    def queries(self) -> Int[Array, ""]:
-        """The number of attributes asked for so far in this round."""
-        return jnp.int32(self._asked)
-
-
-@struct
-class Attributes:
-    """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
-
-    Args:
-        budget: attributes a round, at least 1.
-
-    Raises:
-        ValueError: if `budget` is less than 1.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.estimators import AttributeGradient
-        >>> aer = jo.Entrant(jo.GradientLearner(AttributeGradient(4), step_size=0.01), jo.Attributes(4))
-    """
-
-    budget: int = static()
-
-    def __post_init__(self):
-        check.count("budget", self.budget)
-
-    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
-        """The oracle of one round."""
-        del key, t, y_hat
-        return AttributesOracle(self.budget, x, y)

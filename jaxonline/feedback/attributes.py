@@ -1,0 +1,75 @@
+"""A few attributes of a hidden instance, of the learner's own choice."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
+
+
+class AttributesOracle:
+    """The oracle of a few attributes: the coordinates of the hidden instance that the learner names, and the label.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback import Attributes
+        >>> oracle = Attributes(2).open(None, jnp.int32(1), jnp.array([5.0, 6.0, 7.0]), jnp.float32(1.0), 0.0)
+        >>> oracle.attributes(jnp.array([2, 0])).tolist(), oracle.queries().item()
+        ([7.0, 5.0], 2)
+    """
+
+    def __init__(self, budget: int, x: Array, y: Array):
+        self._budget = budget
+        self._asked = 0
+        self._x = x
+        self._y = y
+
+    def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
+        """The coordinates at `indices`, each charged, repeated ones too: the budget is a shape.
+
+        Raises:
+            ValueError: if this round's questions exceed the budget, or `indices` is not a vector.
+        """
+        if indices.ndim != 1:
+            raise ValueError(f"indices must be a vector, got shape {indices.shape}")
+        self._asked += indices.shape[0]
+        if self._asked > self._budget:
+            raise ValueError(f"indices must be at most {self._budget} a round in all, got {self._asked}")
+        return self._x[indices]
+
+    def label(self) -> Float[Array, ""]:
+        """The target; it costs nothing."""
+        return self._y
+
+    def queries(self) -> Int[Array, ""]:
+        """The number of attributes asked for so far in this round."""
+        return jnp.int32(self._asked)
+
+
+@struct
+class Attributes:
+    """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
+
+    Args:
+        budget: attributes a round, at least 1.
+
+    Raises:
+        ValueError: if `budget` is less than 1.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators import AttributeGradient
+        >>> aer = jo.Entrant(jo.GradientLearner(AttributeGradient(4), step_size=0.01), jo.Attributes(4))
+    """
+
+    budget: int = static()
+
+    def __post_init__(self):
+        check.count("budget", self.budget)
+
+    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
+        """The oracle of one round."""
+        del key, t, y_hat
+        return AttributesOracle(self.budget, x, y)
