@@ -10,7 +10,7 @@ from scipy import linalg, optimize, special
 
 from jaxonline.bounds import surrogate_radius
 from jaxonline.comparators import RKHSBall, best_kernel, positive_negative_angle, rkhs_ball, rkhs_norm
-from jaxonline.comparators._ball_solver import MAX_STEPS, _in_ball, factorise, loss_parts, minimise
+from jaxonline.comparators.ball_solver import MAX_STEPS, _in_ball, factorise, loss_parts, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy

@@ -1,5 +1,7 @@
 """Arguments as numbers: floating-point arrays inside jit, floats on the host."""
 
+import math
+
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
@@ -17,3 +19,8 @@ def known(name: str, value: ArrayLike) -> float:
     if check.concrete(value) is None:
         raise TypeError(f"{name} must be a known number here (computed outside jit), got {value!r}")
     return float(check.number(name, value))
+
+
+def exp(a: float) -> float:
+    """e^a on the host; inf where float64 ends."""
+    return math.exp(a) if a < 709.0 else math.inf

@@ -23,8 +23,8 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
-from jaxonline.kernels import Gaussian, Kernel
-from jaxonline.losses.base import Loss
+from jaxonline.kernels import DotProductKernel, Gaussian
+from jaxonline.losses.series import SeriesLoss, require_series
 
 
 def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n_rounds: int) -> RegretBound:
@@ -134,8 +134,8 @@ def noisy_kernel(
 
 
 def noisy_kernel_geometric(
-    kernel: Kernel,
-    loss: Loss,
+    kernel: DotProductKernel | Gaussian,
+    loss: SeriesLoss,
     p: float,
     radius: float,
     copy_moment: float,
@@ -152,7 +152,7 @@ def noisy_kernel_geometric(
 
     Args:
         kernel: with a series (Theorem 1), or a `Gaussian` (Theorem 2).
-        loss: any loss with a series.
+        loss: a `SeriesLoss`.
         p: of P(N = n) = (p-1)/p^(n+1), above 1.
         radius: sqrt(B_w), of the ball of hypotheses and comparators.
         copy_moment: B_x~, a bound on E|x~|^2 in every round.
@@ -163,7 +163,7 @@ def noisy_kernel_geometric(
             B_Psi = (p/(p-1))^2 exp((sqrt(p) B_x~ + 2 p sqrt(B_x~))/width^2) of Lemma 5 (errata E6, E7).
 
     Raises:
-        TypeError: `kernel` has no series and is not a `Gaussian`.
+        TypeError: `kernel` has no series and is not a `Gaussian`, or `loss` has no series.
         ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`,
             an unknown `form`.
 
@@ -179,7 +179,7 @@ def noisy_kernel_geometric(
     check.choice("form", form, FORMS)
     check.number("p", p, gt=1.0)
     check.not_negative("copy_moment", copy_moment)
-    y_bound = _y_bound(loss.kind, 0.0 if form == "printed" else y_bound)
+    y_bound = _y_bound(require_series("loss", loss).kind, 0.0 if form == "printed" else y_bound)
     if not isinstance(kernel, Gaussian):
         feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
     elif form == "corrected":

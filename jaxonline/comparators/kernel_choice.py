@@ -8,7 +8,7 @@ from jaxtyping import ArrayLike, Float
 
 from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
 from jaxonline.kernels.base import Kernel
-from jaxonline.losses.base import Loss
+from jaxonline.losses import Loss
 
 
 class BestKernel(NamedTuple):
@@ -18,11 +18,6 @@ class BestKernel(NamedTuple):
         index: of the kernel.
         best: its best predictor.
         losses: the best predictor's cumulative loss for each kernel [N].
-
-    Example:
-        >>> from jaxonline.comparators import BestKernel
-        >>> BestKernel._fields
-        ('index', 'best', 'losses')
     """
 
     index: int
@@ -45,7 +40,7 @@ def best_kernel(
         X: instances.
         y: targets.
         radius: of every kernel's ball, above 0.
-        loss: convex and twice differentiable (`jaxonline.losses`).
+        loss: convex and twice differentiable, of `jaxonline.losses` or your own.
 
     Raises:
         ValueError: no kernel, or what `rkhs_ball` raises.

@@ -8,8 +8,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
-from jaxonline.losses import Squared
-from jaxonline.losses.base import Loss
+from jaxonline.losses import Loss, Squared
 
 
 class QuadraticSums(NamedTuple):
@@ -19,11 +18,6 @@ class QuadraticSums(NamedTuple):
         xx: sum of x x' [..., d, d].
         xy: sum of y x [..., d].
         yy: sum of y^2 [...].
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.comparators import QuadraticSums
-        >>> sums = QuadraticSums(np.eye(2), np.ones(2), np.float64(2.0))
     """
 
     xx: Float[Array, "... d d"]

@@ -15,12 +15,12 @@ from jaxtyping import ArrayLike, Float, Int
 from scipy import linalg
 
 from jaxonline._util import check
-from jaxonline._util.struct import struct
-from jaxonline.comparators._ball_solver import Parts, Solution, factorise, loss_parts, minimise
+from jaxonline._util.struct import set_field, struct
+from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_parts, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
 from jaxonline.kernels.base import Kernel
-from jaxonline.losses import Squared
-from jaxonline.losses.base import Loss
+from jaxonline.losses import Loss, Squared, ZeroOne
+from jaxonline.losses.base import as_loss
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
@@ -36,14 +36,6 @@ class RKHSPredictor(NamedTuple):
         gap: no predictor of the ball has a cumulative loss below `loss - gap`.
         kernel: k.
         X: the instances [n, d].
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.comparators import rkhs_ball
-        >>> from jaxonline.kernels import Linear
-        >>> best = rkhs_ball(Linear(), np.eye(2), np.array([3.0, 4.0]), radius=10.0)
-        >>> best.predict([[1.0, 1.0]]).round(9).tolist()
-        [7.0]
     """
 
     loss: float
@@ -77,10 +69,11 @@ def rkhs_ball(
         X: instances.
         y: targets (+1 or -1 for the losses of a margin).
         radius: above 0.
-        loss: convex and twice differentiable (`jaxonline.losses`); the squared loss is solved exactly.
+        loss: convex and twice differentiable, of `jaxonline.losses` or your own; the squared loss is solved exactly.
         tolerance: of other losses: the gap is at most this share of the loss of f = 0.
 
     Raises:
+        TypeError: `loss` is not a loss, or the zero-one loss.
         ValueError: shapes that do not match, entries that are not finite, `radius` or `tolerance` not above 0.
 
     Warns:
@@ -101,6 +94,7 @@ def rkhs_ball(
     X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
     check.positive("radius", radius)
     check.positive("tolerance", tolerance)
+    loss = _convex(loss)
     gram = gram_matrix(kernel, X)
     if isinstance(loss, Squared):
         return RKHSPredictor(*_exactly(gram, y, float(radius)), kernel, X)
@@ -121,10 +115,11 @@ class RKHSBall:
     Args:
         kernel: any kernel.
         radius: above 0.
-        loss: convex and twice differentiable (`jaxonline.losses`).
+        loss: convex and twice differentiable, of `jaxonline.losses` or your own.
         tolerance: the losses are right to this share of the loss of f = 0.
 
     Raises:
+        TypeError: `loss` is not a loss, or the zero-one loss.
         ValueError: `radius` or `tolerance` not above 0.
 
     Example:
@@ -144,6 +139,7 @@ class RKHSBall:
     def __post_init__(self):
         check.positive("radius", self.radius)
         check.positive("tolerance", self.tolerance)
+        set_field(self, "loss", _convex(self.loss))
 
     def best_losses(
         self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
@@ -188,15 +184,7 @@ class RKHSBall:
 
 
 def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> np.ndarray:
-    """The kernel of every row of `X` with every row of `X2` (of `X` when None), in float64, exactly symmetric then.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.comparators.rkhs import gram_matrix
-        >>> from jaxonline.kernels import Linear
-        >>> gram_matrix(Linear(), np.array([[1.0], [2.0]])).tolist()
-        [[1.0, 2.0], [2.0, 4.0]]
-    """
+    """The kernel of every row of `X` with every row of `X2` (of `X` when None), in float64, exactly symmetric then."""
     with jax.enable_x64(True):
         gram = np.asarray(_gram(kernel, np.asarray(X, float), None if X2 is None else np.asarray(X2, float)), float)
     return (gram + gram.T) / 2 if X2 is None else gram
@@ -205,6 +193,12 @@ def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> 
 @jax.jit
 def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
     return kernel.gram(X, X2)
+
+
+def _convex(loss: Loss) -> Loss:
+    if isinstance(loss, ZeroOne):
+        raise TypeError("loss must be convex: there is no certain way to the least number of mistakes, got ZeroOne()")
+    return as_loss("loss", loss)
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
-from jaxonline.estimators.attributes import _even, _few, uniform_subset
+from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset
 
 
 class PairMoments(NamedTuple):
@@ -24,11 +24,6 @@ class PairMoments(NamedTuple):
     Attributes:
         A: [d, d], symmetric, of x x'; with negative eigenvalues in general (erratum E16).
         v: [d], of x.
-
-    Example:
-        >>> from jaxonline.estimators.attribute_pairs import PairMoments
-        >>> PairMoments._fields
-        ('A', 'v')
     """
 
     A: Float[Array, "d d"]
@@ -62,7 +57,7 @@ class AttributePairs:
     n_attributes: int = static()
 
     def __post_init__(self):
-        _even("n_attributes", self.n_attributes)
+        check_even("n_attributes", self.n_attributes)
 
     def __call__(self, key: Key[Array, ""], d: int, oracle: Any) -> PairMoments:
         """The estimates, from `oracle.attributes(indices)`."""
@@ -93,7 +88,7 @@ class AttributePairs:
         """
         x = np.asarray(x, float)
         d, half = len(x), self.n_attributes // 2
-        _few(math.comb(d * d, half))
+        check_enumerable(math.comb(d * d, half))
         pairs = np.array(list(itertools.combinations(range(d * d), half)), np.int32)
         seen = np.concatenate([pairs // d, pairs % d], axis=1)
         with jax.enable_x64(True):
@@ -129,13 +124,6 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike, form: st
 
 
 def on_the_cone(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The positive semi-definite matrix that is nearest to a symmetric one (erratum E16).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.attribute_pairs import on_the_cone
-        >>> on_the_cone(jnp.array([[1.0, 0.0], [0.0, -1.0]])).tolist()
-        [[1.0, 0.0], [0.0, 0.0]]
-    """
+    """The positive semi-definite matrix that is nearest to a symmetric one (erratum E16)."""
     values, vectors = jnp.linalg.eigh(A)
     return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

@@ -19,59 +19,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
-
-_MAX_OUTCOMES = 1 << 20
-
-
-def uniform_subset(key: Key[Array, ""], d: int, size: int) -> Int[Array, "size"]:
-    """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
-
-    Args:
-        key: consumed.
-        d: the size of the whole set.
-        size: the size of the subset, from 1 to d.
-
-    Raises:
-        ValueError: if `size` is not from 1 to d.
-
-    Example:
-        >>> import jax
-        >>> from jaxonline.estimators.attributes import uniform_subset
-        >>> sorted(uniform_subset(jax.random.key(0), 3, 3).tolist())
-        [0, 1, 2]
-    """
-    if check.count("size", size) > d:
-        raise ValueError(f"size must be at most d = {d}, got {size}")
-    last = jnp.arange(d - size, d, dtype=jnp.int32)
-    draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
-
-    def choose(chosen, step):
-        j, draw = step
-        taken = jnp.any(chosen == draw)
-        return chosen.at[j].set(jnp.where(taken, last[j], draw)), None
-
-    steps = (jnp.arange(size, dtype=jnp.int32), draws)
-    return jax.lax.scan(choose, jnp.full(size, -1, jnp.int32), steps, unroll=min(size, 8))[0]
-
-
-def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int) -> Int[Array, "size"]:
-    """Independent indices with probabilities proportional to `weights` (uniform where all weights are 0).
-
-    Args:
-        key: consumed.
-        weights: at least 0.
-        size: how many.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.attributes import weighted_indices
-        >>> weighted_indices(jax.random.key(0), jnp.array([0.0, 2.0, 0.0]), 4).tolist()
-        [1, 1, 1, 1]
-    """
-    sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
-    # 1 - u is in (0, 1], so that an index without weight is never found.
-    points = sums[-1] * (1 - jax.random.uniform(key, (size,), sums.dtype))
-    return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
+from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset, weighted_indices
 
 
 class SeenGradient(NamedTuple):
@@ -80,11 +28,6 @@ class SeenGradient(NamedTuple):
     Attributes:
         subset: [k/2], for the estimate of x: distinct.
         weighted: [k/2], for the estimate of <w, x>: drawn with replacement.
-
-    Example:
-        >>> from jaxonline.estimators.attributes import SeenGradient
-        >>> SeenGradient._fields
-        ('subset', 'weighted')
     """
 
     subset: Int[Array, "half"]
@@ -126,7 +69,7 @@ class AttributeGradient:
     form: str = static(default="corrected")
 
     def __post_init__(self):
-        _even("n_attributes", self.n_attributes)
+        check_even("n_attributes", self.n_attributes)
         check.choice("law", self.law, ("l1", "l2"))
         check.choice("form", self.form, ("corrected", "printed"))
         if self.law == "l2" and self.form == "printed":
@@ -190,7 +133,7 @@ class AttributeGradient:
         w, x = np.asarray(w, float), np.asarray(x, float)
         d, half = len(w), self.n_attributes // 2
         _fits(half, d)
-        _few(math.comb(d, half) * d**half)
+        check_enumerable(math.comb(d, half) * d**half)
         weights = np.asarray(np.abs(w) if self.law == "l1" else w * w)
         weights = weights / weights.sum() if weights.any() else np.full(d, 1 / d)
         subsets = list(itertools.combinations(range(d), half))
@@ -206,18 +149,6 @@ class AttributeGradient:
         return jnp.abs(w) if self.law == "l1" else w * w
 
 
-def _even(name: str, value: int) -> None:
-    """Check that a number of attributes is even: half of it for each of two estimates."""
-    if check.count(name, value, ge=2) % 2:
-        raise ValueError(f"{name} must be even (half of it for each of two estimates), got {value}")
-
-
 def _fits(half: int, d: int) -> None:
     if half > d:
         raise ValueError(f"n_attributes must be at most 2 d = {2 * d}, got {2 * half}")
-
-
-def _few(outcomes: int) -> None:
-    """Check that a support is small enough to enumerate."""
-    if outcomes > _MAX_OUTCOMES:
-        raise ValueError(f"d and n_attributes must be smaller to enumerate, got {outcomes:,} outcomes")

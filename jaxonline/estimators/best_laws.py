@@ -15,15 +15,18 @@ from jaxonline._util import check
 from jaxonline._util.numbers import known
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.laws import Law, law_from_magnitudes
-from jaxonline.kernels import Gaussian
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels import DotProductKernel, Gaussian
+from jaxonline.kernels.dot_product import require_dot_product
 
 _TERMS = 256
 _SMALLEST = 1e-12  # of the largest a_n: what lies beyond is left out
 
 
 def best_feature_map(
-    kernel: Kernel, copy_moment: float, pair_moment: float | None = None, overhead: float = math.inf
+    kernel: DotProductKernel | Gaussian,
+    copy_moment: float,
+    pair_moment: float | None = None,
+    overhead: float = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
     """The feature map of a kernel with the laws that minimise E|Psi~|^2, or that times its price.
 
@@ -60,7 +63,7 @@ def best_feature_map(
         levels = 0.5 * (n * math.log(2.0 * copy_moment / width2) - special.gammaln(n + 1))
         pairs = 0.5 * n * math.log(pair_moment / width2**2) - special.gammaln(n + 1)
         return GaussianFeatureMap(kernel, _law(levels, overhead), _law(pairs, overhead / 2))  # a pair is two copies
-    kernel_radius = kernel.radius()
+    kernel_radius = require_dot_product("kernel", kernel).radius()
     if copy_moment >= kernel_radius:
         raise ValueError(f"copy_moment must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
     with np.errstate(divide="ignore"):

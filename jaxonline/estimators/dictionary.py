@@ -16,7 +16,8 @@ from jaxonline._util import check
 from jaxonline._util.sincos import sincos
 from jaxonline._util.struct import set_field, stack, struct
 from jaxonline.estimators.fourier import FORMS
-from jaxonline.kernels import Gaussian, Kernel, Laplacian
+from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
+from jaxonline.kernels.shift_invariant import require_shift_invariant
 
 GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
 LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))
@@ -59,7 +60,12 @@ class Dictionary:
 
     @classmethod
     def draw(
-        cls, key: Key[Array, ""], kernels: Sequence[Kernel], dimension: int, n_frequencies: int, form: str = "pair"
+        cls,
+        key: Key[Array, ""],
+        kernels: Sequence[ShiftInvariantKernel],
+        dimension: int,
+        n_frequencies: int,
+        form: str = "pair",
     ) -> "Dictionary":
         """Draw the features of shift-invariant kernels with k(0) = 1, independently for each kernel.
 
@@ -86,7 +92,7 @@ class Dictionary:
         if len(kernels) == 0:
             raise ValueError("kernels must name at least one kernel, got none")
         for kernel in kernels:
-            at_zero = check.concrete(kernel.at_zero())
+            at_zero = check.concrete(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):
                 raise ValueError(f"kernels must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
@@ -146,7 +152,7 @@ class Dictionary:
         return jnp.concatenate(sincos(angles), axis=-1) * scale
 
 
-def published_kernels() -> list[Kernel]:
+def published_kernels() -> list[ShiftInvariantKernel]:
     """The 76 kernels of the published experiments: 51 Gaussian and 25 Laplacian.
 
     Example:

@@ -17,7 +17,6 @@ and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -27,12 +26,13 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import exp, known
 from jaxonline._util.struct import struct
-from jaxonline.estimators._feature_map import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
+from jaxonline.estimators.feature_moments import copy_moments, inner_moment, reached_by, weighted_series
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law
+from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.kernels import Gaussian
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
@@ -42,7 +42,7 @@ class DotProductFeatureMap(FeatureMap):
     """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
 
     Args:
-        kernel: a kernel with a series (`jaxonline.kernels`).
+        kernel: a `DotProductKernel` (`jaxonline.kernels`).
         law: the law of N; the paper's is `Geometric(p)`.
 
     Raises:
@@ -61,13 +61,11 @@ class DotProductFeatureMap(FeatureMap):
         ((), 0.0, 1.2)
     """
 
-    kernel: Kernel
+    kernel: DotProductKernel
     law: AnyLaw
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a kernel, got {self.kernel!r}")
-        self.kernel.radius()  # raises where there is no series
+        require_dot_product("kernel", self.kernel)
         _check_law("law", self.law)
 
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
@@ -93,7 +91,7 @@ class DotProductFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
         # beta_n <x, x2>^n, where the law reaches n.
         n = int(np.asarray(counts).reshape(()))
-        reached = _reached(self.law, n + 1)[n]
+        reached = reached_by(self.law, n + 1)[n]
         inner = float(np.asarray(x, float) @ np.asarray(x2, float))
         return float(self.kernel.coefficients(n + 1)[n] * inner**n) if reached else 0.0
 
@@ -103,7 +101,7 @@ class DotProductFeatureMap(FeatureMap):
         # (beta_n / P(n))^2 (E <x~, x2>^2)^n
         n = int(np.asarray(counts).reshape(()))
         weight = self.kernel.coefficients(n + 1)[n] / np.exp(self.law.log_table(n + 1)[n])
-        return float(weight**2 * _inner_moment(x, x2, covariance) ** n)
+        return float(weight**2 * inner_moment(x, x2, covariance) ** n)
 
     def expected_queries(self) -> float:
         # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
@@ -115,7 +113,7 @@ class DotProductFeatureMap(FeatureMap):
     def bias(self, capacity: int, squared_norm: float) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
         squared_norm = known("squared_norm", check.not_negative("squared_norm", squared_norm))
-        kept = _reached(self.law, check.count("capacity", capacity) + 1)
+        kept = reached_by(self.law, check.count("capacity", capacity) + 1)
         n = np.arange(capacity + 1)
         lost = np.where(kept, 0.0, self.kernel.coefficients(capacity + 1) * squared_norm**n).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
@@ -130,13 +128,6 @@ class DotProductFeatureMap(FeatureMap):
 
         Raises:
             ValueError: the second moment is infinite: p E |x~|^2 is not inside the disc of convergence.
-
-        Example:
-            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.kernels import Linear
-            >>> DotProductFeatureMap(Linear(), Geometric(2.0)).second_moment(3.0)  # p/(p-1) p 3
-            12.0
         """
         moment = known("copy_moment", check.not_negative("copy_moment", copy_moment))
 
@@ -149,9 +140,10 @@ class DotProductFeatureMap(FeatureMap):
             return self.kernel.tail_bound(0, a)
 
         def log_terms(n: np.ndarray) -> np.ndarray:
-            return _log(self.kernel.coefficients(len(n)))
+            with np.errstate(divide="ignore"):
+                return np.log(self.kernel.coefficients(len(n)))
 
-        return _weighted_series(self.law, moment, series, log_terms)
+        return weighted_series(self.law, moment, series, log_terms)
 
 
 @struct
@@ -232,7 +224,7 @@ class GaussianFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
-        reached = _reached(self._pair_law(), n1 + 1)[n1] and _reached(self.law, n2 + 1)[n2]
+        reached = reached_by(self._pair_law(), n1 + 1)[n1] and reached_by(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / known("width", self.kernel.width) for v in (x, x2))
         value = (-(x @ x)) ** n1 * (2.0 * (x @ x2)) ** n2 * math.exp(-(x2 @ x2))
         return float(value / (math.factorial(n1) * math.factorial(n2))) if reached else 0.0
@@ -251,7 +243,7 @@ class GaussianFeatureMap(FeatureMap):
             - self.law.log_table(n2 + 1)[n2]
         )
         pair_moment = copy_moments(x, covariance)[1]
-        return float(np.exp(2.0 * log_weight) * pair_moment**n1 * _inner_moment(x, x2, covariance) ** n2)
+        return float(np.exp(2.0 * log_weight) * pair_moment**n1 * inner_moment(x, x2, covariance) ** n2)
 
     def expected_queries(self) -> float:
         # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
@@ -268,10 +260,10 @@ class GaussianFeatureMap(FeatureMap):
         s /= known("width", self.kernel.width) ** 2
         n = np.arange(check.count("capacity", capacity) + 1)
         pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
-        never = np.cumsum(np.where(_reached(self._pair_law(), len(n)), 0.0, pair_terms))
+        never = np.cumsum(np.where(reached_by(self._pair_law(), len(n)), 0.0, pair_terms))
         most = (capacity - n) // 2  # pairs that are left beside n factors
         lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
-        lost = np.where(_reached(self.law, len(n)), lost_pairs, np.exp(-s))
+        lost = np.where(reached_by(self.law, len(n)), lost_pairs, np.exp(-s))
         levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
         return math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
 
@@ -285,28 +277,19 @@ class GaussianFeatureMap(FeatureMap):
         Args:
             copy_moment: M, at least 0.
             pair_moment: F, at least 0; M^2 when None.
-
-        Example:
-            >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.kernels import Gaussian
-            >>> round(GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)).second_moment(0.25, 0.0), 4)  # 4 e^1
-            10.8731
         """
         moment = known("copy_moment", check.not_negative("copy_moment", copy_moment))
         pairs = (
             moment**2 if pair_moment is None else known("pair_moment", check.not_negative("pair_moment", pair_moment))
         )
         width2 = known("width", self.kernel.width) ** 2
-        pair_part = _weighted_series(
+        pair_part = weighted_series(
             self._pair_law(),
             pairs / width2**2,
             lambda a: float(special.i0(2.0 * math.sqrt(a))),
             lambda n: -2.0 * special.gammaln(n + 1.0),
         )
-        factor_part = _weighted_series(
-            self.law, 2.0 * moment / width2, lambda a: _exp(a), lambda n: -special.gammaln(n + 1.0)
-        )
+        factor_part = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
         return pair_part * factor_part
 
     def _pair_law(self) -> AnyLaw:
@@ -316,63 +299,9 @@ class GaussianFeatureMap(FeatureMap):
         return jnp.log(jnp.asarray(self.kernel.width, dtype))
 
 
-def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
-    """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
-
-    Args:
-        x: [d].
-        covariance: a variance (number), variances [d] or a matrix [d, d].
-
-    Example:
-        >>> from jaxonline.estimators.feature_maps import copy_moments
-        >>> copy_moments([1.0, 0.0], [0.5, 0.25])
-        (1.75, 2.3125)
-    """
-    second = _second_moments(x, covariance)
-    return float(np.trace(second)), float((second**2).sum())
-
-
-def _second_moments(x: ArrayLike, covariance: ArrayLike) -> np.ndarray:
-    """E x~ x~' [d, d] of a copy x~ with mean x."""
-    x = check.finite_array("x", x, ndim=1).astype(float)
-    covariance = np.asarray(check.covariance("covariance", np.asarray(covariance, float)))
-    if covariance.ndim < 2:
-        covariance = np.diag(np.broadcast_to(covariance, x.shape))
-    return np.outer(x, x) + covariance
-
-
-def _inner_moment(x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
-    """E <x~, x2>^2."""
-    x2 = np.asarray(x2, float)
-    return float(x2 @ _second_moments(x, covariance) @ x2)
-
-
-def _weighted_series(
-    law: AnyLaw, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
-) -> float:
-    """sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
-    if isinstance(law, Geometric):
-        p = known("p", law.p)
-        return p / (p - 1.0) * series(p * a)
-    n = np.arange(np.shape(law.probabilities)[0])
-    reached = _reached(law, len(n))
-    logs = log_terms(n)[reached] + special.xlogy(n[reached], a) - law.log_table(len(n))[reached]
-    return float(np.exp(special.logsumexp(logs)))
-
-
-def _reached(law: AnyLaw, n_terms: int) -> np.ndarray:
-    """Which of n = 0 .. n_terms - 1 the law can draw."""
-    return law.log_table(n_terms) > -np.inf
-
-
 def _check_law(name: str, law: AnyLaw) -> None:
     if not isinstance(law, Geometric | Law):
         raise TypeError(f"{name} must be a Geometric or a Law (jaxonline.estimators.laws), got {law!r}")
-
-
-def _log(values: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(values)
 
 
 def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
@@ -381,7 +310,3 @@ def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float
 
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
     return jax.scipy.special.gammaln(jnp.asarray(n).astype(dtype) + 1.0)
-
-
-def _exp(a: float) -> float:
-    return math.exp(a) if a < 709.0 else math.inf

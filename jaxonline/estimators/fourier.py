@@ -21,7 +21,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from jaxonline._util import check
 from jaxonline._util.numbers import floating
 from jaxonline._util.struct import set_field, struct
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 
 FORMS = ("cosine", "pair")
 
@@ -62,7 +62,7 @@ class FourierFeatures:
 
     @classmethod
     def draw(
-        cls, key: Key[Array, ""], kernel: Kernel, dimension: int, n_frequencies: int, form: str = "pair"
+        cls, key: Key[Array, ""], kernel: ShiftInvariantKernel, dimension: int, n_frequencies: int, form: str = "pair"
     ) -> "FourierFeatures":
         """Draw the features of a shift-invariant kernel.
 
@@ -87,6 +87,7 @@ class FourierFeatures:
             (True, 1000)
         """
         check.choice("form", form, FORMS)
+        require_shift_invariant("kernel", kernel)
         frequency_key, phase_key = jax.random.split(key)
         dimension, n = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
         frequencies = kernel.frequencies(frequency_key, dimension, n)
@@ -97,14 +98,7 @@ class FourierFeatures:
 
     @property
     def size(self) -> int:
-        """The number of features: m for the form "cosine", 2m for the form "pair".
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxonline.estimators.fourier import FourierFeatures
-            >>> FourierFeatures(jnp.zeros((5, 2))).size
-            10
-        """
+        """The number of features: m for the form "cosine", 2m for the form "pair"."""
         return np.shape(self.frequencies)[0] * (1 if self.phases is not None else 2)
 
     def __call__(self, x: Float[ArrayLike, "d"]) -> Float[Array, "size"]:
@@ -119,7 +113,7 @@ class FourierFeatures:
 
 
 def single_frequency_variance(
-    kernel: Kernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], form: str
+    kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], form: str
 ) -> Float[Array, ""]:
     """The exact variance of <phi(x), phi(x')> for one frequency; with m of them it is 1/m of this.
 
@@ -138,6 +132,7 @@ def single_frequency_variance(
         [0.5, 0.0]
     """
     check.choice("form", form, FORMS)
+    require_shift_invariant("kernel", kernel)
     value = kernel(x, x2)
     k0 = jnp.asarray(kernel.at_zero(), value.dtype)
     pair = 0.5 * (k0**2 + k0 * kernel(2.0 * floating(x), 2.0 * floating(x2))) - value**2

@@ -18,11 +18,11 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
-from jaxonline.estimators._feature_map import NoisyFeature
 from jaxonline.estimators.laws import Geometric
+from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
-from jaxonline.losses import Loss
+from jaxonline.losses import SeriesLoss
 
 
 @struct
@@ -34,12 +34,6 @@ class LengthEstimate:
         n: how many fresh feature vectors it is made of.
         queries: how many noisy copies they asked for, in all.
         overflow: whether one of them exceeded its capacity (and counted as 0).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.gradient_length import LengthEstimate
-        >>> LengthEstimate(jnp.zeros(()), jnp.int32(2), jnp.int32(5), jnp.array(False)).queries.item()
-        5
     """
 
     value: Float[Array, ""]
@@ -61,9 +55,7 @@ class GradientLength:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
-        >>> from jaxonline.estimators.gradient_length import GradientLength
-        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, Geometric
         >>> from jaxonline.kernels import ExponentialKernel
         >>> from jaxonline.losses import Exponential
         >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
@@ -85,7 +77,7 @@ class GradientLength:
     @classmethod
     def of(
         cls,
-        loss: Loss,
+        loss: SeriesLoss,
         law: Geometric | Callable[..., Any],
         second_moment: float,
         **options: Any,
@@ -93,18 +85,18 @@ class GradientLength:
         """The estimator for a loss.
 
         Args:
-            loss: a loss (`jaxonline.losses`).
+            loss: a `SeriesLoss` (`jaxonline.losses`).
             law: a `Geometric` law (the paper's), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor, or a bound on it: B_w B_Psi for classification and
                 (sqrt(B_w B_Psi) + |y|)^2 for regression, where |w|^2 <= B_w and E |Psi~|^2 <= B_Psi.
             options: the options of `SeriesEstimator.of`: `centre`, `constant_outside`, `n_terms`.
 
         Raises:
+            TypeError: `loss` has no series.
             ValueError: infinite variance.
 
         Example:
-            >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.estimators import Geometric, GradientLength
             >>> from jaxonline.losses import Squared
             >>> GradientLength.of(Squared(), Geometric(2.0), 1.0).kind
             'regression'
@@ -125,20 +117,6 @@ class GradientLength:
             fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); it is called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
             y: the target; +1 or -1 for classification.
-
-        Example:
-            >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
-            >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Law, minimum_variance
-            >>> from jaxonline.kernels import Linear
-            >>> from jaxonline.losses import Squared
-            >>> feature_map = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
-            >>> fresh = lambda key: feature_map.estimate(key, lambda k: jnp.ones(1), capacity=1)
-            >>> estimator = GradientLength.of(Squared(), minimum_variance, 1.0)
-            >>> g = estimator.estimate(jax.random.key(0), fresh, lambda psi: 3.0 * prod(psi, psi), y=1.0)
-            >>> round(g.value.item(), 4)  # without noise the gradient itself, 2 (3 - 1)
-            4.0
         """
         n_key, key = jax.random.split(key)
         return self.given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
@@ -151,22 +129,7 @@ class GradientLength:
         hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
         y: ArrayLike,
     ) -> LengthEstimate:
-        """The estimate when N = n, for stratified verification; arguments as in `estimate`.
-
-        Example:
-            >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
-            >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Geometric, Law
-            >>> from jaxonline.kernels import Linear
-            >>> from jaxonline.losses import Squared
-            >>> feature_map = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
-            >>> fresh = lambda key: feature_map.estimate(key, lambda k: jnp.ones(1), capacity=1)
-            >>> estimator = GradientLength.of(Squared(), Geometric(2.0), 1.0)
-            >>> g = estimator.given(jax.random.key(0), 1, fresh, lambda psi: 3.0 * prod(psi, psi), y=1.0)
-            >>> round(g.value.item(), 4), g.queries.item()  # 2 (3 - 1) / P(N = 1)
-            (16.0, 1)
-        """
+        """The estimate when N = n, for stratified verification; arguments as in `estimate`."""
         n = jnp.asarray(n, jnp.int32)
         most = len(self.series.coefficients)
         dtype = jax.eval_shape(lambda k: hypothesis(fresh(k)), key).dtype
@@ -186,16 +149,6 @@ class GradientLength:
 
         Where n > m the term is left out (only the constant of the series is returned): a cap whose
         probability is `series.law.tail(m + 1)` and whose bias is at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.losses import Exponential
-            >>> gradient_length = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
-            >>> values = jnp.array([0.5, 0.25])
-            >>> round(gradient_length.combine(values, 2, -1.0).item(), 6)  # y gamma_2 p^3/(p-1) (y 0.5) (y 0.25)
-            0.5
         """
         y, n = jnp.asarray(y, values.dtype), jnp.asarray(n, jnp.int32)
         n = jnp.where(n <= values.shape[0], n, len(self.series.coefficients))  # beyond the table: no term
@@ -204,13 +157,5 @@ class GradientLength:
         return y * self.series.estimate_from(y * values, n)
 
     def second_moment(self, factor_moment: float) -> float:
-        """E g~^2 when E X^2 of one factor is `factor_moment`, exactly (labels +1 and -1 in classification).
-
-        Example:
-            >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.losses import Squared
-            >>> round(GradientLength.of(Squared(), Geometric(2.0), 1.0).second_moment(1.0), 9)
-            16.0
-        """
+        """E g~^2 when E X^2 of one factor is `factor_moment`, exactly (labels +1 and -1 in classification)."""
         return exact_second_moment(self.series, factor_moment)

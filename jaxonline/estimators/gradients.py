@@ -11,19 +11,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from jaxonline._util import check
-from jaxonline._util.struct import static, struct
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.losses import Loss, Squared
+from jaxonline.losses.base import as_loss
 
 
 @runtime_checkable
 class GradientEstimator(Protocol):
-    """A function of a key, the hypothesis w [d] and the round's oracle that returns an estimate of the gradient [d].
-
-    Example:
-        >>> from jaxonline.estimators.gradients import GradientEstimator, TwoCopies
-        >>> isinstance(TwoCopies(), GradientEstimator)
-        True
-    """
+    """A function of a key, the hypothesis w [d] and the round's oracle that returns an estimate of the gradient [d]."""
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """The estimate at w."""
@@ -32,13 +27,7 @@ class GradientEstimator(Protocol):
 
 @runtime_checkable
 class PlugInEstimator(Protocol):
-    """An estimator that takes an instance and a target for the true ones: the gradient of `loss` at that example.
-
-    Example:
-        >>> from jaxonline.estimators.gradients import MeanOfCopies, PlugInEstimator, TwoCopies
-        >>> isinstance(MeanOfCopies(5), PlugInEstimator), isinstance(TwoCopies(), PlugInEstimator)
-        (True, False)
-    """
+    """An estimator that takes an instance and a target for the true ones: the gradient of `loss` at that example."""
 
     @property
     def loss(self) -> Loss:
@@ -51,35 +40,13 @@ class PlugInEstimator(Protocol):
 
 
 def plug_in_gradient(estimator: PlugInEstimator, w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-    """l'(<w, x>) x at the estimator's example (x, y).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.gradients import FullGradient, plug_in_gradient
-        >>> from jaxonline.losses import Exponential
-        >>> from jaxonline.feedback import FullOracle
-        >>> oracle = FullOracle(jnp.ones(2), jnp.float32(1.0))
-        >>> plug_in_gradient(FullGradient(Exponential()), jnp.zeros(2), oracle).tolist()
-        [-1.0, -1.0]
-    """
+    """l'(<w, x>) x at the estimator's example (x, y)."""
     x, y = estimator.example(oracle)
     return estimator.loss.gradient(w @ x, y) * x
 
 
-def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, Loss):
-        raise TypeError(f"loss must be a loss of jaxonline.losses, got {loss!r}")
-
-
 def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, direction: Array) -> Float[Array, "d"]:
-    """2 (<w, x> - y) direction: the gradient of the squared loss when `direction` is x.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.gradients import squared_loss_gradient
-        >>> squared_loss_gradient(jnp.ones(2), jnp.ones(2), 1.0, jnp.array([1.0, -1.0])).tolist()
-        [2.0, -2.0]
-    """
+    """2 (<w, x> - y) direction: the gradient of the squared loss when `direction` is x."""
     return 2 * (w @ x - y) * direction
 
 
@@ -88,10 +55,10 @@ class FullGradient:
     """The gradient itself, under full information.
 
     Args:
-        loss: of the prediction.
+        loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
 
     Raises:
-        TypeError: if `loss` is not one.
+        TypeError: if `loss` is not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -104,7 +71,7 @@ class FullGradient:
     loss: Loss = Squared()
 
     def __post_init__(self):
-        _check_loss(self.loss)
+        set_field(self, "loss", as_loss("loss", self.loss))
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The true one."""
@@ -177,10 +144,10 @@ class NaiveCopy:
     """One noisy copy used as if it were clean: for the squared loss biased by 2 Sigma w, the mistake of papers A and B.
 
     Args:
-        loss: of the prediction.
+        loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
 
     Raises:
-        TypeError: if `loss` is not one.
+        TypeError: if `loss` is not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -196,7 +163,7 @@ class NaiveCopy:
     loss: Loss = Squared()
 
     def __post_init__(self):
-        _check_loss(self.loss)
+        set_field(self, "loss", as_loss("loss", self.loss))
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """One noisy copy and a noisy label."""
@@ -214,7 +181,7 @@ class MeanOfCopies:
 
     Args:
         n_copies: the number of copies of a round, at least 1.
-        loss: of the prediction.
+        loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
 
     Raises:
         ValueError: if `n_copies` is less than 1.
@@ -236,7 +203,7 @@ class MeanOfCopies:
 
     def __post_init__(self):
         check.count("n_copies", self.n_copies)
-        _check_loss(self.loss)
+        set_field(self, "loss", as_loss("loss", self.loss))
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The mean of the copies and a noisy label."""

@@ -51,70 +51,32 @@ class Geometric:
         check.number("p", self.p, gt=1.0)
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
-        """One draw of N, an int32.
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> draws = jax.vmap(Geometric(2.0).sample)(jax.random.split(jax.random.key(0), 1000))
-            >>> bool(abs(draws.mean() - 1.0) < 0.2)
-            True
-        """
+        """One draw of N, an int32."""
         p = floating(self.p)
         return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """ln P(N = n); -inf for n < 0.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> round(float(Geometric(2.0).log_pmf(1)), 4)
-            -1.3863
-        """
+        """ln P(N = n); -inf for n < 0."""
         p, n = floating(self.p), jnp.asarray(n)
         steps = (n + 1).astype(p.dtype)
         return jnp.where(n >= 0, jnp.log(p - 1.0) - steps * jnp.log(p), -jnp.inf)
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N = n).
-
-        Example:
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> float(Geometric(4.0).pmf(0))
-            0.75
-        """
+        """P(N = n)."""
         return jnp.exp(self.log_pmf(n))
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N >= n) = p^-n.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> float(Geometric(4.0).tail(1))
-            0.25
-        """
+        """P(N >= n) = p^-n."""
         p = floating(self.p)
         return jnp.exp(-jnp.maximum(jnp.asarray(n), 0).astype(p.dtype) * jnp.log(p))
 
     def log_table(self, n_terms: int) -> np.ndarray:
-        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> Geometric(2.0).log_table(3).round(4).tolist()
-            [-0.6931, -1.3863, -2.0794]
-        """
+        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host."""
         p = known("p", self.p)
         return math.log(p - 1.0) - math.log(p) * np.arange(1.0, n_terms + 1.0)
 
     def mean(self) -> float:
-        """E N = 1/(p - 1).
-
-        Example:
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> Geometric(1.5).mean()
-            2.0
-        """
+        """E N = 1/(p - 1)."""
         return 1.0 / (known("p", self.p) - 1.0)
 
 
@@ -149,68 +111,31 @@ class Law:
         set_field(self, "tails", tails / tails[0])
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
-        """One draw of N, an int32.
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.estimators.laws import Law
-            >>> int(Law([0.0, 0.0, 1.0]).sample(jax.random.key(0)))
-            2
-        """
+        """One draw of N, an int32."""
         tails = jnp.asarray(self.tails)
         return jnp.sum(_fine_uniform(key, tails.dtype) <= tails[1:], dtype=jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """ln P(N = n); -inf where N cannot be n.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Law
-            >>> float(Law([0.0, 1.0]).log_pmf(0))
-            -inf
-        """
+        """ln P(N = n); -inf where N cannot be n."""
         return jnp.log(self.pmf(n))
 
     def pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N = n).
-
-        Example:
-            >>> from jaxonline.estimators.laws import Law
-            >>> float(Law([0.25, 0.75]).pmf(1)), float(Law([0.25, 0.75]).pmf(2))
-            (0.75, 0.0)
-        """
+        """P(N = n)."""
         return _entry(jnp.asarray(self.probabilities), n)
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
-        """P(N >= n).
-
-        Example:
-            >>> from jaxonline.estimators.laws import Law
-            >>> float(Law([0.25, 0.75]).tail(1)), float(Law([0.25, 0.75]).tail(0))
-            (0.75, 1.0)
-        """
+        """P(N >= n)."""
         return _entry(jnp.asarray(self.tails), jnp.maximum(jnp.asarray(n), 0))
 
     def log_table(self, n_terms: int) -> np.ndarray:
-        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host; -inf where N cannot be n.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Law
-            >>> Law([0.25, 0.75]).log_table(3).round(4).tolist()
-            [-1.3863, -0.2877, -inf]
-        """
+        """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host; -inf where N cannot be n."""
         logs = np.full(n_terms, -np.inf)
         table = np.asarray(self.probabilities, np.float64)[:n_terms]
         np.log(table, out=logs[: len(table)], where=table > 0.0)
         return logs
 
     def mean(self) -> float:
-        """E N.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Law
-            >>> Law([0.25, 0.75]).mean()
-            0.75
-        """
+        """E N."""
         table = np.asarray(self.probabilities, np.float64)
         return float(table @ np.arange(len(table)))
 
@@ -299,11 +224,6 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
     Raises:
         ValueError: coefficients that are not a finite vector, or E (X - c)^2 >= radius^2 (the a_n of the whole
             series have no finite sum, and no law has a finite second moment that this one could approach).
-
-    Example:
-        >>> from jaxonline.estimators.laws import magnitudes
-        >>> magnitudes([1.0, -1.0, 0.5], second_moment=4.0).tolist()
-        [1.0, 2.0, 2.0]
     """
     gammas = check.finite_array("coefficients", coefficients, ndim=1).astype(np.float64)
     check.positive("second_moment", second_moment)

@@ -62,44 +62,20 @@ class PolynomialSequence:
         set_field(self, "differences", table)
 
     def value(self, x: float) -> float:
-        """Q_K(x): the mean of the estimator where E X = x.
-
-        Example:
-            >>> from jaxonline.estimators.sequences import chebyshev
-            >>> round(chebyshev(np.exp, 12, lower=-1.0, upper=1.0).value(0.5), 9)
-            1.648721271
-        """
+        """Q_K(x): the mean of the estimator where E X = x."""
         return float(self._values(np.array([x]))[0])
 
     def bias(self, f: Callable[[np.ndarray], np.ndarray], x: float) -> float:
-        """Q_K(x) - f(x): what the end of the sequence costs where E X = x.
-
-        Example:
-            >>> from jaxonline.estimators.sequences import bernstein
-            >>> round(bernstein(np.square, 10, lower=-1.0, upper=1.0).bias(np.square, 0.0), 9)  # (1 - x^2)/K
-            0.1
-        """
+        """Q_K(x) - f(x): what the end of the sequence costs where E X = x."""
         return self.value(x) - float(f(np.array([x], np.float64))[0])
 
     def largest_bias(self, f: Callable[[np.ndarray], np.ndarray], points: int = 4001) -> float:
-        """The largest |Q_K - f| on a grid of the interval.
-
-        Example:
-            >>> from jaxonline.estimators.sequences import chebyshev
-            >>> chebyshev(np.abs, 20, lower=-1.0, upper=1.0).largest_bias(np.abs) < 0.04
-            True
-        """
+        """The largest |Q_K - f| on a grid of the interval."""
         x = known("centre", self.centre) + known("scale", self.scale) * np.linspace(-1.0, 1.0, points)
         return float(np.max(np.abs(self._values(x) - f(x))))
 
     def rounding(self, dtype: Any = np.float64) -> float:
-        """What rounding may do to an estimate of the mean with `dtype` numbers: eps sum |differences|.
-
-        Example:
-            >>> from jaxonline.estimators.sequences import chebyshev
-            >>> chebyshev(np.abs, 20, lower=-1.0, upper=1.0).rounding(np.float32) > 0.01
-            True
-        """
+        """What rounding may do to an estimate of the mean with `dtype` numbers: eps sum |differences|."""
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
@@ -108,11 +84,6 @@ class PolynomialSequence:
         Args:
             second_moment: E (X - centre)^2, at least (E X - centre)^2.
             mean: E X.
-
-        Example:
-            >>> from jaxonline.estimators.sequences import PolynomialSequence
-            >>> PolynomialSequence([[1.0, 0.0], [0.0, 2.0]]).magnitudes(second_moment=4.0, mean=0.0).tolist()
-            [1.0, 4.0]
         """
         scale = known("scale", self.scale)
         m, b = (mean - known("centre", self.centre)) / scale, second_moment / scale**2
@@ -172,30 +143,12 @@ class PolynomialSequenceEstimator:
         return cls(sequence, law_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
-        """One estimate; `draw(key)` returns one copy of X.
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
-            >>> estimator = PolynomialSequenceEstimator.of(chebyshev(np.sin, 5, -1.0, 1.0), second_moment=0.5)
-            >>> estimator.estimate(jax.random.key(0), lambda key: 0.5).shape
-            ()
-        """
+        """One estimate; `draw(key)` returns one copy of X."""
         key_n, key_copies = jax.random.split(key)
         return self.given(key_copies, self.law.sample(key_n), draw)
 
     def given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
-        """The estimate when N = n, with its weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n.
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.estimators.laws import Law
-            >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
-            >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
-            >>> estimator = PolynomialSequenceEstimator(line, Law([0.5, 0.5]))
-            >>> float(estimator.given(jax.random.key(0), 0, lambda key: 3.0))
-            2.0
-        """
+        """The estimate when N = n, with its weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
         dtype = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key).dtype
         n = jnp.asarray(n, jnp.int32)
         table = jnp.asarray(self.sequence.differences).astype(dtype)
@@ -220,13 +173,6 @@ class PolynomialSequenceEstimator:
         Args:
             second_moment: E (X - centre)^2.
             mean: E X.
-
-        Example:
-            >>> from jaxonline.estimators.laws import Law
-            >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
-            >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
-            >>> PolynomialSequenceEstimator(line, Law([0.5, 0.5])).exact_second_moment(second_moment=1.0, mean=0.0)
-            10.0
         """
         squares = self.sequence.magnitudes(second_moment, mean) ** 2
         n = np.flatnonzero(squares)

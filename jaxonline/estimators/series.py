@@ -23,7 +23,7 @@ from jaxonline._util import check
 from jaxonline._util.numbers import known
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector
-from jaxonline.losses import Loss
+from jaxonline.losses.series import SeriesLoss, require_series
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
@@ -79,7 +79,7 @@ class SeriesEstimator:
     @classmethod
     def of(
         cls,
-        loss: Loss,
+        loss: SeriesLoss,
         law: Geometric | Callable[..., AnyLaw],
         second_moment: float,
         *,
@@ -90,7 +90,7 @@ class SeriesEstimator:
         """The estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
 
         Args:
-            loss: its derivative is estimated.
+            loss: its derivative is estimated; a `SeriesLoss`.
             law: a `Geometric` law, or `minimum_variance` or `cost_aware` (or any function of the coefficients, the
                 second moment and the radius that returns a law).
             second_moment: E (X - c)^2, or a bound on it: it says where the table of coefficients may end.
@@ -101,6 +101,7 @@ class SeriesEstimator:
                 moment of the weighted factors, is below 1e-20 of its majorant. Give it to `stack` estimators.
 
         Raises:
+            TypeError: `loss` has no series.
             ValueError: infinite variance (for a geometric law p E (X - c)^2 >= radius^2, else
                 E (X - c)^2 >= radius^2), or a case so close to it that more than 1024 terms are needed.
 
@@ -113,7 +114,7 @@ class SeriesEstimator:
             >>> len(SeriesEstimator.of(Exponential(), Geometric(2.0), 0.5).coefficients)
             21
         """
-        radius = loss.radius(centre)
+        radius = require_series("loss", loss).radius(centre)
         check_finite_variance(law, second_moment, radius)
         reach = math.sqrt(_spread(law) * second_moment)
         gammas = loss.coefficients(enough_terms(loss, reach, centre) if n_terms is None else n_terms, centre)
@@ -134,17 +135,6 @@ class SeriesEstimator:
         Args:
             key: consumed.
             draw: called with a new key for each copy; a number, or an array whose entries are estimated together.
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.estimators.series import SeriesEstimator
-            >>> from jaxonline.losses import Squared
-            >>> estimator = SeriesEstimator.of(Squared(), Geometric(2.0), 1.5)
-            >>> noisy = lambda key: 1.0 + 0.5 * jax.random.normal(key)
-            >>> thetas = jax.vmap(lambda key: estimator.estimate(key, noisy))(jax.random.split(jax.random.key(0), 4000))
-            >>> bool(abs(thetas.mean() - 2.0) < 0.3)
-            True
         """
         key_n, key_copies = jax.random.split(key)
         return self.given(key_copies, self.law.sample(key_n), draw)
@@ -156,15 +146,6 @@ class SeriesEstimator:
             key: consumed by the copies.
             n: an integer, at least 0; may be traced.
             draw: as in `estimate`.
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.estimators.series import SeriesEstimator
-            >>> estimator = SeriesEstimator([1.0, 1.0, 0.5], Geometric(2.0))
-            >>> theta = estimator.given(jax.random.key(0), 2, lambda key: 3.0)  # 0.5 * 3^2 / (1/8)
-            >>> round(float(theta), 3)
-            36.0
         """
         shape = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key)
         n = jnp.asarray(n, jnp.int32)
@@ -179,16 +160,7 @@ class SeriesEstimator:
         return jnp.asarray(self.constant, shape.dtype) + product
 
     def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
-        """The estimate when N = n from copies that are there already; the first n of them are used, n <= k.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.estimators.series import SeriesEstimator
-            >>> estimator = SeriesEstimator([1.0, 1.0, 0.5], Geometric(2.0))
-            >>> round(float(estimator.estimate_from(jnp.array([3.0, 5.0, 7.0]), 2)), 3)
-            60.0
-        """
+        """The estimate when N = n from copies that are there already; the first n of them are used, n <= k."""
         n = jnp.asarray(n, jnp.int32)
         start, factor = self._weight(n, copies.dtype)
         factors = factor * (copies - jnp.asarray(self.centre, copies.dtype))
@@ -205,30 +177,19 @@ class SeriesEstimator:
 
 
 def n_used(coefficients: Vector) -> int:
-    """The length of a table of coefficients without the zeros at its end.
-
-    Example:
-        >>> from jaxonline.estimators.series import n_used
-        >>> n_used([1.0, 0.0, 2.0, 0.0])
-        3
-    """
+    """The length of a table of coefficients without the zeros at its end."""
     there = np.flatnonzero(np.asarray(coefficients))
     return int(there[-1]) + 1 if len(there) else 0
 
 
-def enough_terms(loss: Loss, reach: float, centre: float = 0.0) -> int:
+def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
     """How many coefficients of l' make the rest of sum |gamma_n| reach^n less than 1e-20 of the whole.
 
     Raises:
+        TypeError: `loss` has no series.
         ValueError: `reach` outside the disc of convergence, the sum beyond float64, or more than 1024 terms needed.
-
-    Example:
-        >>> from jaxonline.estimators.series import enough_terms
-        >>> from jaxonline.losses import Exponential, Squared
-        >>> enough_terms(Squared(), 5.0), enough_terms(Exponential(), 1.0)
-        (2, 21)
     """
-    total = loss.majorant(reach, centre)
+    total = require_series("loss", loss).majorant(reach, centre)
     if not math.isfinite(total):
         raise ValueError(
             f"reach must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
@@ -255,11 +216,6 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: fl
 
     Raises:
         ValueError: it is infinite; the message says why.
-
-    Example:
-        >>> from jaxonline.estimators.laws import Geometric
-        >>> from jaxonline.estimators.series import check_finite_variance
-        >>> check_finite_variance(Geometric(4.0), 2.0, radius=3.0)
     """
     check.positive("second_moment", second_moment)
     spread = _spread(law)

@@ -13,28 +13,19 @@ from jaxonline._util import check
 from jaxonline._util.numbers import known
 from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
-from jaxonline.losses.base import Loss
+from jaxonline.losses.series import SeriesLoss, require_series
 
 
-def truncation_bias(loss: Loss, estimator: SeriesEstimator, mean: float) -> float:
+def truncation_bias(loss: SeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
     """A bound on |E theta - l'(E X)|: what the series has beyond the table of the estimator.
 
     Args:
         loss: the loss the coefficients were taken from.
         estimator: its table ends somewhere.
         mean: E X.
-
-    Example:
-        >>> from jaxonline.estimators.laws import Geometric
-        >>> from jaxonline.estimators.series import SeriesEstimator
-        >>> from jaxonline.estimators.series_moments import truncation_bias
-        >>> from jaxonline.losses import Exponential
-        >>> cut = SeriesEstimator(Exponential().coefficients(4), Geometric(2.0))
-        >>> truncation_bias(Exponential(), cut, mean=0.1) < 1e-5
-        True
     """
     centre = known("centre", estimator.centre)
-    return loss.tail_bound(n_used(estimator.coefficients), abs(mean - centre), centre)
+    return require_series("loss", loss).tail_bound(n_used(estimator.coefficients), abs(mean - centre), centre)
 
 
 def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
@@ -43,13 +34,6 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
     Args:
         estimator: any law.
         mean: E X.
-
-    Example:
-        >>> from jaxonline.estimators.laws import Geometric
-        >>> from jaxonline.estimators.series import SeriesEstimator
-        >>> from jaxonline.estimators.series_moments import exact_mean
-        >>> exact_mean(SeriesEstimator([1.0, 1.0, 0.5], Geometric(2.0)), mean=2.0)
-        5.0
     """
     offset = mean - known("centre", estimator.centre)
     drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
@@ -112,11 +96,6 @@ class StratumMoments(NamedTuple):
     """What is known of each stratum N = n of a series estimator, n = 0 .. K; float64 vectors.
 
     Beyond K (only a geometric law goes there) the estimate is the constant.
-
-    Example:
-        >>> from jaxonline.estimators.series_moments import StratumMoments
-        >>> StratumMoments._fields
-        ('pmf', 'terms', 'second_moments')
     """
 
     pmf: np.ndarray
@@ -153,19 +132,11 @@ def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: floa
 
 
 def expected_queries(estimator: SeriesEstimator) -> float:
-    """E N, the expected number of copies: 1/(p-1) for the geometric law.
-
-    Example:
-        >>> from jaxonline.estimators.laws import Geometric
-        >>> from jaxonline.estimators.series import SeriesEstimator
-        >>> from jaxonline.estimators.series_moments import expected_queries
-        >>> expected_queries(SeriesEstimator([1.0], Geometric(1.5)))
-        2.0
-    """
+    """E N, the expected number of copies: 1/(p-1) for the geometric law."""
     return estimator.law.mean()
 
 
-def lemma1_bound(loss: Loss, p: float, second_moment: float, centre: float = 0.0) -> float:
+def lemma1_bound(loss: SeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
     """The paper's bound on the second moment, p/(p-1) f_+(sqrt(p E (X - c)^2))^2 with f = l'.
 
     Raises:
@@ -177,18 +148,12 @@ def lemma1_bound(loss: Loss, p: float, second_moment: float, centre: float = 0.0
         >>> round(lemma1_bound(Squared(), 2.0, 1.0), 9)
         16.0
     """
-    check_finite_variance(Geometric(p), second_moment, loss.radius(centre))
+    check_finite_variance(Geometric(p), second_moment, require_series("loss", loss).radius(centre))
     return p / (p - 1.0) * loss.majorant(math.sqrt(p * second_moment), centre) ** 2
 
 
 class VarianceRow(NamedTuple):
-    """One line of `variance_table`; `second_moment` and `variance` are inf where the estimator has none.
-
-    Example:
-        >>> from jaxonline.estimators.series_moments import VarianceRow
-        >>> VarianceRow._fields
-        ('loss', 'law', 'p', 'expected_queries', 'second_moment', 'variance')
-    """
+    """One line of `variance_table`; `second_moment` and `variance` are inf where the estimator has none."""
 
     loss: str
     """The name of the class of the loss."""
@@ -202,7 +167,7 @@ class VarianceRow(NamedTuple):
 
 
 def variance_table(
-    losses: Iterable[Loss],
+    losses: Iterable[SeriesLoss],
     mean: float,
     second_moment: float,
     *,
@@ -246,10 +211,10 @@ def variance_table(
     ]
 
 
-def _row(loss: Loss, law, outside: bool, mean: float, moment: float, centre: float) -> tuple[float, float, float]:
+def _row(loss: SeriesLoss, law, outside: bool, mean: float, moment: float, centre: float) -> tuple[float, float, float]:
     spread = law.mean() if isinstance(law, Geometric) else math.nan
     try:
-        check_finite_variance(law, moment, loss.radius(centre))
+        check_finite_variance(law, moment, require_series("losses", loss).radius(centre))
     except ValueError:
         return spread, math.inf, math.inf
     estimator = SeriesEstimator.of(loss, law, moment, centre=centre, constant_outside=outside)

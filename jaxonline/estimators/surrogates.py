@@ -12,6 +12,7 @@ workshop 2010), section 6, Lemma 4, and appendix E with erratum E13 (2 sigma u i
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +24,20 @@ from jaxonline._util.struct import set_field, static, struct
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
+
+
+class GaussianParts(NamedTuple):
+    """The Gaussian kernels that a surrogate is the sum of: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)) each.
+
+    Attributes:
+        rates: u of each.
+        shrinkage: 1 - 2 u sigma_i^2, for each and each eigenvector of the covariance.
+        log_sizes: the logarithm of the value of each at 0.
+    """
+
+    rates: Float[Array, "n"]
+    shrinkage: Float[Array, "n d"]
+    log_sizes: Float[Array, "n"]
 
 
 @struct
@@ -79,23 +94,25 @@ class Surrogate(Kernel):
         difference = floating(x) - floating(x2)
         if self.rotation is not None:
             difference = difference @ jnp.asarray(self.rotation, difference.dtype)
-        rates, shrinkage, log_sizes = self._parts(difference.dtype)
+        rates, shrinkage, log_sizes = self.parts(difference.dtype)
         exponents = jnp.sum(difference[None, :] ** 2 / shrinkage, axis=1)
         return jnp.sum(jnp.exp(log_sizes - rates * exponents))
 
     def at_zero(self) -> Float[Array, ""]:
-        return jnp.sum(jnp.exp(self._parts(jnp.result_type(float))[2]))
+        """k^(x, x), the same for every x."""
+        return jnp.sum(jnp.exp(self.parts(jnp.result_type(float)).log_sizes))
 
     def constant(self) -> Float[Array, ""]:
-        """R = sqrt(k^(x, x)), the norm of every feature vector of k^; at least sqrt(k(x, x)).
-
-        Example:
-            >>> from jaxonline.estimators.surrogates import Surrogate
-            >>> from jaxonline.kernels import Gaussian
-            >>> float(Surrogate(Gaussian(1.0), 0.375, dimension=4).constant())  # (prod of 4 times 1/(1 - 0.75))^(1/4)
-            4.0
-        """
+        """R = sqrt(k^(x, x)), the norm of every feature vector of k^; at least sqrt(k(x, x))."""
         return jnp.sqrt(self.at_zero())
+
+    def parts(self, dtype: jnp.dtype) -> GaussianParts:
+        """k^ as a sum of Gaussian kernels, in the coordinates of the eigenvectors."""
+        mixture = self._mixture()
+        rates, variances = jnp.asarray(mixture.rates, dtype), jnp.asarray(self.variances, dtype)
+        shrinkage = 1.0 - 2.0 * rates[:, None] * variances[None, :]
+        log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
+        return GaussianParts(rates, shrinkage, log_sizes)
 
     def _narrowest(self) -> float | None:
         """The smallest squared width of the kernel, where it is known."""
@@ -110,14 +127,6 @@ class Surrogate(Kernel):
             return self.kernel
         rate = floating(self.kernel.width) ** -2
         return GaussianMixture(rate[None], jnp.ones_like(rate)[None])
-
-    def _parts(self, dtype: jnp.dtype) -> tuple[Float[Array, "n"], Float[Array, "n d"], Float[Array, "n"]]:
-        """The rates u, 1 - 2 u sigma_i^2, and the logarithm of the size of each Gaussian kernel of k^."""
-        mixture = self._mixture()
-        rates, variances = jnp.asarray(mixture.rates, dtype), jnp.asarray(self.variances, dtype)
-        shrinkage = 1.0 - 2.0 * rates[:, None] * variances[None, :]
-        log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
-        return rates, shrinkage, log_sizes
 
 
 def radial_surrogate(
@@ -169,12 +178,6 @@ def surrogate_error(
     """The estimated error of the quadrature in k^: the largest change when the number of nodes is doubled.
 
     Taken over distances from 0 to 300 / sqrt(cut) along every eigenvector; arguments as in `radial_surrogate`.
-
-    Example:
-        >>> from jaxonline.estimators.surrogates import surrogate_error
-        >>> from jaxonline.kernels.radial import Cauchy
-        >>> surrogate_error(Cauchy(4.0), 0.25, cut=1.0, dimension=4) < 1e-12
-        True
     """
     variances = np.asarray(_eigenvectors(np.asarray(check.covariance("covariance", covariance), float), dimension)[0])
     _check_cut(cut, variances)

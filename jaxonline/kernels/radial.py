@@ -22,42 +22,22 @@ from scipy import special
 from jaxonline._util import check
 from jaxonline._util.numbers import floating, known
 from jaxonline._util.struct import set_field, struct
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 
 
-class RadialKernel(Kernel):
-    """A kernel of the distance of its arguments.
-
-    Example:
-        >>> from jaxonline.kernels.radial import Cauchy, RadialKernel
-        >>> isinstance(Cauchy(1.0), RadialKernel)
-        True
-    """
+class RadialKernel(ShiftInvariantKernel):
+    """A kernel of the distance of its arguments. A subclass gives `profile` and `sample_rates`."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.profile(jnp.sum((floating(x) - floating(x2)) ** 2))
 
     @abc.abstractmethod
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
-        """The kernel as a function of r^2 = |x - x'|^2, entry by entry.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxonline.kernels.radial import Cauchy
-            >>> Cauchy(1.0).profile(jnp.array([0.0, 1.0, 3.0])).tolist()
-            [1.0, 0.5, 0.25]
-        """
+        """The kernel as a function of r^2 = |x - x'|^2, entry by entry."""
 
     @abc.abstractmethod
     def sample_rates(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
-        """Independent draws of u from the mixing law mu / g(0).
-
-        Example:
-            >>> import jax
-            >>> from jaxonline.kernels.radial import Cauchy
-            >>> Cauchy(4.0).sample_rates(jax.random.key(0), 3).shape
-            (3,)
-        """
+        """Independent draws of u from the mixing law mu / g(0)."""
 
     def at_zero(self) -> Float[Array, ""]:
         return self.profile(jnp.zeros(()))
@@ -70,52 +50,22 @@ class RadialKernel(Kernel):
 
 
 class SchoenbergKernel(RadialKernel):
-    """A radial kernel with g(0) = 1 whose mixing density mu(u) is known in closed form.
-
-    Example:
-        >>> from jaxonline.kernels.radial import RadialExponential, SchoenbergKernel
-        >>> isinstance(RadialExponential(1.0), SchoenbergKernel)
-        True
-    """
+    """A radial kernel with g(0) = 1 whose mixing density mu(u) is known in closed form."""
 
     @abc.abstractmethod
     def mixture_density(self, u: ArrayLike) -> ArrayLike:
-        """mu(u) for u > 0, in float64 on the host: a density on (0, inf).
-
-        Example:
-            >>> from jaxonline.kernels.radial import Cauchy
-            >>> round(float(Cauchy(4.0).mixture_density(0.5)), 6)  # 4 e^-2
-            0.541341
-        """
+        """mu(u) for u > 0, in float64 on the host: a density on (0, inf)."""
 
     @abc.abstractmethod
     def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
-        """The integral of exp(-u r^2) mu(u) over 0 < u <= cut, in closed form, in float64 on the host.
-
-        Example:
-            >>> from jaxonline.kernels.radial import Cauchy
-            >>> round(float(Cauchy(4.0).truncated_profile(0.0, 0.5)), 6)  # 1 - e^-2
-            0.864665
-        """
+        """The integral of exp(-u r^2) mu(u) over 0 < u <= cut, in closed form, in float64 on the host."""
 
     def endpoint_power(self) -> float:
-        """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there.
-
-        Example:
-            >>> from jaxonline.kernels.radial import Cauchy
-            >>> Cauchy(1.0, exponent=0.5).endpoint_power()
-            -0.5
-        """
+        """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there."""
         return 0.0
 
     def truncation_error(self, cut: float) -> float:
-        """The largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, reached at r = 0.
-
-        Example:
-            >>> from jaxonline.kernels.radial import Cauchy
-            >>> round(Cauchy(4.0).truncation_error(0.5), 6)  # e^-2
-            0.135335
-        """
+        """The largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, reached at r = 0."""
         return 1.0 - float(np.asarray(self.truncated_profile(0.0, check.positive("cut", cut))))
 
 
@@ -304,11 +254,5 @@ def quadrature_error(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -
 
 
 def distance_grid(cut: float) -> np.ndarray:
-    """The squared distances over which quadrature errors are taken.
-
-    Example:
-        >>> from jaxonline.kernels.radial import distance_grid
-        >>> distance_grid(1.0).shape
-        (401,)
-    """
+    """The squared distances over which quadrature errors are taken."""
     return np.concatenate([[0.0], np.geomspace(1e-3, 1e5, 400) / cut])

@@ -120,5 +120,5 @@ class _RotatedKernel:
 
 
 def _rotated_kernel(surrogate: Surrogate, dtype: jnp.dtype) -> _RotatedKernel:
-    rates, shrinkage, log_sizes = surrogate._parts(dtype)
+    rates, shrinkage, log_sizes = surrogate.parts(dtype)
     return _RotatedKernel(rates[:, None] / shrinkage, log_sizes)

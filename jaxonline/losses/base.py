@@ -1,170 +1,107 @@
-"""What a loss is: a function of a residual or a margin, with the series of its derivative.
-
-The losses themselves are in `jaxonline.losses`.
-"""
+"""What a loss is: its value, and its gradient in the prediction."""
 
 import abc
-import decimal
-import itertools
-import math
-from collections.abc import Iterator
-from decimal import Decimal
-from typing import ClassVar
+from collections.abc import Hashable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
-import numpy as np
-from jaxtyping import ArrayLike
+from jaxtyping import Array, ArrayLike, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
-
-_CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+from jaxonline._util.numbers import floating
+from jaxonline._util.struct import static, struct
 
 
-class Loss(abc.ABC):
-    """A loss l(a) of a residual or a margin, with the series of its derivative.
+@runtime_checkable
+class Loss(Protocol):
+    """A loss: `loss(y_hat, y)`, and `loss.gradient(y_hat, y)`, the gradient (or a subgradient) in `y_hat`.
 
-    A subclass gives `value`, `derivative`, the coefficients of l' one after the other, a bound on their tail and the
-    radius of convergence. Everything else follows.
+    Nobody inherits from it: any class with the two methods is a loss. The prediction, or move, `y_hat` and the
+    outcome `y` are those of one round. What has a Taylor series as well is a `SeriesLoss`.
 
     Example:
-        >>> from jaxonline.losses import Loss, Squared
-        >>> isinstance(Squared(), Loss)
-        True
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators import FullGradient
+        >>> from jaxonline.feedback import FullOracle
+        >>> class Cubic:
+        ...     def __call__(self, y_hat, y):
+        ...         return abs(y_hat - y) ** 3
+        ...     def gradient(self, y_hat, y):
+        ...         return 3 * abs(y_hat - y) * (y_hat - y)
+        >>> FullGradient(Cubic())(jax.random.key(0), jnp.zeros(2), FullOracle(jnp.ones(2), jnp.float32(1.0))).tolist()
+        [-3.0, -3.0]
+    """
+
+    def __call__(self, y_hat: Any, y: Any, /) -> Array:
+        """The loss of the prediction `y_hat` where the outcome is `y`."""
+        ...
+
+    def gradient(self, y_hat: Any, y: Any, /) -> PyTree:
+        """The gradient of that loss in `y_hat`, or a subgradient where there are several."""
+        ...
+
+
+class ScalarLoss(abc.ABC):
+    """A loss l(a) of one number: the residual a = y_hat - y, or the margin a = y * y_hat of a label y = +1 or -1.
+
+    A subclass names its `kind`, and gives `value` and `derivative`.
     """
 
     kind: ClassVar[str]
-    """`"regression"` (a = y_hat - y) or `"classification"` (a = y * y_hat, y = +1 or -1)."""
-    degree: ClassVar[int | None] = None
-    """The degree of l' where it is a polynomial, None where its series is infinite."""
-    _max_terms: ClassVar[int] = 1 << 19
+    """`"regression"` for a loss of the residual, `"classification"` for one of the margin."""
 
     @abc.abstractmethod
     def value(self, a: ArrayLike) -> jax.Array:
-        """The loss l(a), entry by entry.
-
-        Example:
-            >>> from jaxonline.losses import Squared
-            >>> float(Squared().value(3.0))
-            9.0
-        """
+        """The loss l(a), entry by entry."""
 
     @abc.abstractmethod
     def derivative(self, a: ArrayLike) -> jax.Array:
-        """The derivative l'(a), entry by entry.
+        """The derivative l'(a), entry by entry."""
 
-        Example:
-            >>> from jaxonline.losses import Squared
-            >>> float(Squared().derivative(3.0))
-            6.0
-        """
+    def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
+        """The loss of the prediction `y_hat` where the outcome is `y`; arguments of one shape."""
+        return self.value(self._residual_or_margin(y_hat, y))
 
-    @abc.abstractmethod
-    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        """A proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc.
+    def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
+        """The derivative of the loss in `y_hat`; arguments of one shape."""
+        slope = self.derivative(self._residual_or_margin(y_hat, y))
+        return slope if self.kind == "regression" else floating(y) * slope
 
-        Example:
-            >>> from jaxonline.losses import Exponential
-            >>> Exponential().tail_bound(30, 1.0) < 1e-32
-            True
-        """
-
-    @abc.abstractmethod
-    def _series(self, centre: float) -> Iterator[Decimal]:
-        """gamma_0, gamma_1, ... of l' about `centre`, without end."""
-
-    def radius(self, centre: float = 0.0) -> float:
-        """The radius of convergence of the series of l' about `centre`; inf unless a loss says otherwise.
-
-        Example:
-            >>> from jaxonline.losses import Logistic, Squared
-            >>> Squared().radius(), round(Logistic().radius(), 4)
-            (inf, 3.1416)
-        """
-        return math.inf
-
-    def margin(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The number that the loss looks at: `y_hat - y` in regression, `y * y_hat` in classification.
-
-        Example:
-            >>> from jaxonline.losses import Exponential, Squared
-            >>> float(Squared().margin(3.0, -1.0)), float(Exponential().margin(3.0, -1.0))
-            (4.0, -3.0)
-        """
+    def _residual_or_margin(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
         y_hat, y = floating(y_hat), floating(y)
         return y_hat - y if self.kind == "regression" else y * y_hat
 
-    def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The loss of the prediction `y_hat` where `y` is right; arguments of one shape."""
-        return self.value(self.margin(y_hat, y))
 
-    def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        """The derivative of the loss of a prediction in `y_hat`; arguments of one shape.
+@struct
+class OpaqueLoss:
+    """A loss that is not a pytree, as a static part of what holds it; `as_loss` makes it."""
 
-        Example:
-            >>> from jaxonline.losses import Squared
-            >>> float(Squared().gradient(3.0, 1.0))
-            4.0
-        """
-        slope = self.derivative(self.margin(y_hat, y))
-        return slope if self.kind == "regression" else floating(y) * slope
+    loss: Any = static()
 
-    def coefficients(self, n_terms: int, centre: float = 0.0) -> np.ndarray:
-        """gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
+    def __call__(self, y_hat: Any, y: Any) -> Array:
+        return self.loss(y_hat, y)
 
-        Args:
-            n_terms: how many, at least 1.
-            centre: the point of expansion, a finite number.
+    def gradient(self, y_hat: Any, y: Any) -> PyTree:
+        return self.loss.gradient(y_hat, y)
 
-        Returns:
-            A vector of `n_terms` float64 numbers, each right to about 1e-15 relative (0 or inf where float64 ends).
 
-        Raises:
-            ValueError: `n_terms` below 1 or `centre` not finite.
-            TypeError: a parameter of the loss is a tracer (the series is computed on the host).
+def as_loss(name: str, loss: Any) -> Loss:
+    """Check that an argument is a loss, and return it as a pytree, which jit can take.
 
-        Example:
-            >>> from jaxonline.losses import Exponential
-            >>> Exponential().coefficients(3).tolist()
-            [-1.0, 1.0, -0.5]
-        """
-        n_terms = check.count("n_terms", n_terms)
-        with decimal.localcontext(_CONTEXT):
-            series = self._series(known("centre", centre))
-            return np.array([float(gamma) for gamma in itertools.islice(series, n_terms)])
+    An object of a plain class becomes a static part (`OpaqueLoss`): two of them are two programs. For a loss with
+    numbers to sweep, declare its class with `jaxonline.struct`.
 
-    def majorant(self, a: float, centre: float = 0.0) -> float:
-        """The majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
-
-        In closed form where there is one; else the sum and the bound on its tail, which is 1e-13 of it or less
-        (more only so close to the edge of the disc, or so far out, that many thousand terms do not do).
-
-        Args:
-            a: where, at least 0.
-            centre: the point of expansion.
-
-        Returns:
-            A float; inf where `a` is not below the radius of convergence or where float64 ends.
-
-        Raises:
-            ValueError: `a` below 0 or not finite.
-
-        Example:
-            >>> from jaxonline.losses import SmoothedHinge
-            >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound says 0.615 (E4)
-            0.972
-        """
-        a, centre = known("a", check.not_negative("a", a)), known("centre", centre)
-        if a >= self.radius(centre):
-            return math.inf
-        with decimal.localcontext(_CONTEXT):
-            total, power, step, test_at = Decimal(0), Decimal(1), Decimal(a), 16
-            for n, gamma in enumerate(self._series(centre), start=1):
-                total += abs(gamma) * power
-                power *= step
-                if n == test_at:
-                    rest = self.tail_bound(n, a, centre)
-                    if float(total) == math.inf or rest <= 1e-13 * float(total) or n >= self._max_terms:
-                        break
-                    test_at *= 2
-            return float(total) + rest
+    Raises:
+        TypeError: `loss` lacks `loss(y_hat, y)` or `loss.gradient(y_hat, y)`, is a class, or can be neither a pytree
+            nor static.
+    """
+    if isinstance(loss, type) or not isinstance(loss, Loss):
+        hint = f", the class itself: write {loss.__name__}(...)" if isinstance(loss, type) else ""
+        raise TypeError(
+            f"{name} must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
+            f"got {loss!r}{hint}"
+        )
+    if not jax.tree_util.treedef_is_leaf(jax.tree.structure(loss)):
+        return loss
+    if not isinstance(loss, Hashable):
+        raise TypeError(f"{name} must be hashable or declared with jaxonline.struct, got {loss!r}")
+    return OpaqueLoss(loss)

@@ -1,63 +1,96 @@
-"""Kernels that know their series and their spectrum.
+"""Dot-product kernels k(x, x') = Q(<x, x'>), which know the power series of Q.
 
-A kernel is a function of one pair of vectors; `gram` gives all pairs. Dot-product kernels k(x, x') = Q(<x, x'>) know
-the Taylor coefficients beta_n of Q, which are what makes them kernels (beta_n >= 0) and what the feature-map
-estimators need. Shift-invariant kernels know their spectral law, from which random Fourier features are drawn.
-Mixtures of Gaussian kernels (Schoenberg) are in `jaxonline.kernels.radial`.
+The Taylor coefficients beta_n of Q are what makes them kernels (beta_n >= 0), and what the feature-map estimators
+need.
 
-Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 2,
-with erratum E5; Rokhlin and Gurtovaya (2025), section 2, for the spectral laws.
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 2,
+with erratum E5.
 """
 
+import abc
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Float, Int
 from scipy import special
 
 from jaxonline._util import check
 from jaxonline._util.numbers import floating, known
 from jaxonline._util.struct import set_field, static, struct
-from jaxonline.kernels.base import Kernel, Scaled, Sum, log_lookup
-
-__all__ = [
-    "Binomial",
-    "DotProductKernel",
-    "ExponentialKernel",
-    "Gaussian",
-    "Homogeneous",
-    "Inhomogeneous",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "PowerSeries",
-    "Scaled",
-    "Sum",
-]
+from jaxonline.kernels.base import Kernel, require_kernel
 
 
 class DotProductKernel(Kernel):
-    """A kernel Q(<x, x'>).
+    """A kernel Q(<x, x'>) of the inner product, with the power series Q(a) = sum_n beta_n a^n.
+
+    A subclass gives `series`, `_coefficients`, `log_coefficient` and `tail_bound`, and `radius` where it is finite; a
+    `PolynomialKernel` gives `series`, `_coefficients` and `degree`.
 
     Example:
-        >>> from jaxonline.kernels import DotProductKernel, Linear
-        >>> isinstance(Linear(), DotProductKernel)
-        True
+        >>> from jaxonline.kernels import DotProductKernel, Gaussian, Linear
+        >>> isinstance(Linear(), DotProductKernel), isinstance(Gaussian(1.0), DotProductKernel)
+        (True, False)
     """
+
+    degree: ClassVar[int | None] = None
+    """The degree of Q where it is a polynomial, None where its series is infinite."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self.series(jnp.sum(floating(x) * floating(x2)))
 
     def radius(self) -> float:
+        """The radius of convergence of Q; inf unless a kernel says otherwise."""
         return math.inf
+
+    @abc.abstractmethod
+    def series(self, a: ArrayLike) -> Array:
+        """Q(a), entry by entry; NaN outside the disc of convergence, an error for a known `a` there."""
+
+    def coefficients(self, n_terms: int) -> np.ndarray:
+        """beta_0 .. beta_(n_terms - 1), in float64, on the host.
+
+        Raises:
+            ValueError: `n_terms` below 1.
+
+        Example:
+            >>> from jaxonline.kernels import Inhomogeneous
+            >>> Inhomogeneous(2).coefficients(4).tolist()
+            [1.0, 2.0, 1.0, 0.0]
+        """
+        return self._coefficients(np.arange(check.count("n_terms", n_terms)))
+
+    @abc.abstractmethod
+    def _coefficients(self, n: np.ndarray) -> np.ndarray:
+        """beta_n for n = 0, 1, 2, ..., as many as `n` has entries, in float64, on the host."""
+
+    @abc.abstractmethod
+    def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
+        """log beta_n (-inf where beta_n = 0), as JAX code, for an `n` that may be random."""
+
+    @abc.abstractmethod
+    def tail_bound(self, n_terms: int, a: float) -> float:
+        """The rest of the series, the sum over n >= `n_terms` of beta_n a^n, for a >= 0; inf outside the disc."""
+
+
+class PolynomialKernel(DotProductKernel):
+    """A dot-product kernel whose Q is a polynomial."""
+
+    degree: int  # type: ignore[assignment]
+
+    def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
+        return _log_lookup(jnp.asarray(self.coefficients(self.degree + 1), jnp.result_type(float)), n)
+
+    def tail_bound(self, n_terms: int, a: float) -> float:
+        betas = self.coefficients(self.degree + 1)
+        return math.fsum(beta * a**n for n, beta in enumerate(betas) if n >= n_terms)
 
 
 @struct
-class Linear(DotProductKernel):
+class Linear(PolynomialKernel):
     """The linear kernel <x, x'>.
 
     Example:
@@ -67,7 +100,7 @@ class Linear(DotProductKernel):
         11.0
     """
 
-    degree: ClassVar[int | None] = 1
+    degree: ClassVar[int] = 1
 
     def series(self, a: ArrayLike) -> Array:
         return floating(a)
@@ -77,7 +110,7 @@ class Linear(DotProductKernel):
 
 
 @struct
-class Homogeneous(DotProductKernel):
+class Homogeneous(PolynomialKernel):
     """The homogeneous polynomial kernel <x, x'>^degree.
 
     Args:
@@ -106,7 +139,7 @@ class Homogeneous(DotProductKernel):
 
 
 @struct
-class Inhomogeneous(DotProductKernel):
+class Inhomogeneous(PolynomialKernel):
     """The inhomogeneous polynomial kernel (1 + <x, x'>)^degree.
 
     Args:
@@ -214,7 +247,7 @@ class Binomial(DotProductKernel):
 
 
 @struct
-class PowerSeries(DotProductKernel):
+class PowerSeries(PolynomialKernel):
     """The kernel sum_n beta_n <x, x'>^n of given coefficients.
 
     Args:
@@ -256,97 +289,28 @@ class PowerSeries(DotProductKernel):
         return jnp.polyval(jnp.asarray(self.betas, a.dtype)[::-1], a)
 
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
-        return log_lookup(jnp.asarray(self.betas, jnp.result_type(float)), n)
+        return _log_lookup(jnp.asarray(self.betas, jnp.result_type(float)), n)
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         betas = np.asarray(self.betas, float)
         return np.where(n < len(betas), betas[np.minimum(n, len(betas) - 1)], 0.0)
 
 
-@struct
-class Gaussian(Kernel):
-    """The Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
-
-    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)): that is `Gaussian.from_standard_deviation(sigma)`, of width
-    sigma sqrt(2).
-
-    Args:
-        width: above 0.
-
-    Raises:
-        ValueError: `width` not above 0.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.kernels import Gaussian
-        >>> round(float(Gaussian(1.0)(jnp.array([0.6, 0.5]), jnp.array([0.5, 0.7]))), 3)
-        0.951
-    """
-
-    width: ArrayLike
-
-    def __post_init__(self):
-        check.positive("width", self.width)
-
-    @classmethod
-    def from_standard_deviation(cls, sigma: ArrayLike) -> "Gaussian":
-        """The kernel exp(-|x - x'|^2 / (2 sigma^2)), whose frequencies have the standard deviation 1 / sigma.
-
-        Example:
-            >>> import jax.numpy as jnp
-            >>> from jaxonline.kernels import Gaussian
-            >>> round(float(Gaussian.from_standard_deviation(1.0)(jnp.zeros(1), jnp.ones(1))), 4)  # e^-0.5
-            0.6065
-        """
-        check.positive("sigma", sigma)
-        return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
-
-    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        scaled = (floating(x) - floating(x2)) / jnp.asarray(self.width, floating(x).dtype)
-        return jnp.exp(-jnp.sum(scaled**2))
-
-    def at_zero(self) -> Float[Array, ""]:
-        return jnp.ones(())
-
-    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        z = jax.random.normal(key, (n, dimension))
-        return z * math.sqrt(2.0) / jnp.asarray(self.width, z.dtype)
+def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
+    """The kernel, or a TypeError where it has no series."""
+    if not isinstance(require_kernel(name, kernel), DotProductKernel):
+        raise TypeError(
+            f"{name} must be a function of the inner product of its arguments to have a series, got "
+            f"{type(kernel).__name__}"
+        )
+    return kernel
 
 
-@struct
-class Laplacian(Kernel):
-    """The Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
-
-    It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `kernels.radial.RadialExponential`.
-
-    Args:
-        scale: above 0.
-
-    Raises:
-        ValueError: `scale` not above 0.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.kernels import Laplacian
-        >>> round(float(Laplacian(2.0)(jnp.zeros(2), jnp.ones(2))), 4)  # e^-1
-        0.3679
-    """
-
-    scale: ArrayLike
-
-    def __post_init__(self):
-        check.positive("scale", self.scale)
-
-    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        distance = jnp.sum(jnp.abs(floating(x) - floating(x2)))
-        return jnp.exp(-distance / jnp.asarray(self.scale, distance.dtype))
-
-    def at_zero(self) -> Float[Array, ""]:
-        return jnp.ones(())
-
-    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
-        z = jax.random.cauchy(key, (n, dimension))
-        return z / jnp.asarray(self.scale, z.dtype)
+def _log_lookup(table: Float[Array, "m"], n: Int[Array, "..."]) -> Float[Array, "..."]:
+    """log table[n], -inf beyond the end of the table."""
+    n = jnp.asarray(n)
+    last = table.shape[0] - 1
+    return jnp.where(n <= last, jnp.log(table)[jnp.minimum(n, last)], -jnp.inf)
 
 
 def _real(n: Int[Array, "..."]) -> Float[Array, "..."]:

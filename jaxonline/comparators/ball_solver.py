@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import linalg
 
-from jaxonline.losses.base import Loss
+from jaxonline.losses import Loss
 
 MAX_STEPS = 200
 Parts = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]

@@ -1,0 +1,60 @@
+"""Exact moments of noisy copies and of estimates of feature vectors: numbers in float64, on the host."""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import ArrayLike
+from scipy import special
+
+from jaxonline._util import check
+from jaxonline._util.numbers import known
+from jaxonline.estimators.laws import AnyLaw, Geometric
+
+
+def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
+    """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
+
+    Args:
+        x: [d].
+        covariance: a variance (number), variances [d] or a matrix [d, d].
+
+    Example:
+        >>> from jaxonline.estimators.feature_maps import copy_moments
+        >>> copy_moments([1.0, 0.0], [0.5, 0.25])
+        (1.75, 2.3125)
+    """
+    second = _second_moments(x, covariance)
+    return float(np.trace(second)), float((second**2).sum())
+
+
+def _second_moments(x: ArrayLike, covariance: ArrayLike) -> np.ndarray:
+    """E x~ x~' [d, d] of a copy x~ with mean x."""
+    x = check.finite_array("x", x, ndim=1).astype(float)
+    covariance = np.asarray(check.covariance("covariance", np.asarray(covariance, float)))
+    if covariance.ndim < 2:
+        covariance = np.diag(np.broadcast_to(covariance, x.shape))
+    return np.outer(x, x) + covariance
+
+
+def inner_moment(x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+    """E <x~, x2>^2."""
+    x2 = np.asarray(x2, float)
+    return float(x2 @ _second_moments(x, covariance) @ x2)
+
+
+def weighted_series(
+    law: AnyLaw, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
+) -> float:
+    """sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
+    if isinstance(law, Geometric):
+        p = known("p", law.p)
+        return p / (p - 1.0) * series(p * a)
+    n = np.arange(np.shape(law.probabilities)[0])
+    reached = reached_by(law, len(n))
+    logs = log_terms(n)[reached] + special.xlogy(n[reached], a) - law.log_table(len(n))[reached]
+    return float(np.exp(special.logsumexp(logs)))
+
+
+def reached_by(law: AnyLaw, n_terms: int) -> np.ndarray:
+    """Which of n = 0 .. n_terms - 1 the law can draw."""
+    return law.log_table(n_terms) > -np.inf

@@ -1,0 +1,60 @@
+"""Random indices: what the estimators from a few attributes look at."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from jaxonline._util import check
+
+_MAX_OUTCOMES = 1 << 20
+
+
+def uniform_subset(key: Key[Array, ""], d: int, size: int) -> Int[Array, "size"]:
+    """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
+
+    Args:
+        key: consumed.
+        d: the size of the whole set.
+        size: the size of the subset, from 1 to d.
+
+    Raises:
+        ValueError: if `size` is not from 1 to d.
+    """
+    if check.count("size", size) > d:
+        raise ValueError(f"size must be at most d = {d}, got {size}")
+    last = jnp.arange(d - size, d, dtype=jnp.int32)
+    draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
+
+    def choose(chosen, step):
+        j, draw = step
+        taken = jnp.any(chosen == draw)
+        return chosen.at[j].set(jnp.where(taken, last[j], draw)), None
+
+    steps = (jnp.arange(size, dtype=jnp.int32), draws)
+    return jax.lax.scan(choose, jnp.full(size, -1, jnp.int32), steps, unroll=min(size, 8))[0]
+
+
+def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int) -> Int[Array, "size"]:
+    """Independent indices with probabilities proportional to `weights` (uniform where all weights are 0).
+
+    Args:
+        key: consumed.
+        weights: at least 0.
+        size: how many.
+    """
+    sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
+    # 1 - u is in (0, 1], so that an index without weight is never found.
+    points = sums[-1] * (1 - jax.random.uniform(key, (size,), sums.dtype))
+    return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
+
+
+def check_even(name: str, value: int) -> None:
+    """Check that a number of attributes is even: half of it for each of two estimates."""
+    if check.count(name, value, ge=2) % 2:
+        raise ValueError(f"{name} must be even (half of it for each of two estimates), got {value}")
+
+
+def check_enumerable(outcomes: int) -> None:
+    """Check that a support is small enough to enumerate."""
+    if outcomes > _MAX_OUTCOMES:
+        raise ValueError(f"d and n_attributes must be smaller to enumerate, got {outcomes:,} outcomes")

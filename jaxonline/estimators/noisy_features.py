@@ -1,0 +1,198 @@
+"""Noisy feature vectors Psi~: how an estimate is stored, its inner products, and what an estimator of them offers.
+
+Weights are kept as logarithms and spread evenly over the factors of a product, so that a large n overflows nowhere.
+The estimators themselves are in `jaxonline.estimators.feature_maps`, where the paper is named too.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.numbers import floating
+from jaxonline._util.struct import struct
+
+Counts = Any
+"""How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
+
+
+@struct
+class NoisyFeature:
+    """An estimate Psi~ = sign e^log_weight x~(1) (x) ... (x) x~(level) of a feature vector.
+
+    Attributes:
+        level: n, the number of factors; int32.
+        sign: +1, -1 or 0.
+        log_weight: the logarithm of the size of the number in front; -inf for an estimate of 0.
+        copies: [capacity, d], the factors in the first `level` rows, 0 in the others.
+        queries: how many copies the estimate asks for (pairs of the Gaussian map included); int32.
+        overflow: whether `queries` exceeded the capacity, in which case the estimate was replaced by 0.
+    """
+
+    level: Int[Array, ""]
+    sign: Float[Array, ""]
+    log_weight: Float[Array, ""]
+    copies: Float[Array, "capacity d"]
+    queries: Int[Array, ""]
+    overflow: Bool[Array, ""]
+
+
+def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
+    """The inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6: 0 unless the levels agree."""
+    rows = min(psi.copies.shape[0], psi2.copies.shape[0])
+    inner = jnp.sum(psi.copies[:rows] * psi2.copies[:rows], axis=-1)
+    value = psi.sign * psi2.sign * scaled_product(inner, psi.level, psi.log_weight + psi2.log_weight)
+    return jnp.where(psi.level == psi2.level, value, jnp.zeros_like(value))
+
+
+class FeatureMap(abc.ABC):
+    """An unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
+
+    `estimate` is Map_Estimate; it is made of `sample_counts`, `queries` and `assemble`, for learners with an oracle.
+    The methods from `term` on describe the law of the estimate exactly, in float64 on the host.
+    """
+
+    @abc.abstractmethod
+    def sample_counts(self, key: Key[Array, ""]) -> Counts:
+        """Draw the random numbers of copies."""
+
+    def queries(self, counts: Counts) -> Int[Array, "..."]:
+        """The number of copies in all: two for each pair and one for each factor."""
+        return 2 * self.pairs(counts) + self.level(counts)
+
+    @abc.abstractmethod
+    def pairs(self, counts: Counts) -> Int[Array, "..."]:
+        """The number of pairs of copies, of which only inner products are used."""
+
+    @abc.abstractmethod
+    def level(self, counts: Counts) -> Int[Array, ""]:
+        """n, the number of copies that become factors."""
+
+    @abc.abstractmethod
+    def combine(self, counts: Counts, pairs: Float[Array, "m"], factors: Float[Array, "l d"]) -> NoisyFeature:
+        """The estimate from the inner products of its pairs, and from its factors, the first `level(counts)` rows."""
+
+    def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
+        """The estimate from its counts and its copies: first the pairs, then the factors, `queries(counts)` rows.
+
+        It is 0, and says so, where `copies` has too few rows.
+        """
+        even = copies[: 2 * (copies.shape[0] // 2)]
+        pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
+        psi = self.combine(counts, pairs, jnp.roll(copies, -2 * self.pairs(counts), axis=0))
+        return silenced(psi, self.queries(counts) > copies.shape[0])
+
+    @abc.abstractmethod
+    def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        """The logarithm of beta_n: the n-th part of k(x, x2) is beta_n <x, x2>^n, up to `log_clean` of both."""
+
+    @abc.abstractmethod
+    def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The logarithm of the factor of the exact Psi(x) that is common to all n: 0, or -|x|^2/width^2."""
+
+    def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x)."""
+        x = floating(x)
+        return 0.5 * self.log_beta(n, x.dtype) + self.log_clean(x)
+
+    @abc.abstractmethod
+    def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
+        """P(counts) E[<Psi~, Psi(x2)> | counts], one term of the series of k(x, x2), in float64 on the host.
+
+        It is 0 where the law never draws `counts`.
+        """
+
+    @abc.abstractmethod
+    def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+        """E[<Psi~, Psi(x2)>^2 | counts] for independent copies with mean x and this covariance, in float64.
+
+        `covariance` is a variance (number), variances [d] or a matrix [d, d].
+        """
+
+    @abc.abstractmethod
+    def expected_queries(self) -> float:
+        """The expected number of copies of one estimate."""
+
+    @abc.abstractmethod
+    def overflow_probability(self, capacity: int) -> float:
+        """The probability that an estimate needs more than `capacity` copies."""
+
+    @abc.abstractmethod
+    def bias(self, capacity: int, squared_norm: float) -> float:
+        """A bound on |E Psi~ - Psi(x)| for |x|^2 = `squared_norm`: what the cap, and a law without support, leave out.
+
+        The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
+        """
+
+    def given(
+        self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+    ) -> NoisyFeature:
+        """Map_Estimate conditional on the random numbers `counts`, for stratified verification.
+
+        Args:
+            key: of the noise.
+            counts: N, or (N1, N2) for the Gaussian map.
+            draw: `draw(key)` returns an independent noisy copy of x.
+            capacity: the largest number of copies, at least 1.
+        """
+        indices = jnp.arange(check.count("capacity", capacity), dtype=jnp.uint32)
+        return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
+
+    def estimate(
+        self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+    ) -> NoisyFeature:
+        """Map_Estimate: an estimate Psi~ with E Psi~ = Psi(x) up to `bias(capacity, |x|^2)`.
+
+        Args:
+            key: of the counts and of the noise. The same key with a larger capacity gives the same estimate.
+            draw: `draw(key)` returns an independent noisy copy of x.
+            capacity: the largest number of copies, at least 1.
+
+        Raises:
+            TypeError, ValueError: `capacity` is not an integer of at least 1.
+        """
+        counts_key, copies_key = jax.random.split(key)
+        return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
+
+    def prod(self, psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
+        """The inner product of two estimates; see the function `prod`."""
+        return prod(psi, psi2)
+
+    def prod_clean(self, psi: NoisyFeature, x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        """The inner product of an estimate with the exact Psi(x), Prod(Psi~, x') of Subroutines 4 and 7."""
+        inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
+        log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
+        return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)
+
+
+def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Float[Array, ""]) -> Float[Array, ""]:
+    """e^log_scale times the first `n` factors, the scale spread over the factors so that neither overflows alone."""
+    share = jnp.exp(log_scale / jnp.maximum(n, 1).astype(log_scale.dtype))
+    used = jnp.arange(factors.shape[0], dtype=jnp.int32) < n
+    product = jnp.prod(jnp.where(used, factors * share, jnp.ones_like(factors)))
+    return jnp.where(n == 0, jnp.exp(log_scale), product)
+
+
+def silenced(psi: NoisyFeature, overflow: Bool[Array, ""]) -> NoisyFeature:
+    """The estimate, or 0 where its copies did not find room."""
+    overflow = psi.overflow | overflow
+    return dataclasses.replace(psi, log_weight=jnp.where(overflow, -jnp.inf, psi.log_weight), overflow=overflow)
+
+
+def noisy_feature(
+    level: Int[Array, ""],
+    sign: Float[Array, ""],
+    log_weight: Float[Array, ""],
+    factors: Float[Array, "l d"],
+    queries: Int[Array, ""],
+) -> NoisyFeature:
+    """The estimate with the first `level` rows of `factors`, or 0 where the rows are too few."""
+    used = jnp.arange(factors.shape[0], dtype=jnp.int32) < level
+    copies = jnp.where(used[:, None], factors, jnp.zeros_like(factors))
+    psi = NoisyFeature(level, sign, log_weight, copies, queries, jnp.zeros((), bool))
+    return silenced(psi, level > factors.shape[0])

@@ -1,0 +1,215 @@
+"""Sums and multiples of kernels, which can do what all their parts can.
+
+`Sum([...])` and `Scaled(kernel, factor)` choose the class when they are called: `Sum([Linear(), ExponentialKernel()])`
+is a `DotProductSum`, `Sum([Linear(), Gaussian(1.0)])` just a `Sum`.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.numbers import known
+from jaxonline._util.struct import set_field, struct
+from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
+from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
+
+
+@struct
+class Sum(Kernel):
+    """The sum of kernels: it has a series where all of them have one, a spectrum where all have one.
+
+    Args:
+        kernels: a sequence of at least one kernel.
+
+    Raises:
+        TypeError: an entry of `kernels` is not a kernel.
+        ValueError: no kernel.
+
+    Example:
+        >>> from jaxonline.kernels import DotProductKernel, ExponentialKernel, Gaussian, Linear, Sum
+        >>> Sum([ExponentialKernel(), Linear()]).coefficients(3).tolist()
+        [1.0, 2.0, 0.5]
+        >>> isinstance(Sum([Gaussian(1.0), Linear()]), DotProductKernel)
+        False
+    """
+
+    kernels: Sequence[Kernel]
+
+    def __new__(cls, kernels: Sequence[Kernel] = ()) -> Any:
+        return object.__new__(_class_for(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
+
+    def __post_init__(self):
+        set_field(self, "kernels", tuple(self.kernels))
+        if not self.kernels:
+            raise ValueError("kernels must hold at least one kernel, got none")
+        for kernel in self.kernels:
+            _check_kernel("kernels", kernel)
+
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
+
+
+@struct
+class DotProductSum(Sum, DotProductKernel):
+    """A sum of dot-product kernels; write `Sum([...])`."""
+
+    kernels: Sequence[DotProductKernel]
+
+    def __post_init__(self):
+        Sum.__post_init__(self)
+        for kernel in self.kernels:
+            require_dot_product("kernels", kernel)
+
+    @property
+    def degree(self) -> int | None:  # type: ignore[override]
+        """The largest degree of the kernels, None where one has an infinite series."""
+        degrees = [kernel.degree for kernel in self.kernels]
+        return None if None in degrees else max(degrees)  # type: ignore[type-var]
+
+    def radius(self) -> float:
+        return min(kernel.radius() for kernel in self.kernels)
+
+    def series(self, a: ArrayLike) -> Array:
+        return sum(kernel.series(a) for kernel in self.kernels)  # type: ignore[return-value]
+
+    def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
+        return functools.reduce(jnp.logaddexp, [kernel.log_coefficient(n) for kernel in self.kernels])
+
+    def tail_bound(self, n_terms: int, a: float) -> float:
+        return math.fsum(kernel.tail_bound(n_terms, a) for kernel in self.kernels)
+
+    def _coefficients(self, n: np.ndarray) -> np.ndarray:
+        return np.sum([kernel.coefficients(len(n)) for kernel in self.kernels], axis=0)
+
+
+@struct
+class ShiftInvariantSum(Sum, ShiftInvariantKernel):
+    """A sum of shift-invariant kernels; write `Sum([...])`."""
+
+    kernels: Sequence[ShiftInvariantKernel]
+
+    def __post_init__(self):
+        Sum.__post_init__(self)
+        for kernel in self.kernels:
+            require_shift_invariant("kernels", kernel)
+
+    def at_zero(self) -> Float[Array, ""]:
+        return sum(kernel.at_zero() for kernel in self.kernels)  # type: ignore[return-value]
+
+    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
+        # Each frequency is drawn from one kernel, chosen with probability k_i(x, x) / k(x, x).
+        choice_key, *keys = jax.random.split(key, len(self.kernels) + 1)
+        shares = jnp.log(jnp.stack([kernel.at_zero() for kernel in self.kernels]))
+        choice = jax.random.categorical(choice_key, shares, shape=(n,))
+        draws = [kernel.frequencies(k, dimension, n) for kernel, k in zip(self.kernels, keys, strict=True)]
+        return jnp.stack(draws)[choice, jnp.arange(n)]
+
+
+@struct
+class Scaled(Kernel):
+    """A kernel multiplied by a number: it has a series or a spectrum where the kernel has one.
+
+    Args:
+        kernel: the kernel.
+        factor: at least 0, so that the product is positive semi-definite.
+
+    Raises:
+        TypeError: `kernel` is not a kernel.
+        ValueError: `factor` below 0.
+
+    Example:
+        >>> from jaxonline.kernels import ExponentialKernel, Scaled
+        >>> Scaled(ExponentialKernel(), 3.0).coefficients(3).tolist()
+        [3.0, 3.0, 1.5]
+    """
+
+    kernel: Kernel
+    factor: ArrayLike
+
+    def __new__(cls, kernel: Kernel | None = None, factor: ArrayLike = 1.0) -> Any:
+        return object.__new__(_class_for(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
+
+    def __post_init__(self):
+        _check_kernel("kernel", self.kernel)
+        check.not_negative("factor", self.factor)
+
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        return self._times(self.kernel(x, x2))
+
+    def _times(self, value: Array) -> Array:
+        return jnp.asarray(self.factor, value.dtype) * value
+
+
+@struct
+class ScaledDotProduct(Scaled, DotProductKernel):
+    """A multiple of a dot-product kernel; write `Scaled(kernel, factor)`."""
+
+    kernel: DotProductKernel
+    factor: ArrayLike
+
+    def __post_init__(self):
+        Scaled.__post_init__(self)
+        require_dot_product("kernel", self.kernel)
+
+    @property
+    def degree(self) -> int | None:  # type: ignore[override]
+        """The degree of the kernel."""
+        return self.kernel.degree
+
+    def radius(self) -> float:
+        return self.kernel.radius()
+
+    def series(self, a: ArrayLike) -> Array:
+        return self._times(self.kernel.series(a))
+
+    def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
+        logs = self.kernel.log_coefficient(n)
+        return logs + jnp.log(jnp.asarray(self.factor, logs.dtype))
+
+    def tail_bound(self, n_terms: int, a: float) -> float:
+        return known("factor", self.factor) * self.kernel.tail_bound(n_terms, a)
+
+    def _coefficients(self, n: np.ndarray) -> np.ndarray:
+        return known("factor", self.factor) * self.kernel.coefficients(len(n))
+
+
+@struct
+class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
+    """A multiple of a shift-invariant kernel; write `Scaled(kernel, factor)`."""
+
+    kernel: ShiftInvariantKernel
+    factor: ArrayLike
+
+    def __post_init__(self):
+        Scaled.__post_init__(self)
+        require_shift_invariant("kernel", self.kernel)
+
+    def at_zero(self) -> Float[Array, ""]:
+        return self._times(self.kernel.at_zero())
+
+    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
+        return self.kernel.frequencies(key, dimension, n)
+
+
+def _class_for(cls: type, plain: type, dot_product: type, shift_invariant: type, parts: Any) -> type:
+    """The class that can do what all `parts` can, where the plain one was called (and not by pickle, without parts)."""
+    if cls is not plain or len(parts) == 0:
+        return cls
+    if all(isinstance(part, DotProductKernel) for part in parts):
+        return dot_product
+    if all(isinstance(part, ShiftInvariantKernel) for part in parts):
+        return shift_invariant
+    return cls
+
+
+def _check_kernel(name: str, kernel: Any) -> None:
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"{name} must hold kernels, got {kernel!r}")

@@ -1,0 +1,136 @@
+"""Shift-invariant kernels k(x, x') = g(x - x'), which know their spectral law.
+
+Random Fourier features are drawn from it (`jaxonline.estimators.fourier`). Kernels of the l2 distance, as mixtures of
+Gaussian kernels, are in `jaxonline.kernels.radial`.
+
+Source: Rokhlin and Gurtovaya (2025), section 2, for the spectral laws.
+"""
+
+import abc
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline._util import check
+from jaxonline._util.numbers import floating
+from jaxonline._util.struct import struct
+from jaxonline.kernels.base import Kernel, require_kernel
+
+
+class ShiftInvariantKernel(Kernel):
+    """A kernel g(x - x') of the difference, with its spectral law: E cos<omega, x - x'> = k(x, x') / k(x, x).
+
+    A subclass gives `__call__`, `at_zero` and `frequencies`.
+
+    Example:
+        >>> from jaxonline.kernels import Gaussian, Linear, ShiftInvariantKernel
+        >>> isinstance(Gaussian(1.0), ShiftInvariantKernel), isinstance(Linear(), ShiftInvariantKernel)
+        (True, False)
+    """
+
+    @abc.abstractmethod
+    def at_zero(self) -> Float[Array, ""]:
+        """k(x, x), the same for every x."""
+
+    @abc.abstractmethod
+    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
+        """Independent draws omega of the spectral law."""
+
+
+@struct
+class Gaussian(ShiftInvariantKernel):
+    """The Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
+
+    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)): that is `Gaussian.from_standard_deviation(sigma)`, of width
+    sigma sqrt(2).
+
+    Args:
+        width: above 0.
+
+    Raises:
+        ValueError: `width` not above 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.kernels import Gaussian
+        >>> round(float(Gaussian(1.0)(jnp.array([0.6, 0.5]), jnp.array([0.5, 0.7]))), 3)
+        0.951
+    """
+
+    width: ArrayLike
+
+    def __post_init__(self):
+        check.positive("width", self.width)
+
+    @classmethod
+    def from_standard_deviation(cls, sigma: ArrayLike) -> "Gaussian":
+        """The kernel exp(-|x - x'|^2 / (2 sigma^2)), whose frequencies have the standard deviation 1 / sigma.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxonline.kernels import Gaussian
+            >>> round(float(Gaussian.from_standard_deviation(1.0)(jnp.zeros(1), jnp.ones(1))), 4)  # e^-0.5
+            0.6065
+        """
+        check.positive("sigma", sigma)
+        return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
+
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        scaled = (floating(x) - floating(x2)) / jnp.asarray(self.width, floating(x).dtype)
+        return jnp.exp(-jnp.sum(scaled**2))
+
+    def at_zero(self) -> Float[Array, ""]:
+        return jnp.ones(())
+
+    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
+        z = jax.random.normal(key, (n, dimension))
+        return z * math.sqrt(2.0) / jnp.asarray(self.width, z.dtype)
+
+
+@struct
+class Laplacian(ShiftInvariantKernel):
+    """The Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
+
+    It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `kernels.radial.RadialExponential`.
+
+    Args:
+        scale: above 0.
+
+    Raises:
+        ValueError: `scale` not above 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.kernels import Laplacian
+        >>> round(float(Laplacian(2.0)(jnp.zeros(2), jnp.ones(2))), 4)  # e^-1
+        0.3679
+    """
+
+    scale: ArrayLike
+
+    def __post_init__(self):
+        check.positive("scale", self.scale)
+
+    def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
+        distance = jnp.sum(jnp.abs(floating(x) - floating(x2)))
+        return jnp.exp(-distance / jnp.asarray(self.scale, distance.dtype))
+
+    def at_zero(self) -> Float[Array, ""]:
+        return jnp.ones(())
+
+    def frequencies(self, key: Key[Array, ""], dimension: int, n: int) -> Float[Array, "n dimension"]:
+        z = jax.random.cauchy(key, (n, dimension))
+        return z / jnp.asarray(self.scale, z.dtype)
+
+
+def require_shift_invariant(name: str, kernel: Any) -> ShiftInvariantKernel:
+    """The kernel, or a TypeError where it has no spectral law."""
+    if not isinstance(require_kernel(name, kernel), ShiftInvariantKernel):
+        raise TypeError(
+            f"{name} must be a function of the difference of its arguments to have a spectrum, got "
+            f"{type(kernel).__name__}"
+        )
+    return kernel

@@ -1,0 +1,201 @@
+"""Losses l(y * y_hat) of the margin of a classification, with labels y = +1 and -1.
+
+Sources are in the docstrings; the smoothed losses, and what a series is for, are in `jaxonline.losses.series`.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import ArrayLike
+from scipy import special
+
+from jaxonline._util import check
+from jaxonline._util.numbers import exp, floating, known
+from jaxonline._util.struct import struct
+from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
+from jaxonline.losses.base import ScalarLoss
+from jaxonline.losses.series import SeriesLoss
+
+
+@struct
+class Exponential(SeriesLoss):
+    """The exponential loss l(a) = e^-a of a classification margin (Example 2; E1: printed e^+a).
+
+    Example:
+        >>> from jaxonline.losses import Exponential
+        >>> float(Exponential()(0.0, 1.0)), Exponential().majorant(0.0)
+        (1.0, 1.0)
+    """
+
+    kind: ClassVar[str] = "classification"
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        return jnp.exp(-floating(a))
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        return -jnp.exp(-floating(a))
+
+    def majorant(self, a: float, centre: float = 0.0) -> float:
+        return exp(known("a", check.not_negative("a", a)) - known("centre", centre))
+
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        share = float(special.gammainc(n_terms, a)) if n_terms else 1.0
+        return exp(a - centre + math.log(max(share, 1e-300)) + 1e-10)
+
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        gamma = -Decimal(-centre).exp()
+        for n in itertools.count(1):
+            yield gamma
+            gamma = -gamma / n
+
+
+@struct
+class SmoothedHinge(SeriesLoss):
+    """The smoothed hinge loss of a classification margin (Example 4, E3, E4).
+
+    l(a) = (a-1)(erf(s(a-1)) - 1)/2 + e^(-s^2 (a-1)^2) / (2 s sqrt(pi)), l'(a) = (erf(s(a-1)) - 1)/2. As s grows,
+    l(a) -> max(1 - a, 0). The paper prints the series in powers of a - 1: that is `centre=1`, and its factors are
+    then (y y_hat - 1). About `centre=0`, where factors are y y_hat, the coefficients are Hermite numbers.
+
+    Args:
+        scale: s, above 0.
+
+    Raises:
+        ValueError: `scale` not above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.losses import SmoothedHinge
+        >>> loss = SmoothedHinge(1.0)
+        >>> round(float(loss.derivative(0.3)), 3)
+        -0.839
+        >>> round(float(loss.coefficients(40) @ 0.3 ** np.arange(40)), 3)
+        -0.839
+        >>> round(float(loss.coefficients(40, centre=1.0) @ (0.3 - 1.0) ** np.arange(40)), 3)
+        -0.839
+    """
+
+    scale: ArrayLike
+    kind: ClassVar[str] = "classification"
+
+    def __post_init__(self):
+        check.positive("scale", self.scale)
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        b = floating(a) - 1.0
+        s = jnp.asarray(self.scale, b.dtype)
+        return 0.5 * (gauss_over(s, b) - b * jax.scipy.special.erfc(s * b))
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        return -0.5 * jax.scipy.special.erfc(jnp.asarray(self.scale, a.dtype) * (a - 1.0))
+
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        scale = known("scale", self.scale)
+        constant = 0.5 * math.erfc(scale * (centre - 1.0)) if n_terms == 0 else 0.0
+        return constant + 0.5 * erf_tail_bound(max(n_terms, 1), a, scale, scale * (centre - 1.0))
+
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        scale = Decimal(known("scale", self.scale))
+        u = scale * (Decimal(centre) - 1)
+        yield Decimal(-0.5 * math.erfc(u))
+        yield from (gamma / 2 for gamma in erf_series(scale, u))
+
+
+@struct
+class Logistic(SeriesLoss):
+    """The logistic loss l(a) = ln(1 + e^-a) of a classification margin: a warning case for series.
+
+    l'(a) = -1/(1 + e^a) is not entire: about `centre` its series has the radius of convergence
+    sqrt(pi^2 + centre^2), and a series estimator has infinite variance as soon as p E X^2 reaches its square.
+
+    Example:
+        >>> from jaxonline.losses import Logistic
+        >>> Logistic().coefficients(4).round(6).tolist()
+        [-0.5, 0.25, 0.0, -0.020833]
+        >>> Logistic().majorant(3.2)
+        inf
+    """
+
+    kind: ClassVar[str] = "classification"
+    _max_terms: ClassVar[int] = 1 << 11
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        return jax.nn.softplus(-floating(a))
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        return -jax.nn.sigmoid(-floating(a))
+
+    def radius(self, centre: float = 0.0) -> float:
+        return math.hypot(math.pi, known("centre", centre))
+
+    def majorant(self, a: float, centre: float = 0.0) -> float:
+        if centre == 0.0:
+            a = known("a", check.not_negative("a", a))
+            return 0.5 + 0.5 * math.tan(0.5 * a) if a < math.pi else math.inf
+        return super().majorant(a, centre)
+
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        # From the partial fractions of tanh: |gamma_n| <= 2 sum_k rho_k^-(n+1) <= rho_0^-(n-1) / 4 for n >= 1.
+        radius = self.radius(centre)
+        if a >= radius:
+            return math.inf
+        constant = 1.0 / (1.0 + exp(centre)) if n_terms == 0 else 0.0
+        return constant + 0.25 * radius * (a / radius) ** max(n_terms, 1) / (1.0 - a / radius)
+
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        """The series of v = -1/(1 + e^a), by v' = -v (1 + v)."""
+        gammas = [-1 / (1 + Decimal(centre).exp())]
+        for n in itertools.count(1):
+            yield gammas[-1]
+            square = sum((gammas[i] * gammas[n - 1 - i] for i in range(n)), Decimal(0))
+            gammas.append(-(gammas[-1] + square) / n)
+
+
+@struct
+class Hinge(ScalarLoss):
+    """The hinge loss max(1 - a, 0) of a classification margin. At the kink a = 1 its subgradient is 0.
+
+    Example:
+        >>> from jaxonline.losses import Hinge
+        >>> float(Hinge()(0.25, -1.0)), float(Hinge().gradient(0.25, -1.0)), float(Hinge().gradient(1.0, 1.0))
+        (1.25, 1.0, 0.0)
+    """
+
+    kind: ClassVar[str] = "classification"
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        return jnp.maximum(1.0 - floating(a), 0.0)
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        return jnp.where(a < 1.0, -jnp.ones_like(a), jnp.zeros_like(a))
+
+
+@struct
+class ZeroOne(ScalarLoss):
+    """The zero-one loss of a classification margin, for counting mistakes: 1 where a <= 0, 0 where a > 0.
+
+    A prediction of 0, which takes no side, is a mistake. The loss is flat wherever it has a derivative, so its
+    `gradient` is 0 everywhere, at the jump as well: nothing can be learned from it, and no descent should be run on
+    it. Give it to a game, and another loss to the learner.
+
+    Example:
+        >>> from jaxonline.losses import ZeroOne
+        >>> [float(ZeroOne()(y_hat, 1.0)) for y_hat in (0.3, 0.0, -0.3)], float(ZeroOne().gradient(-0.3, 1.0))
+        ([0.0, 1.0, 1.0], 0.0)
+    """
+
+    kind: ClassVar[str] = "classification"
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        return jnp.where(jnp.isnan(a), a, (a <= 0.0).astype(a.dtype))
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        return jnp.zeros_like(floating(a))

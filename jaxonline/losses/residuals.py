@@ -1,0 +1,189 @@
+"""Losses l(y_hat - y) of the residual of a regression.
+
+Sources are in the docstrings; the smoothed losses, and what a series is for, are in `jaxonline.losses.series`.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import ArrayLike
+from scipy import special
+
+from jaxonline._util import check
+from jaxonline._util.numbers import floating, known
+from jaxonline._util.struct import struct
+from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
+from jaxonline.losses.base import ScalarLoss
+from jaxonline.losses.series import SeriesLoss
+
+
+@struct
+class Squared(SeriesLoss):
+    """The squared loss l(a) = a^2 of a regression residual (Example 1); l'(a) = 2a, of degree 1.
+
+    Example:
+        >>> from jaxonline.losses import Squared
+        >>> float(Squared()(3.0, 1.0)), float(Squared().gradient(3.0, 1.0))
+        (4.0, 4.0)
+    """
+
+    kind: ClassVar[str] = "regression"
+    degree: ClassVar[int | None] = 1
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        return a * a
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        return 2.0 * floating(a)
+
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        return sum(([2.0 * abs(centre), 2.0 * a])[n_terms:], 0.0)
+
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        yield 2 * Decimal(centre)
+        yield Decimal(2)
+        yield from itertools.repeat(Decimal(0))
+
+
+@struct
+class SmoothedAbsolute(SeriesLoss):
+    """The smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual (Example 3, E2, E4).
+
+    l'(a) = erf(sa), and its majorant about 0 is erfi(sa) exactly. As s grows, l(a) -> |a|.
+
+    Args:
+        scale: s, above 0.
+
+    Raises:
+        ValueError: `scale` not above 0.
+
+    Example:
+        >>> from jaxonline.losses import SmoothedAbsolute
+        >>> float(SmoothedAbsolute(4.0).value(-2.0))
+        2.0
+    """
+
+    scale: ArrayLike
+    kind: ClassVar[str] = "regression"
+
+    def __post_init__(self):
+        check.positive("scale", self.scale)
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        s = jnp.asarray(self.scale, a.dtype)
+        return gauss_over(s, a) + a * jax.scipy.special.erf(s * a)
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        return jax.scipy.special.erf(jnp.asarray(self.scale, a.dtype) * a)
+
+    def majorant(self, a: float, centre: float = 0.0) -> float:
+        if centre == 0.0:
+            return float(special.erfi(known("scale", self.scale) * check.not_negative("a", a)))
+        return super().majorant(a, centre)
+
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        scale = known("scale", self.scale)
+        return erf_tail_bound(n_terms, a, scale, scale * centre)
+
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        scale = Decimal(known("scale", self.scale))
+        yield Decimal(math.erf(scale * Decimal(centre)))
+        yield from erf_series(scale, scale * Decimal(centre))
+
+
+@struct
+class Absolute(ScalarLoss):
+    """The absolute loss |a| of a residual; its minimiser is a median. At a = 0 its subgradient is 0.
+
+    Example:
+        >>> from jaxonline.losses import Absolute
+        >>> float(Absolute()(1.0, 3.0)), float(Absolute().gradient(1.0, 3.0)), float(Absolute().gradient(3.0, 3.0))
+        (2.0, -1.0, 0.0)
+    """
+
+    kind: ClassVar[str] = "regression"
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        return jnp.abs(floating(a))
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        return jnp.sign(floating(a))
+
+
+@struct
+class Huber(ScalarLoss):
+    """The Huber loss of a residual: a^2 / 2 where |a| <= delta, delta (|a| - delta / 2) beyond; l' clips a.
+
+    Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics, 1964).
+
+    Args:
+        delta: where the parabola becomes a line, above 0.
+
+    Raises:
+        ValueError: `delta` not above 0.
+
+    Example:
+        >>> from jaxonline.losses import Huber
+        >>> float(Huber(2.0)(1.0, 0.0)), float(Huber(2.0)(5.0, 0.0)), float(Huber(2.0).gradient(5.0, 0.0))
+        (0.5, 8.0, 2.0)
+    """
+
+    delta: ArrayLike
+    kind: ClassVar[str] = "regression"
+
+    def __post_init__(self):
+        check.positive("delta", self.delta)
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        clipped = self.derivative(a)
+        return clipped * (floating(a) - 0.5 * clipped)
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        delta = jnp.asarray(self.delta, a.dtype)
+        return jnp.clip(a, -delta, delta)
+
+
+@struct
+class Pinball(ScalarLoss):
+    """The pinball loss max((1 - tau) a, -tau a) of a residual a = y_hat - y; its minimiser is the quantile `tau`.
+
+    An outcome above the prediction costs `tau` per unit, one below it 1 - tau. At a = 0 its subgradient is 0.
+
+    Source: Koenker and Bassett, "Regression quantiles" (Econometrica, 1978).
+
+    Args:
+        tau: the level of the quantile, above 0 and below 1.
+
+    Raises:
+        ValueError: `tau` outside (0, 1).
+
+    Example:
+        >>> from jaxonline.losses import Pinball
+        >>> float(Pinball(0.75)(1.0, 3.0)), float(Pinball(0.75)(3.0, 1.0)), float(Pinball(0.75).gradient(1.0, 3.0))
+        (1.5, 0.5, -0.75)
+    """
+
+    tau: ArrayLike
+    kind: ClassVar[str] = "regression"
+
+    def __post_init__(self):
+        check.number("tau", self.tau, gt=0.0, lt=1.0)
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        tau = jnp.asarray(self.tau, a.dtype)
+        return jnp.maximum((1.0 - tau) * a, -tau * a)
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        a = floating(a)
+        tau = jnp.asarray(self.tau, a.dtype)
+        return jnp.where(a > 0.0, 1.0 - tau, jnp.where(a < 0.0, -tau, 0.0 * a))
