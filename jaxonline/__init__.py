@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jaxonline.feedback import AdversarialCopies, Attributes, FullInformation, NoisyCopies, noise
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
-    from jaxonline.learners.aggregation import aggregate
+    from jaxonline.learners.offline import aggregate
     from jaxonline.results import Result
     from jaxonline.simulation import simulate, sweep, use_all_cores
 
@@ -42,7 +42,7 @@ _HOMES = {
     "feedback": ("AdversarialCopies", "Attributes", "FullInformation", "NoisyCopies", "noise"),
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
-    "learners.aggregation": ("aggregate",),
+    "learners.offline": ("aggregate",),
     "results": ("Result",),
     "simulation": ("simulate", "sweep", "use_all_cores"),
 }
