@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks._timing import report, side_by_side, write
 from jaxonline.datasets import ar4
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.expert_forecasts import expert_forecasts
+from jaxonline.learners.offline import expert_forecasts
 from jaxonline.study.ready.multikernel import play_set, scaled
 
 N, M, D, T = 76, 100, 5, 640

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jaxonline.feedback import AdversarialCopies, Attributes, Bandit, FullInformation, NoisyCopies, noise
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
-    from jaxonline.learners.aggregation import aggregate
+    from jaxonline.learners.offline import aggregate
     from jaxonline.results import Result
     from jaxonline.simulation import measures, simulate, sweep, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
@@ -43,7 +43,7 @@ _HOMES = {
     "feedback": ("AdversarialCopies", "Attributes", "Bandit", "FullInformation", "NoisyCopies", "noise"),
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
-    "learners.aggregation": ("aggregate",),
+    "learners.offline": ("aggregate",),
     "results": ("Result",),
     "simulation": ("measures", "simulate", "sweep", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),

@@ -35,6 +35,7 @@ from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.featured import WithFeatures
 from jaxonline.learners.kernel_gradient import KernelGradient
@@ -175,15 +176,15 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     ),
     "VAW": lambda: expert(VAW(allow_float32=True)),
     "online ridge": lambda: expert(VAW(forward=False, allow_float32=True)),
-    "EWA": lambda: expert(EWA(0.5)),
+    "EWA": lambda: expert(OverAdvice(EWA(0.5))),
     "EWA, truncated": lambda: expert(Truncated(EWA(0.01), low=-5.0, high=5.0)),
     "Aggregating": lambda: expert(Truncated(Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
-    "BOA": lambda: expert(BOA(initial=0.1)),
+    "BOA": lambda: expert(OverAdvice(BOA(initial=0.1))),
     # over raw instances it would follow one expert for all six rounds, and nothing would matter
     "ML-Poly, over kernels": lambda: expert(
         MultiKernel(DICTIONARY, combiner=MLPoly(initial=5.0), expert=VAW(allow_float32=True))
     ),
-    "ML-Prod": lambda: expert(MLProd(initial=5.0)),
+    "ML-Prod": lambda: expert(OverAdvice(MLProd(initial=5.0))),
     "Raker": lambda: expert(Raker(DICTIONARY)),
     "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
     "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),

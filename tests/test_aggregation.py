@@ -8,19 +8,20 @@ import pytest
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.game import Specs
-from jaxonline.learners.aggregation import aggregate
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.offline import aggregate
 from jaxonline.learners.vaw import VAW
 
 START = 2.0**-20
 RULES = {
     "ewa": EWA(0.5),
-    "ewa, late start": EWA(0.5, late_start=True),
+    "ewa, late start": OverAdvice(EWA(0.5), late_start=True),
     "aggregating": Aggregating(0.0, 1.0),
     "aggregating, late start": Aggregating(0.0, 1.0, late_start=True),
     "boa": BOA(),

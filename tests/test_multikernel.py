@@ -13,11 +13,10 @@ from jaxonline.comparators import best_kernel, rkhs_ball
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Laplacian, Scaled
-from jaxonline.learners.aggregation import aggregate, play_sequence
-from jaxonline.learners.expert_forecasts import expert_forecasts
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.multikernel import MultiKernel
+from jaxonline.learners.offline import aggregate, expert_forecasts, play_sequence
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.vaw import VAW

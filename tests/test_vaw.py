@@ -11,8 +11,8 @@ from jaxonline import bounds
 from jaxonline._util.sincos import sincos
 from jaxonline._util.triangular import cholesky_and_inverse
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.expert_forecasts import expert_forecasts
-from jaxonline.learners.vaw import VAW, absorb, forecast, start
+from jaxonline.learners.offline import expert_forecasts, forecast
+from jaxonline.learners.vaw import VAW, absorb, start
 
 
 def normal_equations(Z, y, regularizer):

@@ -13,9 +13,10 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.game.protocols import Specs
+from jaxonline.learners._interned import interned
 from jaxonline.learners.step_sizes import as_step_size
 
-_SGD = optax.sgd(1.0)  # one object: an equal learner built twice is the same program
+_SGD = optax.sgd(1.0)
 
 
 class GradientState(NamedTuple):
@@ -26,11 +27,6 @@ class GradientState(NamedTuple):
         t: the number of updates made.
         optimizer: the state of the optax transformation.
         average: the mean of the hypotheses w_1, ..., w_t that were played [d]; None unless it is the hypothesis used.
-
-    Example:
-        >>> from jaxonline.learners import GradientState
-        >>> GradientState._fields
-        ('w', 't', 'optimizer', 'average')
     """
 
     w: Float[Array, "d"]
@@ -44,11 +40,6 @@ class GradientInfo(NamedTuple):
 
     Attributes:
         gradient_norm: Euclidean norm of the estimated gradient.
-
-    Example:
-        >>> from jaxonline.learners.gradient import GradientInfo
-        >>> GradientInfo._fields
-        ('gradient_norm',)
     """
 
     gradient_norm: Float[Array, ""]
@@ -57,6 +48,10 @@ class GradientInfo(NamedTuple):
 @struct
 class GradientLearner:
     """A linear predictor <w, x> that follows estimated gradients.
+
+    Learners that differ in numbers only are one compiled program. The numbers inside of an optax transformation or
+    schedule are part of the program; equal ones, such as `optax.adam(1.0)` built twice, are recognised as equal unless
+    they hold lists, dictionaries or functions that are not optax's: build those once, and use them again.
 
     Args:
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
@@ -99,6 +94,7 @@ class GradientLearner:
             check.positive("radius", self.radius)
         if not isinstance(self.optimizer, optax.GradientTransformation):
             raise TypeError(f"optimizer must be an optax GradientTransformation, got {self.optimizer!r}")
+        set_field(self, "optimizer", interned(self.optimizer))
         if not callable(self.projection):
             raise TypeError(f"projection must be a function of (w, radius), got {self.projection!r}")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))

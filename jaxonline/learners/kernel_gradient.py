@@ -14,11 +14,11 @@ from jaxonline.estimators.gradients import PlugInEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.kernels import Kernel
 from jaxonline.learners.step_sizes import as_step_size
-from jaxonline.learners.supports import StoresPoints, Supports, SupportsInfo, empty
+from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, empty
 
 
 @struct
-class KernelGradient(StoresPoints):
+class KernelGradient:
     """w <- w - step l'(w(x)) k(x, .), scaled back to the ball of a radius in the RKHS of any kernel, for any loss.
 
     The estimator brings the loss, and says which instance is taken for the true one: `FullGradient(loss)` the clean
@@ -69,6 +69,14 @@ class KernelGradient(StoresPoints):
         check.count("n_rounds", self.n_rounds)
         if self.radius is not None:
             check.positive("radius", self.radius)
+
+    def overflow_probability(self, n_rounds: int) -> float:
+        """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
+        return float(n_rounds > self.n_rounds)
+
+    def capacity_hint(self) -> str:
+        """How to make room for more rounds."""
+        return capacity_hint(self.n_rounds)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """w = 0 for instances of one dimension.

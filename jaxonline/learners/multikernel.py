@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxonline._util.struct import struct
+from jaxonline._util.struct import set_field, struct
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import Specs
+from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.vaw import VAW, VAWState
 
 
@@ -20,11 +21,6 @@ class MultiKernelState(NamedTuple):
     Attributes:
         experts: of the forecasters, with a leading axis of kernels.
         combiner: of the combiner.
-
-    Example:
-        >>> from jaxonline.learners.multikernel import MultiKernelState
-        >>> MultiKernelState._fields
-        ('experts', 'combiner')
     """
 
     experts: VAWState
@@ -37,11 +33,12 @@ class MultiKernel:
 
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
-        combiner: `VAW()`, `Truncated(EWA(0.5))`, any learner over experts.
+        combiner: `VAW()`, `Truncated(EWA(0.5))`, any learner over advice, or a combiner (of the squared loss).
         expert: the forecaster of each kernel, without features of its own.
 
     Raises:
-        TypeError: `dictionary` is not callable, `expert` is not a `VAW`.
+        TypeError: `dictionary` is not callable, `combiner` is neither a learner nor a combiner, `expert` is not a
+            `VAW`.
         ValueError: `expert` has features of its own.
 
     Example:
@@ -65,6 +62,7 @@ class MultiKernel:
     def __post_init__(self):
         if not callable(self.dictionary):
             raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
+        set_field(self, "combiner", as_learner(self.combiner))
         if not isinstance(self.expert, VAW):
             raise TypeError(f"expert must be a VAW, got {self.expert!r}")
         if self.expert.features is not None:

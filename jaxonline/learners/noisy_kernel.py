@@ -38,11 +38,6 @@ class NoisyKernelState(NamedTuple):
     Attributes:
         w: the hypothesis, an `Expansion`.
         t: the number of rounds played.
-
-    Example:
-        >>> from jaxonline.learners.noisy_kernel import NoisyKernelState
-        >>> NoisyKernelState._fields
-        ('w', 't')
     """
 
     w: Expansion
@@ -56,11 +51,6 @@ class NoisyKernelInfo(NamedTuple):
         length: g~, the estimate of the gradient's length.
         squared_norm: |w|^2 after the round, by recurrence.
         overflow: whether the run has met an estimate for which there was no room.
-
-    Example:
-        >>> from jaxonline.learners.noisy_kernel import NoisyKernelInfo
-        >>> NoisyKernelInfo._fields
-        ('length', 'squared_norm', 'overflow')
     """
 
     length: Float[Array, ""]

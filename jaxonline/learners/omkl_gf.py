@@ -25,11 +25,6 @@ class Graph(NamedTuple):
     Attributes:
         edges: whether node j is joined to kernel k [N, J].
         probabilities: of the edges, 1 - (1 - p_kj)^M [N, J].
-
-    Example:
-        >>> from jaxonline.learners.omkl_gf import Graph
-        >>> Graph._fields
-        ('edges', 'probabilities')
     """
 
     edges: Bool[Array, "N J"]
@@ -45,11 +40,6 @@ class OMKLGFState(NamedTuple):
         t: the number of rounds played.
         graph: of the coming round.
         node: drawn for the coming round.
-
-    Example:
-        >>> from jaxonline.learners.omkl_gf import OMKLGFState
-        >>> OMKLGFState._fields
-        ('theta', 'log_weights', 't', 'graph', 'node')
     """
 
     theta: Float[Array, "N p"]
@@ -80,13 +70,13 @@ class OMKLGF:
         TypeError: `dictionary` is not callable.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.learners.aggregation import play_sequence
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
         >>> from jaxonline.estimators.dictionary import Dictionary
-        >>> from jaxonline.learners.omkl_gf import OMKLGF
-        >>> learner = OMKLGF(Dictionary(jnp.zeros((3, 1, 1))))
-        >>> X, y = jnp.ones((2, 1)), jnp.ones(2)
-        >>> play_sequence(learner, X, y, jax.random.key(0))[0].predictions.shape
+        >>> from jaxonline.learners import OMKLGF
+        >>> learner = OMKLGF(Dictionary(np.zeros((3, 1, 1))))
+        >>> game = jo.Game(jo.environments.DataStream(np.ones((2, 1)), np.ones(2)), jo.FullInformation())
+        >>> jo.play(game, learner, jax.random.key(0), n_rounds=2)[1].y_hat.shape
         (2,)
     """
 

@@ -23,11 +23,6 @@ class RakerState(NamedTuple):
         theta: weights of each kernel's features [N, p].
         log_weights: of the kernels [N].
         t: the number of rounds played.
-
-    Example:
-        >>> from jaxonline.learners.raker import RakerState
-        >>> RakerState._fields
-        ('theta', 'log_weights', 't')
     """
 
     theta: Float[Array, "N p"]
@@ -49,12 +44,13 @@ class Raker:
         TypeError: `dictionary` is not callable.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners.aggregation import play_sequence
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
         >>> from jaxonline.estimators.dictionary import Dictionary
-        >>> from jaxonline.learners.raker import Raker
-        >>> raker = Raker(Dictionary(jnp.zeros((2, 1, 1))), penalty=0.0)  # features (0, 1) for any instance
-        >>> [f"{prediction:.2f}" for prediction in play_sequence(raker, jnp.ones((2, 1)), jnp.ones(2))[0].predictions]
+        >>> from jaxonline.learners import Raker
+        >>> raker = Raker(Dictionary(np.zeros((2, 1, 1))), penalty=0.0)  # features (0, 1) for any instance
+        >>> game = jo.Game(jo.environments.DataStream(np.ones((2, 1)), np.ones(2)), jo.FullInformation())
+        >>> [f"{prediction:.2f}" for prediction in jo.play(game, raker, jax.random.key(0), n_rounds=2)[1].y_hat]
         ['0.00', '0.20']
     """
 

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline._util import check
-from jaxonline._util.struct import static, struct
+from jaxonline._util.struct import set_field, static, struct
+from jaxonline.learners._interned import interned
 
 
 @struct
@@ -90,6 +91,7 @@ class Schedule:
     def __post_init__(self):
         if not callable(self.schedule):
             raise TypeError(f"schedule must be a function of the step count, got {self.schedule!r}")
+        set_field(self, "schedule", interned(self.schedule))
         check.positive("scale", self.scale)
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
@@ -98,16 +100,7 @@ class Schedule:
 
 
 def as_step_size(step_size: Any) -> Any:
-    """A number becomes `Constant`, a function (an optax schedule) becomes `Schedule`, a step size stays itself.
-
-    Raises:
-        ValueError: for a number that is not above 0.
-
-    Example:
-        >>> from jaxonline.learners.step_sizes import as_step_size
-        >>> as_step_size(0.1).value
-        0.1
-    """
+    """A number becomes `Constant`, a function (an optax schedule) becomes `Schedule`, a step size stays itself."""
     if isinstance(step_size, Constant | InverseSqrt | Schedule):
         return step_size
     if callable(step_size):

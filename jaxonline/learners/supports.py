@@ -78,31 +78,12 @@ class Supports(NamedTuple):
         return Supports(points, coefficients, squared_norm, jnp.where(full, self.t, self.t + 1)), full
 
 
-class StoresPoints:
-    """What a simulator may ask a learner whose room for points is its field `n_rounds`."""
-
-    n_rounds: int
-
-    def overflow_probability(self, n_rounds: int) -> float:
-        """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
-        return float(n_rounds > self.n_rounds)
-
-    def capacity_hint(self) -> str:
-        """How to make room for more rounds."""
-        return f"it stores one point a round and has room for {self.n_rounds:,}: build it with a larger n_rounds"
-
-
 class SupportsInfo(NamedTuple):
     """Diagnostics of one update.
 
     Attributes:
         gradient_length: the derivative of the loss in the prediction; the gradient is this times k(x, .).
         overflow: True where the learner had no room for another point and did not learn.
-
-    Example:
-        >>> from jaxonline.learners.supports import SupportsInfo
-        >>> SupportsInfo._fields
-        ('gradient_length', 'overflow')
     """
 
     gradient_length: Float[Array, ""]
@@ -122,6 +103,11 @@ def empty(capacity: int, instance: jax.ShapeDtypeStruct) -> Supports:
     points = jnp.zeros((n_chunks, instance.shape[0], size), instance.dtype)
     alpha = jnp.zeros((n_chunks, size), instance.dtype)
     return Supports(points, alpha, jnp.zeros((), instance.dtype), jnp.int32(0))
+
+
+def capacity_hint(capacity: int) -> str:
+    """How a learner with room for `capacity` points makes room for more rounds."""
+    return f"it stores one point a round and has room for {capacity:,}: build it with a larger n_rounds"
 
 
 def _chunk_at(i: Int[Array, ""], args: tuple) -> Float[Array, ""]:

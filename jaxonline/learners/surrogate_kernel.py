@@ -14,11 +14,11 @@ from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.surrogates import Surrogate
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.step_sizes import as_step_size
-from jaxonline.learners.supports import StoresPoints, Supports, SupportsInfo, empty
+from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, empty
 
 
 @struct
-class SurrogateKernel(StoresPoints):
+class SurrogateKernel:
     """Algorithm 2 of paper B: gradient descent in the RKHS of the surrogate kernel k^.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with
@@ -68,6 +68,14 @@ class SurrogateKernel(StoresPoints):
         check.count("n_rounds", self.n_rounds)
         if self.radius is not None:
             check.positive("radius", self.radius)
+
+    def overflow_probability(self, n_rounds: int) -> float:
+        """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
+        return float(n_rounds > self.n_rounds)
+
+    def capacity_hint(self) -> str:
+        """How to make room for more rounds."""
+        return capacity_hint(self.n_rounds)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """w = 0 for instances of the surrogate's dimension.

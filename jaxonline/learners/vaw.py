@@ -9,7 +9,7 @@ A block of b rounds is absorbed at once. With P = S^-1 and w = P sum y z at its 
 L L' = I + Z' P Z and L s = y - Z' w, the ridge predictions inside the block are Z' w plus the strictly lower part of L
 times s, the leverages are the squares of L's diagonal, and P - V V', w + V s with V = P Z L'^-1 are the next P and w.
 So b rank-one updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead
-of 16 m^2.
+of 16 m^2. The learner absorbs blocks of one round; over a sequence that is known `offline` absorbs larger ones.
 """
 
 from typing import Any, NamedTuple
@@ -19,13 +19,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
-from jaxonline._util.precision import need_float64, working_dtype
+from jaxonline._util.precision import need_float64
 from jaxonline._util.struct import static, struct
 from jaxonline._util.triangular import cholesky_and_inverse, product
 from jaxonline.game.protocols import Specs
-
-BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
-
 
 class VAWState(NamedTuple):
     """State of `VAW`.
@@ -33,11 +30,6 @@ class VAWState(NamedTuple):
     Attributes:
         inverse: P = (lambda I + sum z z')^-1 over the rounds seen [m, m].
         w: P sum y z [m].
-
-    Example:
-        >>> from jaxonline.learners.vaw import VAWState
-        >>> VAWState._fields
-        ('inverse', 'w')
     """
 
     inverse: Float[Array, "m m"]
@@ -49,31 +41,9 @@ class VAWInfo(NamedTuple):
 
     Attributes:
         leverage: 1 + z' P z, by which VAW shrinks the prediction of online ridge; at least 1.
-
-    Example:
-        >>> from jaxonline.learners.vaw import VAWInfo
-        >>> VAWInfo._fields
-        ('leverage',)
     """
 
     leverage: Float[Array, ""]
-
-
-class Forecasts(NamedTuple):
-    """Predictions of both forecasters, which cost no more than those of one.
-
-    Attributes:
-        ridge: of online ridge, which uses S_(t-1).
-        vaw: of VAW, which uses S_t.
-
-    Example:
-        >>> from jaxonline.learners.vaw import Forecasts
-        >>> Forecasts._fields
-        ('ridge', 'vaw')
-    """
-
-    ridge: Float[Array, "..."]
-    vaw: Float[Array, "..."]
 
 
 @struct
@@ -143,14 +113,7 @@ class VAW:
 
 
 def start(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWState:
-    """The state before round 1.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners.vaw import start
-        >>> start(2, 4.0, jnp.float32).inverse.tolist()
-        [[0.25, 0.0], [0.0, 0.25]]
-    """
+    """The state before round 1."""
     return VAWState(jnp.eye(n_features, dtype=dtype) / jnp.asarray(regularizer, dtype), jnp.zeros(n_features, dtype))
 
 
@@ -181,76 +144,3 @@ def absorb(
     s = product(L_inverse, y - prior)
     means = prior + product(jnp.tril(L, -1), s)
     return VAWState(state.inverse - product(V, V.T), state.w + product(V, s)), means, jnp.diagonal(L) ** 2
-
-
-def forecast(
-    Z: Float[ArrayLike, "T m"],
-    y: Float[ArrayLike, "T"],
-    *,
-    regularizer: ArrayLike = 1.0,
-    block: int = BLOCK,
-    dtype: str = "float64",
-) -> tuple[Forecasts, VAWState]:
-    """All predictions of a forecaster over a sequence, and its final state.
-
-    Args:
-        Z: instances, one row a round, at least one.
-        y: targets. The prediction of round t does not depend on y_t or later ones.
-        regularizer: lambda, above 0.
-        block: rounds absorbed at once, at least 1; predictions depend on it by rounding only.
-        dtype: "float64", or "float32" in which long runs drift.
-
-    Raises:
-        ValueError: shapes that do not match, entries that are not finite, a `regularizer` not above 0, or float64
-            where JAX has it disabled.
-
-    Example:
-        >>> import jax, numpy as np
-        >>> from jaxonline.learners.vaw import forecast
-        >>> with jax.enable_x64(True):
-        ...     forecasts, state = forecast(np.ones((3, 1)), np.ones(3))
-        >>> [f"{mean:.3f}" for mean in forecasts.vaw], f"{state.w[0]:.3f}"
-        (['0.000', '0.333', '0.500'], '0.750')
-    """
-    Z, y = check.rows("Z", Z, "y", y)
-    kind = working_dtype(dtype)
-    check.positive("regularizer", regularizer)
-    check.count("block", block)
-    return _forecast(jnp.asarray(Z, kind), jnp.asarray(y, kind), jnp.asarray(regularizer, kind), block)
-
-
-@jax.jit(static_argnames=("block",))
-def _forecast(Z, y, regularizer, block):
-    return scan_blocks(None, Z, y, regularizer, block)
-
-
-def scan_blocks(
-    features: Any, X: Float[Array, "T d"], y: Float[Array, "T"], regularizer: ArrayLike, block: int
-) -> tuple[Forecasts, VAWState]:
-    """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners.vaw import scan_blocks
-        >>> [f"{mean:.3f}" for mean in scan_blocks(None, jnp.ones((3, 1)), jnp.ones(3), 1.0, 2)[0].vaw]
-        ['0.000', '0.333', '0.500']
-    """
-    n, block = len(y), min(block, len(y))
-    n_blocks = -(-n // block)
-
-    def columns(rows):
-        return rows.T if features is None else jax.vmap(lambda x: jnp.ravel(features(x)), out_axes=1)(rows)
-
-    def step(state, rows):
-        x, target, real = rows
-        state, means, leverages = absorb(state, jnp.where(real[None], columns(x), 0.0), target)
-        return state, Forecasts(means, means / leverages)
-
-    def blocks(rows):
-        padded = jnp.concatenate([rows, jnp.zeros((n_blocks * block - n, *rows.shape[1:]), rows.dtype)])
-        return padded.reshape(n_blocks, block, *rows.shape[1:])
-
-    n_features = jax.eval_shape(columns, X[:1]).shape[0]
-    rows = blocks(X), blocks(y), blocks(jnp.ones(n, bool))
-    state, forecasts = jax.lax.scan(step, start(n_features, regularizer, X.dtype), rows)
-    return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state

@@ -1,39 +1,62 @@
-"""Vovk's aggregating algorithm for the squared loss: Vovk (1990); Cesa-Bianchi and Lugosi (2006), sections 3.5, 3.6."""
+"""Vovk's aggregating algorithm: Vovk (1990); Cesa-Bianchi and Lugosi (2006), sections 3.5, 3.6."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
+from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.ewa import CumulativeLosses, add_losses
-from jaxonline.learners.experts.truncated import check_range, in_range
+from jaxonline.learners.experts.label_range import check_range, in_range
+from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
+from jaxonline.learners.experts.over_advice import check_loss, losses_of, n_experts
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.losses import Squared
+
+
+class AggregatingState(NamedTuple):
+    """State of `Aggregating`.
+
+    Attributes:
+        losses: cumulative losses of the experts [K].
+        started: whether a round has been played, for a late start; else None.
+    """
+
+    losses: Float[Array, "K"]
+    started: Bool[Array, ""] | None
 
 
 @struct
 class Aggregating:
-    """The aggregating algorithm: its regret is at most (high - low)^2 ln(K) / 2. Instances are experts' predictions.
+    """The aggregating algorithm: its regret is at most ln(K) / eta. Instances are experts' predictions.
 
-    On [0, 1] the prediction is 1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped,
-    with eta = 2 / (high - low)^2, up to which the squared loss is mixable.
+    With the generalised loss g(y) = -ln(sum_k w_k e^(-eta loss(x_k, y))) / eta of the experts, the prediction f is
+    such that loss(f, y) - g(y) is the same at both ends of the range of labels. That is what makes loss(f, y) <= g(y)
+    for every y, where the loss is eta-mixable. For the squared loss it is, on [0, 1],
+    1/2 + ln(sum e^(-eta L - eta (x-1)^2) / sum e^(-eta L - eta x^2)) / (2 eta), clipped; for another loss f is found
+    by bisection.
 
     Args:
-        low: the least label.
+        low: the least label (and prediction).
         high: the largest label, above `low`.
+        loss: of predictions in [low, high], convex; the squared loss by default.
+        eta: a rate at which the loss is mixable, above 0; None for the squared loss, which is mixable up to
+            2 / (high - low)^2. (The logarithmic loss on [0, 1] is mixable up to 1.)
         late_start: as in the published experiments: predict 0 in round 1, and leave its losses out.
 
     A label outside the range makes everything after it NaN (`aggregate` refuses it).
 
     Raises:
-        ValueError: `high` is not above `low`.
+        ValueError: `high` is not above `low`; no `eta` for another loss; one above 2 / (high - low)^2 for the squared
+            loss.
+        TypeError: `loss` is not a loss.
 
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.game import Specs
-        >>> from jaxonline.learners.experts.aggregating import Aggregating
+        >>> from jaxonline.learners import Aggregating
         >>> rule, x = Aggregating(0.0, 1.0), jnp.array([0.0, 1.0])
         >>> round(float(rule.predict(None, rule.init(None, Specs(x, x[0])), x)), 3)
         0.5
@@ -41,46 +64,87 @@ class Aggregating:
 
     low: Float[ArrayLike, ""] = 0.0
     high: Float[ArrayLike, ""] = 1.0
+    loss: Any = Squared()
+    eta: Float[ArrayLike, ""] | None = None
     late_start: bool = static(default=False)
 
     def __post_init__(self):
         check_range(self.low, self.high)
+        check_loss(self.loss)
+        if isinstance(self.loss, Squared):
+            _check_rate_of_squared_loss(self.eta, self.low, self.high)
+        elif self.eta is None:
+            raise ValueError(
+                f"eta must be given for {type(self.loss).__name__}: a rate at which it is mixable; "
+                "it is known for the squared loss only"
+            )
+        if self.eta is not None:
+            check.positive("eta", self.eta)
 
     @property
     def label_range(self) -> tuple[ArrayLike, ArrayLike]:
         """The least and the largest label."""
         return self.low, self.high
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> CumulativeLosses:
-        """No losses."""
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
+        """No losses.
+
+        Raises:
+            ValueError: instances are not vectors.
+        """
         del key
-        return CumulativeLosses(jnp.zeros(specs.instance.shape, specs.instance.dtype), jnp.asarray(False))
+        losses = jnp.zeros(n_experts("instances", specs.instance), specs.instance.dtype)
+        return AggregatingState(losses, before_round_1(self.late_start))
 
-    def predict(self, key: Key[Array, ""] | None, state: CumulativeLosses, x: Float[Array, "K"]) -> Float[Array, ""]:
-        """The substitution function of the two generalised losses, at both ends of the range."""
+    def predict(self, key: Key[Array, ""] | None, state: AggregatingState, x: Float[Array, "K"]) -> Float[Array, ""]:
+        """The substitution function of the generalised losses at both ends of the range."""
         del key
-        low, high, eta = self._range(x.dtype)
+        low, high, eta = self._constants(x.dtype)
 
-        def generalised(y):  # up to a constant that both ends share
-            return jax.nn.logsumexp(-eta * (state.losses + (x - y) ** 2))
+        def minus_eta_g(y):  # up to a constant that both ends share
+            return jax.nn.logsumexp(-eta * (state.losses + losses_of(self.loss, x, y)))
 
-        gap = (generalised(high) - generalised(low)) / (2.0 * eta * (high - low))
-        prediction = jnp.clip((low + high) / 2.0 + gap, low, high)
-        return jnp.where(state.started, prediction, 0.0) if self.late_start else prediction
+        gap = minus_eta_g(high) - minus_eta_g(low)
+        if isinstance(self.loss, Squared):
+            prediction = jnp.clip((low + high) / 2.0 + gap / (2.0 * eta * (high - low)), low, high)
+        else:
+            prediction = self._balanced(gap / eta, low, high)
+        return unless_first(state.started, prediction)
 
     def update(
-        self, key: Key[Array, ""] | None, state: CumulativeLosses, oracle: Any
-    ) -> tuple[CumulativeLosses, tuple]:
-        """L += (x - y)^2."""
+        self, key: Key[Array, ""] | None, state: AggregatingState, oracle: Any
+    ) -> tuple[AggregatingState, tuple]:
+        """L += losses."""
         del key
-        low, high, _ = self._range(oracle.x.dtype)
-        losses = (oracle.x - in_range(oracle.y, low, high)) ** 2
-        return add_losses(state, losses, self.late_start), ()
+        low, high, _ = self._constants(oracle.x.dtype)
+        losses = unless_first(state.started, losses_of(self.loss, oracle.x, in_range(oracle.y, low, high)))
+        return AggregatingState(state.losses + losses, after_a_round(state.started)), ()
 
-    def weights(self, state: CumulativeLosses) -> Float[Array, "K"]:
+    def weights(self, state: AggregatingState) -> Float[Array, "K"]:
         """The weights of the next round, before its predictions are known."""
-        return normalised(-self._range(state.losses.dtype)[2] * state.losses)
+        return normalised(-self._constants(state.losses.dtype)[2] * state.losses)
 
-    def _range(self, dtype: Any) -> tuple[Array, Array, Array]:
+    def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
         low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)
-        return low, high, 2.0 / (high - low) ** 2
+        return low, high, 2.0 / (high - low) ** 2 if self.eta is None else jnp.asarray(self.eta, dtype)
+
+    def _balanced(self, gap: Array, low: Array, high: Array) -> Float[Array, ""]:
+        """f with loss(f, low) - loss(f, high) = gap, which rises with f, by bisection to the last bit."""
+
+        def halve(_, ends):
+            below, above = ends
+            f = 0.5 * (below + above)
+            right = self.loss(f, low) - self.loss(f, high) < gap
+            return jnp.where(right, f, below), jnp.where(right, above, f)
+
+        below, above = jax.lax.fori_loop(0, 2 + jnp.finfo(low.dtype).nmant, halve, (low, high))
+        return jnp.where(jnp.isnan(gap), gap, 0.5 * (below + above))
+
+
+def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: ArrayLike) -> None:
+    known = [None if value is None else check.concrete(value) for value in (eta, low, high)]
+    if all(value is not None for value in known):
+        rate, low, high = known
+        largest = 2.0 / (high - low) ** 2
+        if (rate > largest * (1 + 1e-6)).any():
+            raise ValueError(f"eta must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")

@@ -3,12 +3,11 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.boa import INITIAL, regrets
+from jaxonline.learners.experts.second_order import INITIAL
 from jaxonline.learners.experts.weights import proportional
 
 
@@ -19,11 +18,6 @@ class MLPolyState(NamedTuple):
         regrets: cumulative regrets R [K].
         rates: the learning rates n [K].
         largest_square: M, the largest squared instantaneous regret.
-
-    Example:
-        >>> from jaxonline.learners.experts.ml_poly import MLPolyState
-        >>> MLPolyState._fields
-        ('regrets', 'rates', 'largest_square')
     """
 
     regrets: Float[Array, "K"]
@@ -33,7 +27,7 @@ class MLPolyState(NamedTuple):
 
 @struct
 class MLPoly:
-    """Weights proportional to n max(R, 0), uniform when all are 0. Instances are experts' predictions.
+    """Weights proportional to n max(R, 0), uniform when all are 0.
 
     Args:
         initial: of the rates, above 0. (R's `opera` starts at e^700.)
@@ -43,11 +37,9 @@ class MLPoly:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.game import Specs
-        >>> from jaxonline.learners.experts.ml_poly import MLPoly
-        >>> from jaxonline.feedback import FullOracle
-        >>> rule, x = MLPoly(), jnp.array([0.0, 1.0])
-        >>> state, _ = rule.update(None, rule.init(None, Specs(x, x[0])), FullOracle(x, jnp.float32(1.0)))
+        >>> from jaxonline.learners import MLPoly
+        >>> rule = MLPoly()
+        >>> state = rule.update(rule.init(2, jnp.float32), jnp.array([1.0, 0.0]), 0.25)
         >>> rule.weights(state).tolist()
         [0.0, 1.0]
     """
@@ -57,24 +49,18 @@ class MLPoly:
     def __post_init__(self):
         check.positive("initial", self.initial)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> MLPolyState:
+    def init(self, n_experts: int, dtype: Any) -> MLPolyState:
         """Equal rates, no regret."""
-        del key
-        zeros = jnp.zeros(specs.instance.shape, specs.instance.dtype)
-        return MLPolyState(zeros, zeros + jnp.asarray(self.initial, zeros.dtype), jnp.zeros((), zeros.dtype))
-
-    def predict(self, key: Key[Array, ""] | None, state: MLPolyState, x: Float[Array, "K"]) -> Float[Array, ""]:
-        """The weighted mean of the experts."""
-        del key
-        return self.weights(state) @ x
-
-    def update(self, key: Key[Array, ""] | None, state: MLPolyState, oracle: Any) -> tuple[MLPolyState, tuple]:
-        """R += r; D = max(max_k r_k^2 - M, 0); n = 1/(1/n + r^2 + D); M += D."""
-        r = regrets(self.predict(key, state, oracle.x), oracle)
-        growth = jnp.maximum(jnp.max(r**2) - state.largest_square, 0.0)
-        rates = 1.0 / (1.0 / state.rates + r**2 + growth)
-        return MLPolyState(state.regrets + r, rates, state.largest_square + growth), ()
+        zeros = jnp.zeros(n_experts, dtype)
+        return MLPolyState(zeros, zeros + jnp.asarray(self.initial, dtype), jnp.zeros((), dtype))
 
     def weights(self, state: MLPolyState) -> Float[Array, "K"]:
         """The weights of the next round."""
         return proportional(state.rates * jnp.maximum(state.regrets, 0.0))
+
+    def update(self, state: MLPolyState, losses: Float[Array, "K"], own_loss: ArrayLike) -> MLPolyState:
+        """R += r; D = max(max_k r_k^2 - M, 0); n = 1/(1/n + r^2 + D); M += D."""
+        r = own_loss - losses
+        growth = jnp.maximum(jnp.max(r**2) - state.largest_square, 0.0)
+        rates = 1.0 / (1.0 / state.rates + r**2 + growth)
+        return MLPolyState(state.regrets + r, rates, state.largest_square + growth)

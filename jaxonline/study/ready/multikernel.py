@@ -18,17 +18,16 @@ from jaxonline import datasets
 from jaxonline._util.precision import working_dtype
 from jaxonline._util.threads import in_parallel
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.aggregation import play_sequence
-from jaxonline.learners.expert_forecasts import expert_jobs
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.offline import BLOCK, expert_jobs, play_sequence, scan_blocks
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.raker import Raker
-from jaxonline.learners.vaw import BLOCK, scan_blocks
 
 SETS = ("AR(4)", "Airfoil", "Concrete")
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
@@ -257,7 +256,7 @@ def _play_set(frequencies, X, y, key, sampler):
 def _rules() -> dict[str, Any]:
     """The combiners besides VAW, as published."""
     return {
-        "EWA": Truncated(EWA.over_range(0.0, 1.0, late_start=True)),
+        "EWA": Truncated(OverAdvice(EWA.over_range(0.0, 1.0), late_start=True)),
         "Aggregating": Truncated(Aggregating(0.0, 1.0, late_start=True)),
         "BOA": Truncated(BOA()),
         "ML-Poly": Truncated(MLPoly()),

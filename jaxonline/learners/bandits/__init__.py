@@ -1,0 +1,1 @@
+"""Learners that play an arm and see its loss only."""

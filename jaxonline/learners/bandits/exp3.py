@@ -1,0 +1,97 @@
+"""EXP3: importance weights and a combiner of experts.
+
+Auer, Cesa-Bianchi, Freund and Schapire (2002), with losses in place of gains, as in Bubeck and Cesa-Bianchi (2012),
+Theorem 3.1.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Key, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, struct
+from jaxonline.game.protocols import Draw, Specs
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.over_advice import check_combiner, n_experts
+
+
+@struct
+class EXP3:
+    """Draws one of K arms, and estimates the losses of all of them by that of the arm drawn.
+
+    The estimate is loss / p_k for the arm k that was drawn, with probability p_k, and 0 for the others: its mean is
+    the vector of losses. A combiner of experts updates from the estimates as if they were losses. Instances are not
+    looked at; the oracle gives back the move and the loss of its arm.
+
+    Args:
+        combiner: eta, above 0, for exponential weights (EXP3 itself), or a `Combiner`.
+        exploration: gamma from 0 to 1: p = (1 - gamma) weights + gamma / K.
+
+    Raises:
+        ValueError: an eta that is not above 0, `exploration` outside [0, 1].
+        TypeError: `combiner` is neither a number nor a combiner.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.game import Specs
+        >>> from jaxonline.learners import EXP3
+        >>> exp3 = EXP3.over_horizon(3, n_rounds=1000)
+        >>> state = exp3.init(None, Specs((), jnp.zeros(3)))
+        >>> draw = exp3.predict(jax.random.key(0), state, ())
+        >>> int(draw.arm) in range(3), [round(float(p), 3) for p in draw.probabilities]
+        (True, [0.333, 0.333, 0.333])
+    """
+
+    combiner: Any
+    exploration: Float[ArrayLike, ""] = 0.0
+
+    def __post_init__(self):
+        if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
+            set_field(self, "combiner", EWA(self.combiner))
+        check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
+        check.number("exploration", self.exploration, ge=0.0, le=1.0)
+
+    @classmethod
+    def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3":
+        """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K).
+
+        Raises:
+            ValueError: `n_arms` below 2, `n_rounds` below 1.
+        """
+        check.count("n_arms", n_arms, ge=2)
+        check.count("n_rounds", n_rounds)
+        return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms)))))
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
+        """The combiner's state, for as many arms as the outcome has entries.
+
+        Raises:
+            ValueError: outcomes are not vectors.
+        """
+        del key
+        return self.combiner.init(n_experts("outcomes", specs.outcome), specs.outcome.dtype)
+
+    def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
+        """An arm drawn from the probabilities."""
+        del x
+        p = self._probabilities(state)
+        return Draw(jax.random.categorical(key, jnp.log(p)).astype(jnp.int32), p)
+
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
+        """The combiner sees the importance-weighted losses; their mean under p is the loss of the arm drawn."""
+        del key
+        (arm, p), loss = oracle.move, oracle.loss()
+        estimates = jnp.where(jnp.arange(len(p), dtype=arm.dtype) == arm, loss / p[arm], 0.0)
+        return self.combiner.update(state, estimates, loss), ()
+
+    def weights(self, state: PyTree) -> Float[Array, "K"]:
+        """The combiner's weights, without exploration."""
+        return self.combiner.weights(state)
+
+    def _probabilities(self, state: PyTree) -> Float[Array, "K"]:
+        weights = self.weights(state)
+        gamma = jnp.asarray(self.exploration, weights.dtype)
+        return (1.0 - gamma) * weights + gamma / len(weights)
