@@ -13,9 +13,11 @@ from jaxonline._util.struct import struct
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.feedback import AdversarialCopies
+from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
+NOTIONS = CleanRegret(), NoisyRegret(), NoisyLearnerRegret()
 FALSE_ALARM = 1e-6
 LIMIT = stats.norm.ppf(1 - FALSE_ALARM)
 
@@ -54,8 +56,8 @@ class Seen(NamedTuple):
 class Looking:
     """Takes copies 0 and 1, then 3 and 4 as one of three; predicts the round's number."""
 
-    def init(self, key, instance):
-        return jnp.zeros((), instance.dtype)
+    def init(self, key, specs):
+        return jnp.zeros((), specs.instance.dtype)
 
     def predict(self, key, state, x):
         return state + 0.25
@@ -76,7 +78,7 @@ def played(game: jo.Game, learner, rounds: int = 6, run: int = 0):
     return jax.tree.map(np.asarray, jo.play(game, learner, key, rounds)[1])
 
 
-@pytest.mark.parametrize("regret", ["clean", "noisy", "noisy learner"])
+@pytest.mark.parametrize("regret", NOTIONS, ids=type)
 @pytest.mark.parametrize("own", [False, True], ids=["game's feedback", "own feedback"])
 def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_precisions):
     """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. The referee's copy
@@ -93,7 +95,7 @@ def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_prec
     wanted = history.info.first[:, None] + by_index * np.array([3, 4])[:, None]
     np.testing.assert_allclose(history.info.block[:, :2], wanted, atol=1e-5)
     assert history.queries.tolist() == [4] * 6
-    if regret == "noisy" and not own:
+    if isinstance(regret, NoisyRegret) and not own:
         np.testing.assert_array_equal(history.x_comparator, history.info.first)
     assert history.x.dtype == history.info.first.dtype == both_precisions
 
@@ -146,7 +148,7 @@ def test_a_learner_learns_of_instance_and_adversary_through_copies_only(estimato
 
 def test_channels_without_memory_stay_as_they_are():
     states = jo.game.start(
-        jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1)), regret="noisy"),
+        jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1)), regret=NoisyRegret()),
         jo.Entrant(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
     )  # fmt: skip
     assert (states.feedback, states.referee) == ((), ())
@@ -157,10 +159,10 @@ def test_channels_without_memory_stay_as_they_are():
 
 def test_without_a_learner_there_is_no_adaptive_noise():
     keys = jo.game.stream_keys(jax.random.key(0))
-    with pytest.raises(ValueError, match="needs a entrant"):
-        jo.game.start(jo.Game(model(), ECHO, regret="noisy"), None, keys)
+    with pytest.raises(ValueError, match="needs an entrant"):
+        jo.game.start(jo.Game(model(), ECHO, regret=NoisyRegret()), None, keys)
     assert jo.game.start(jo.Game(model(), ECHO), None, keys).feedback == ()
-    assert [jo.Game(model(), ECHO, regret=r).oblivious for r in jo.game.REGRETS] == [True, False, True]
+    assert [jo.Game(model(), ECHO, regret=r).oblivious for r in NOTIONS] == [True, False, True]
 
 
 def test_a_study_is_the_game_played_run_by_run():
@@ -168,7 +170,7 @@ def test_a_study_is_the_game_played_run_by_run():
     adversary = AdversarialCopies(ChasingNoise(0.4))
     learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
     options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "record_at": [7], "comparator": jo.L2Ball(0.5)}
-    for regret in ("clean", "noisy"):
+    for regret in (CleanRegret(), NoisyRegret()):
         game = jo.Game(model(), adversary, regret=regret)
         result = jo.simulate(game, learners, mesh=ONE_DEVICE, **options)
         swept = jo.simulate(game, jo.sweep(learners), mesh=default_mesh(), **options)
@@ -184,7 +186,7 @@ def test_a_study_is_the_game_played_run_by_run():
                 best = [jo.L2Ball(0.5).best_loss(each) for each in sums]
                 np.testing.assert_allclose(result.comparator_loss[i, run], best, rtol=1e-4)
         same = bool((result.comparator_loss[0] == result.comparator_loss[1]).all())
-        assert same == (regret != "noisy"), "noise aimed at a learner is that learner's"
+        assert same == (not isinstance(regret, NoisyRegret)), "noise aimed at a learner is that learner's"
 
 
 @struct

@@ -23,8 +23,9 @@ class Faulty:
     value: float
 
     oblivious = True
-    identical = False
+    deterministic = False
     instance_spec = jax.ShapeDtypeStruct((2,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
     def init(self, key):
         return jax.random.uniform(key) < self.share
@@ -117,6 +118,7 @@ def test_a_sum_that_overflows_is_reported_too():
 
 STREAM = jo.environments.DataStream(np.eye(3), np.ones(3))
 NOISY = jo.NoisyCopies(jo.noise.gaussian(0.1))
+TWO_DIMENSIONS = jo.environments.DataStream(np.eye(3), np.ones((3, 1)))
 LEARNER = jo.GradientLearner(TwoCopies(), step_size=0.1)
 GAME = jo.Game(STREAM, NOISY)
 NOT_PSD = np.array([[1.0, 2.0], [2.0, 1.0]])
@@ -158,7 +160,7 @@ BAD = {
     "game loss": ("loss", lambda: jo.Game(STREAM, NOISY, loss=lambda y_hat, y: (y_hat - y) ** 2)),
     "game loss of a name": ("loss", lambda: jo.Game(STREAM, NOISY, loss="squared")),
     "game regret": ("regret", lambda: jo.Game(STREAM, NOISY, regret="true")),
-    "game regret without copies": ("regret", lambda: jo.Game(STREAM, jo.FullInformation(), regret="noisy")),
+    "game regret without copies": ("regret", lambda: jo.Game(STREAM, jo.FullInformation(), regret=jo.game.NoisyRegret())),
     "variances of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian([0.1, 0.2]))),
     "covariance of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian(np.eye(2)))),
     "label noise of a dimension": ("label_noise", lambda: noisy_game(jo.noise.gaussian(0.1), jo.noise.gaussian([0.1]))),
@@ -177,8 +179,10 @@ BAD = {
     "noise": ("noise", lambda: jo.NoisyCopies(0.1)),
     "label noise": ("label_noise", lambda: jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=0.1)),
     "X and y": ("X and y", lambda: jo.environments.DataStream(np.eye(3), np.ones(2))),
+    "expected outcomes": ("expected_outcome", lambda: jo.Game(STREAM, NOISY, regret=jo.game.PseudoRegret())),
     "X of one dimension": ("X", lambda: jo.environments.DataStream(np.ones(3), np.ones(3))),
-    "y of two dimensions": ("y", lambda: jo.environments.DataStream(np.eye(3), np.ones((3, 1)))),
+    "y of two dimensions": ("loss|rank", lambda: run(jo.Game(TWO_DIMENSIONS, NOISY))),
+    "y without rounds": ("y", lambda: jo.environments.DataStream(np.eye(3), np.float64(1.0))),
     "X with NaN": (r"X.*\[0, 0\]", lambda: jo.environments.DataStream(np.full((2, 2), np.nan), np.ones(2))),
     "X empty": ("X", lambda: jo.environments.DataStream(np.ones((0, 2)), np.ones(0))),
     "X without columns": ("X", lambda: jo.environments.DataStream(np.ones((2, 0)), np.ones(2))),

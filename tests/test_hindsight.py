@@ -11,10 +11,14 @@ from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import TwoCopies
 from jaxonline.losses import Logistic, SmoothedAbsolute, Squared
 from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.hindsight import Hindsight
+from jaxonline.simulation.progress import Reporter
+from jaxonline.simulation.runner import Plan
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS = 10, 24
 BALL = jo.L2Ball(0.7)
+CLEAN, NOISY, NOISY_LEARNER = jo.game.CleanRegret(), jo.game.NoisyRegret(), jo.game.NoisyLearnerRegret()
 LEARNERS = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.2)}
 
 
@@ -37,7 +41,7 @@ def nothing_asked_yet():
     ASKED.clear()
 
 
-def game(regret: str = "clean", feedback=None, environment=None) -> jo.Game:
+def game(regret=CLEAN, feedback=None, environment=None) -> jo.Game:
     model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.3)
     return jo.Game(environment or model, feedback or jo.NoisyCopies(jo.noise.gaussian(0.3)), regret=regret)
 
@@ -60,12 +64,12 @@ def reference():
 
 GAMES = {
     "clean": lambda: game(),
-    "noisy": lambda: game("noisy"),
-    "noisy learner": lambda: game("noisy learner"),
+    "noisy": lambda: game(NOISY),
+    "noisy learner": lambda: game(NOISY_LEARNER),
     "file": lambda: game(environment=stream()),
-    "file, noisy": lambda: game("noisy", environment=stream()),
+    "file, noisy": lambda: game(NOISY, environment=stream()),
     "shuffled": lambda: game(environment=stream("shuffled")),
-    "noisy learner, adaptive noise": lambda: game("noisy learner", jo.AdversarialCopies(ChasingNoise(0.4))),
+    "noisy learner, adaptive noise": lambda: game(NOISY_LEARNER, jo.AdversarialCopies(ChasingNoise(0.4))),
 }
 
 
@@ -81,13 +85,13 @@ def test_it_is_what_sums_over_rounds_give(name):
 
 def test_it_is_given_the_history_of_each_run():
     """In float64, only as long as it is needed, and as `play` sees it."""
-    result = study(game("noisy"))
+    result = study(game(NOISY))
     assert result.rounds.tolist() == [5, 9, ROUNDS]
     for run in (0, 4, RUNS - 1):
         X, y, rounds = ASKED[run]
         assert (X.dtype, y.dtype, X.shape, y.shape) == (np.float64, np.float64, (ROUNDS, 3), (ROUNDS,))
         assert rounds.tolist() == [5, 9, ROUNDS]
-        _, history = jo.play(game("noisy"), LEARNERS[0.05], jax.random.fold_in(jax.random.key(5), run), ROUNDS)
+        _, history = jo.play(game(NOISY), LEARNERS[0.05], jax.random.fold_in(jax.random.key(5), run), ROUNDS)
         np.testing.assert_allclose(X, history.x_comparator, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(y, history.y, rtol=1e-5, atol=1e-6)
 
@@ -107,11 +111,13 @@ def test_only_the_runs_asked_for_are_solved(reference):
     np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss[:, [9, 2, 9]])
 
 
-def test_histories_are_in_memory_a_few_at_a_time(reference, monkeypatch):
+def test_histories_are_in_memory_a_few_at_a_time(reference):
     """A budget for one history at a time, and for three, changes nothing."""
     for at_once in (0, 3):
-        monkeypatch.setattr(_hindsight, "MAX_BYTES", at_once * 4 * 4 * ROUNDS)
-        np.testing.assert_array_equal(study().comparator_loss, reference.comparator_loss)
+        plan = Plan(jax.random.key(5), ROUNDS, 1, np.array([5, 9, ROUNDS]), 4, ONE_DEVICE, [0, 1, 2])
+        hindsight = Hindsight(game(), SlowBall(0.7), plan, np.arange(RUNS), max_bytes=at_once * 4 * 4 * ROUNDS)
+        with Reporter(False, RUNS) as reporter:
+            np.testing.assert_array_equal(hindsight.best_losses(reporter, None), reference.comparator_loss[0])
 
 
 def test_float64_where_it_is_enabled(x64):
@@ -158,8 +164,9 @@ class Faulty:
     share: float
 
     oblivious = True
-    identical = False
+    deterministic = False
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
     def init(self, key):
         return jax.random.uniform(key) < self.share
@@ -188,8 +195,9 @@ class Contrary:
     """An environment that listens."""
 
     oblivious = False
-    identical = False
+    deterministic = False
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
     init = Faulty.init
     instance = Faulty.instance
@@ -201,7 +209,7 @@ class Contrary:
 
 ADAPTIVE = {
     "environment": lambda: game(environment=Contrary()),
-    "noise": lambda: game("noisy", jo.AdversarialCopies(ChasingNoise(0.4))),
+    "noise": lambda: game(NOISY, jo.AdversarialCopies(ChasingNoise(0.4))),
 }
 
 

@@ -13,7 +13,8 @@ import jaxonline as jo
 from jaxonline._util.struct import struct
 from jaxonline.results import Result
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import Matchup, _advance_run, _begin_run
+from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.segments import Matchup, advance_run, begin_run
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS, CAPACITY = 24, 30, 8
@@ -30,7 +31,7 @@ class Storing:
 
     share: float
 
-    def init(self, key, instance):
+    def init(self, key, specs):
         return jnp.int32(0)
 
     def predict(self, key, state, x):
@@ -176,7 +177,7 @@ def test_the_stated_probability_is_right():
 
 
 def test_each_learner_of_a_sweep_is_asked():
-    """Also in a entrant; and the runs are those of the learners alone."""
+    """Also in an entrant; and the runs are those of the learners alone."""
     shares = (0.0, SHARE, 0.5)
     sweep = jo.Entrant(jo.sweep({share: Storing(share) for share in shares}), jo.FullInformation())
     result = quiet_study({"s": sweep, "alone": jo.Entrant(Storing(SHARE), jo.FullInformation())})
@@ -215,10 +216,10 @@ def test_who_does_not_say_so_pays_nothing():
     """The number goes through a round untouched: it is an argument that is returned."""
 
     def passed_through(learner) -> bool:
-        matchup = Matchup(game(), jo.Entrant(learner, jo.FullInformation()), None)
+        matchup = Matchup(game(), jo.Entrant(learner, jo.FullInformation()), None, with_defaults(()))
         keys = jo.game.stream_keys(jax.random.key(0))
-        carry = _begin_run(matchup, keys)
-        program = jax.make_jaxpr(lambda carry, t: _advance_run(matchup, keys, carry, t).tally.first_overflow)
+        carry = begin_run(matchup, keys)
+        program = jax.make_jaxpr(lambda carry, t: advance_run(matchup, keys, carry, t).totals.first_overflow)
         jaxpr = program(carry, jnp.int32(1)).jaxpr
         return jaxpr.outvars[0] in jaxpr.invars
 

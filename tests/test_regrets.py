@@ -1,4 +1,4 @@
-"""The three notions of regret, environments that answer back, and long sums."""
+"""Notions of regret, environments that answer back, and long sums."""
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +8,7 @@ from scipy import stats
 import jaxonline as jo
 from jaxonline._util.struct import struct
 from jaxonline.estimators import FullGradient, NaiveCopy, TwoCopies
+from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.sums import Compensated
 
@@ -29,12 +30,12 @@ def lower(values: np.ndarray) -> float:
 # Clean, noisy, noisy learner
 
 
-def sphere_game(regret: str) -> jo.Game:
+def sphere_game(regret) -> jo.Game:
     model = jo.environments.LinearModel(np.array([0.6, -0.8]), instances="sphere")
     return jo.Game(model, jo.NoisyCopies(jo.noise.gaussian(0.5)), regret=regret)
 
 
-def naive_regret(regret: str) -> np.ndarray:
+def naive_regret(regret) -> np.ndarray:
     """[R, 2] after 400 and 1600 rounds."""
     learner = jo.GradientLearner(NaiveCopy(), step_size=jo.InverseSqrt(0.3), radius=1.0)
     result = jo.simulate(
@@ -48,7 +49,7 @@ def test_noisy_regret_of_the_naive_learner_is_sublinear_and_its_clean_regret_lin
     """Appendix A: on the noisy data the naive learner is plain gradient descent, which needs one copy and no more.
     Four times the rounds make the noisy regret less than 3 times as large, and the clean regret more than 3.5 times
     (linear would be 4, a square root 2); each statement is wrong with probability 1e-6 at most."""
-    noisy, clean = naive_regret("noisy"), naive_regret("clean")
+    noisy, clean = naive_regret(NoisyRegret()), naive_regret(CleanRegret())
     assert upper(noisy[:, 1] - 3 * noisy[:, 0]) < 0
     assert lower(clean[:, 1] - 3.5 * clean[:, 0]) > 0
     assert lower(clean[:, 1]) > 0.05 * 1600
@@ -60,7 +61,7 @@ def test_noisy_learner_regret_of_any_linear_learner_is_linear():
     the best one here: it comes within 10 % of the bound. Each comparison is wrong with probability 1e-6."""
     game = jo.Game(
         jo.environments.DataStream(np.ones((1, 1)), np.ones(1)), jo.NoisyCopies(jo.noise.gaussian(1.0)),
-        regret="noisy learner",
+        regret=NoisyLearnerRegret(),
     )  # fmt: skip
     options = {"step_size": jo.InverseSqrt(0.2), "radius": 1.0}
     learners = {
@@ -87,10 +88,11 @@ def test_who_is_judged_on_what():
     """By hand: the learner's loss and the comparator's sums under the three notions."""
     key, rounds = jax.random.key(5), 6
     records = {}
-    for regret in ("clean", "noisy", "noisy learner"):
+    notions = {"clean": CleanRegret(), "noisy": NoisyRegret(), "noisy learner": NoisyLearnerRegret()}
+    for name, regret in notions.items():
         learner = jo.GradientLearner(NaiveCopy(), step_size=0.1)
-        records[regret] = jo.play(sphere_game(regret), learner, key, rounds)[1]
-    game, oracle_key = sphere_game("clean"), jo.game.stream_keys(key).oracle
+        records[name] = jo.play(sphere_game(regret), learner, key, rounds)[1]
+    game, oracle_key = sphere_game(CleanRegret()), jo.game.stream_keys(key).oracle
     x = records["clean"].x
     noisy = [
         game.feedback.open(jax.random.fold_in(oracle_key, t), jnp.int32(t), x[t - 1], 0.0, 0.0).copy(0)
@@ -117,8 +119,9 @@ class Contrary:
     """Random instances on the axes; the answer is the sign that the prediction has not."""
 
     oblivious = False
-    identical = False
+    deterministic = False
     instance_spec = jax.ShapeDtypeStruct((2,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
     def init(self, key):
         return ()
@@ -195,7 +198,7 @@ def test_compensated_sums_keep_what_plain_sums_lose():
 class Silent:
     """A learner that always says 0."""
 
-    def init(self, key, instance):
+    def init(self, key, specs):
         return ()
 
     def predict(self, key, state, x):

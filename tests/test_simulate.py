@@ -11,19 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jaxonline as jo
-from jaxonline._util.struct import cast_leaves
 from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.simulation import record_rounds
 from jaxonline.simulation.blocks import default_mesh, waves
+from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.segments import Matchup, advance, begin
+from jaxonline.simulation.sweeps import as_team
 
 RUNS, ROUNDS, WIDTH = 20, 80, 2  # ten blocks: two waves on eight devices, the second not full
 BALL = jo.L2Ball(1.0)
 
 
-def small_game(regret: str = "clean") -> jo.Game:
+def small_game() -> jo.Game:
     model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1, instances="sphere")
-    return jo.Game(model, jo.NoisyCopies(jo.noise.gaussian(0.2), reveal_covariance=True), regret=regret)
+    return jo.Game(model, jo.NoisyCopies(jo.noise.gaussian(0.2), reveal_covariance=True))
 
 
 def learner(eta: float = 0.2, estimator=None) -> jo.GradientLearner:
@@ -126,15 +127,15 @@ def test_a_longer_study_starts_with_the_same_runs(reference):
 def test_any_order_of_blocks(order):
     """A block's numbers do not depend on its place in a wave, nor on its neighbours."""
     mesh = default_mesh()
-    matchup = cast_leaves(Matchup(small_game(), jo.Entrant(learner(), small_game().feedback), None), np.float32)
+    team = as_team(small_game(), "learner", learner())
+    matchup = Matchup(team.game, team.entrant, None, with_defaults(()))
     key, sizes = jax.random.key(3), {"width": WIDTH, "mesh": mesh}
 
     def played(blocks):
         blocks = np.asarray(blocks, np.int32)
         carry = begin(matchup, key, blocks, **sizes)
-        options = {"length": ROUNDS, "may_overrun": False}
-        _, tally = advance(matchup, key, jnp.int32(0), jnp.int32(ROUNDS), blocks, carry, **options, **sizes)
-        return np.asarray(tally.loss.total)
+        _, totals = advance(matchup, key, jnp.int32(0), jnp.int32(ROUNDS), blocks, carry, **sizes)
+        return np.asarray(totals.measures["cumulative_loss"].total)
 
     np.testing.assert_array_equal(played(order), played(range(8))[order])
 
@@ -263,13 +264,14 @@ def test_a_second_call_compiles_nothing(reference):
     assert COMPILATIONS.count == before + 1, "the counter works"
 
 
-def test_the_number_of_read_outs_does_not_change_the_number_of_compilations():
-    counts = []
-    for record_at in (4, 40, 7):
-        before = advance._cache_size()
-        study(n_runs=1, block_size=1, record_at=record_at, n_rounds=120, comparator=None)
-        counts.append(advance._cache_size() - before)
-    assert counts == [1, 1, 1]
+def test_horizons_recorded_rounds_and_numbers_of_runs_are_data():
+    """Where blocks are equally wide, nothing is compiled for another horizon, other rounds or more runs."""
+    study(n_runs=4)
+    before = COMPILATIONS.count
+    for options in ({"record_at": 40}, {"record_at": 7}, {"n_rounds": 79}, {"n_rounds": 61, "record_at": [1, 33]}):
+        study(n_runs=4, **options)
+    study(n_runs=7)
+    assert COMPILATIONS.count == before
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -80,13 +80,15 @@ def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarra
     return array
 
 
-def rows(name: str, X: Any, of_rows: str, y: Any, *, outcomes: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Check a matrix and a vector with one entry for each of its rows: finite, not empty. With `outcomes`, rows of both
-    may have any shape, and those of `X` may be empty."""
-    X, y = finite_array(name, X, ndim=None if outcomes else 2), finite_array(of_rows, y, ndim=None if outcomes else 1)
-    if outcomes and (X.ndim < 2 or y.ndim < 1):
+def rows(name: str, X: Any, of_rows: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Check a matrix and a vector with one entry for each of its rows: finite, not empty.
+
+    Without `vectors`, rows of both may have any shape.
+    """
+    X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(of_rows, y, ndim=1 if vectors else None)
+    if X.ndim < 2 or y.ndim < 1:
         raise ValueError(f"{name} and {of_rows} must have one row a round, got shapes {X.shape} and {y.shape}")
-    if len(X) != len(y) or len(X) == 0 or (X.size == 0 and not outcomes):
+    if len(X) != len(y) or X.size == 0 or y.size == 0:
         raise ValueError(
             f"{name} and {of_rows} must have the same number of rows, at least one, got {X.shape} and {y.shape}"
         )

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline._util import check
@@ -34,7 +35,8 @@ class DataStream:
     """The rows of a data set, one a round, pass after pass.
 
     Args:
-        X: instances [n, ...]; a NumPy array keeps float64 only where jax has it enabled.
+        X: instances [n, ...], or None where the game has none (they are empty vectors then); a NumPy array keeps
+            float64 only where jax has it enabled.
         y: outcomes [n, ...]: labels or targets [n], or the losses of K experts [n, K].
         order: "file" (as given, every pass), "shuffled" (a fresh uniform permutation for each pass and run) or
             "iid" (a row drawn uniformly with replacement each round).
@@ -56,7 +58,10 @@ class DataStream:
     order: str = static(default="file")
 
     def __post_init__(self):
-        check.rows("X", self.X, "y", self.y, outcomes=True)
+        X = np.zeros((len(np.atleast_1d(self.y)), 1)) if self.X is None else self.X
+        check.rows("X", X, "y", self.y, vectors=False)
+        if self.X is None:
+            set_field(self, "X", X[:, :0])
         check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         set_field(self, "X", jnp.asarray(self.X, dtype))

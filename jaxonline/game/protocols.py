@@ -159,6 +159,11 @@ class PredictsOverflow(Protocol):
         """The probability, or a bound on it, that a run of `n_rounds` runs out of storage."""
         ...
 
+
+@runtime_checkable
+class HintsAtCapacity(Protocol):
+    """A learner that can say how to give it more storage; the warnings of `simulation.overflow` end with it."""
+
     def capacity_hint(self) -> str:
         """How to raise the capacity, in a sentence without a full stop."""
         ...

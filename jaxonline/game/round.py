@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline._util.struct import struct
+from jaxonline._util.struct import set_field, struct
 from jaxonline.game.keys import StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_copies
 from jaxonline.game.protocols import (
@@ -28,7 +28,8 @@ from jaxonline.game.protocols import (
     StatesExpectedOutcomes,
 )
 from jaxonline.game.regret import CleanRegret, Regret
-from jaxonline.losses import Squared
+from jaxonline.losses import Loss, Squared
+from jaxonline.losses.base import as_loss
 
 
 @struct
@@ -82,7 +83,9 @@ class Game:
             raise TypeError(f"environment must have the attributes and methods of Environment, got {what}")
         if not isinstance(self.feedback, Feedback):
             raise TypeError(f"feedback must have the method open of Feedback, got {type(self.feedback).__name__}")
-        if not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
+        if isinstance(self.loss, Loss):
+            set_field(self, "loss", as_loss("loss", self.loss))
+        elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
             raise TypeError(f"loss must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {self.loss!r}")
         if not isinstance(self.regret, Regret):
             raise TypeError(f"regret must be a notion of regret (jaxonline.game.regret), got {self.regret!r}")

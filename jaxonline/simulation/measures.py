@@ -16,6 +16,7 @@ from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
+from jaxonline.losses import ZeroOne
 from jaxonline.simulation.sums import Compensated
 
 
@@ -75,7 +76,7 @@ class Mistakes:
         [[[2.0]]]
     """
 
-    loss: Any = None
+    loss: Any = ZeroOne()
     name: ClassVar[str] = "mistakes"
 
     def __post_init__(self):

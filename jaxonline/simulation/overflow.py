@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.game.protocols import PredictsOverflow
+from jaxonline.game.protocols import HintsAtCapacity, PredictsOverflow
 
 LIKELY = 0.01  # in one run
 
@@ -41,6 +41,6 @@ def warn_of_overflow(learners: Mapping[str, object], overflowed: np.ndarray, n_r
 def _warn(learners: Mapping[str, object], concerned: Mapping[str, object], what: str, facts: Iterator[str]) -> None:
     if concerned:
         at_hand = [learners[name] for name in concerned]
-        hints = dict.fromkeys(each.capacity_hint() for each in at_hand if isinstance(each, PredictsOverflow))
+        hints = dict.fromkeys(each.capacity_hint() for each in at_hand if isinstance(each, HintsAtCapacity))
         ways = "; ".join(hints) or "give it more capacity"
         warnings.warn(f"{what}: {', '.join(facts)}. {ways}", RuntimeWarning, stacklevel=4)
