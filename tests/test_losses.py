@@ -184,9 +184,15 @@ def test_loss_and_gradient_of_a_prediction(name):
 
 
 def test_losses_approach_their_limits():
-    a = jnp.linspace(-3.0, 3.0, 25)
-    np.testing.assert_allclose(SmoothedAbsolute(1e4).value(a), jnp.abs(a), atol=1e-4)
-    np.testing.assert_allclose(SmoothedHinge(1e4).value(a), jnp.maximum(1 - a, 0), atol=1e-4)
+    """The plain losses, by NumPy and by the losses of this package."""
+    a = jnp.linspace(-4.0, 4.0, 41)
+    absolute, hinge = (parts(loss, a)[0] for loss in (SmoothedAbsolute(1e4), SmoothedHinge(1e4)))
+    np.testing.assert_allclose(absolute, np.abs(a), atol=1e-4)
+    np.testing.assert_allclose(hinge, np.maximum(1 - np.asarray(a), 0), atol=1e-4)
+    np.testing.assert_allclose(absolute, parts(Absolute(), a)[0], atol=1e-4)
+    np.testing.assert_allclose(hinge, parts(Hinge(), a)[0], atol=1e-4)
+    np.testing.assert_allclose(parts(Pinball(0.5), a)[0], 0.5 * np.abs(a), rtol=1e-6)
+    np.testing.assert_allclose(2 * parts(Huber(100.0), a)[0], np.asarray(a) ** 2, rtol=1e-6)
     assert float(SmoothedHinge(1.0).value(1000.0)) == 0.0
 
 
@@ -215,7 +221,7 @@ def test_printed_bounds_are_violated():
 
 
 def test_printed_antiderivative_needs_sigma_equal_to_s(x64):
-    slope = jax.grad(printed_losses.printed_smoothed_absolute)
+    slope = jax.jit(jax.grad(printed_losses.printed_smoothed_absolute))
     assert float(slope(0.3, 2.0, 2.0)) == pytest.approx(special.erf(0.6), rel=1e-12)
     assert abs(float(slope(0.3, 2.0, 1.0)) - special.erf(0.6)) > 0.4
 
@@ -290,7 +296,7 @@ def test_bad_input():
 # ---------------------------------------------------------------------------------------------------------------------
 # Plain losses: against their definitions, case by case
 
-A = np.array([-3.0, -1.5, -0.7, 0.0, 0.2, 0.8, 1.0, 1.3, 2.5])  # with every kink
+A = np.linspace(-4.0, 4.0, 41)  # with every kink
 PLAIN = {
     "hinge": (Hinge(), lambda a: max(1 - a, 0), lambda a: -1 if a < 1 else 0, [1.0]),
     "zero-one": (ZeroOne(), lambda a: 1 if a <= 0 else 0, lambda a: 0, [0.0]),
@@ -315,7 +321,7 @@ def test_plain_losses_are_what_they_are_said_to_be(name, both_precisions):
     assert found.dtype == slope.dtype == both_precisions
     np.testing.assert_allclose(found, [value(x) for x in a.tolist()], rtol=8 * eps, atol=8 * eps)
     np.testing.assert_allclose(slope, [derivative(x) for x in a.tolist()], rtol=8 * eps, atol=8 * eps)
-    for x in set(A.tolist()) - set(kinks):
+    for x in [x for x in A.tolist() if min((abs(x - kink) for kink in kinks), default=1.0) > 1e-3]:
         assert derivative(x) == pytest.approx((value(x + 1e-6) - value(x - 1e-6)) / 2e-6, abs=1e-6)
     if name != "zero-one":
         grid = np.linspace(-4.0, 4.0, 81)
@@ -332,14 +338,6 @@ def test_plain_losses_of_a_prediction(name):
         assert float(loss(y_hat, y)) == pytest.approx(value(a), rel=1e-6)
         assert float(loss.gradient(y_hat, y)) == pytest.approx(outer * derivative(a), rel=1e-6)
     assert np.isnan(float(loss(np.nan, 1.0)))
-
-
-def test_smoothed_losses_have_the_plain_ones_as_limits():
-    a = jnp.asarray(A, jnp.float32)
-    np.testing.assert_allclose(SmoothedAbsolute(1e4).value(a), Absolute().value(a), atol=1e-4)
-    np.testing.assert_allclose(SmoothedHinge(1e4).value(a), Hinge().value(a), atol=1e-4)
-    np.testing.assert_allclose(Pinball(0.5).value(a), 0.5 * Absolute().value(a), rtol=1e-6)
-    np.testing.assert_allclose(2 * Huber(100.0).value(a), Squared().value(a), rtol=1e-6)
 
 
 def test_the_best_constants_are_median_and_quantile():
