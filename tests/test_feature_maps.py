@@ -27,7 +27,7 @@ from jaxonline.estimators.feature_maps import (
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import gaussian
-from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, Scaled
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, PowerSeries, Scaled, Sum
 
 X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
 STEPS = np.array([[0.3, -0.2], [-0.1, 0.4]])  # noise: one of the two rows, or minus it, each with probability 1/4
@@ -48,24 +48,49 @@ def copies_of(x, n):
     return np.array([[x + e for e in noise] for noise in itertools.product(NOISE, repeat=n)]).reshape(4**n, n, 2)
 
 
-def tensor(feature: NoisyFeature):
-    """The estimate as an explicit tensor of order `level`."""
-    n = int(feature.level)
-    factors = [np.asarray(c, float) for c in feature.copies[:n]]
-    weight = float(feature.sign) * math.exp(float(feature.log_weight))
-    return weight * functools.reduce(np.multiply.outer, factors, np.float64(1.0))
+def noisy_copy(key):
+    """X and one of the four errors, chosen by the bits of the key itself: a key is as random as what is drawn from it,
+    and every other draw is a generator to compile."""
+    return jnp.asarray(X, jnp.float32) + jnp.asarray(NOISE, jnp.float32)[jax.random.key_data(key)[1] % 4]
 
 
-def exact(coefficient, x, n):
-    """coefficient times x (x) ... (x) x."""
-    return coefficient * functools.reduce(np.multiply.outer, [x] * n, np.float64(1.0))
+def tensors(features: NoisyFeature, row: int):
+    """An estimate as an explicit tensor of order `level`."""
+    n = int(features.level[row])
+    weight = float(features.sign[row]) * math.exp(float(features.log_weight[row]))
+    return weight * functools.reduce(np.multiply.outer, list(np.asarray(features.copies[row, :n])), np.float64(1.0))
 
 
-def enumerate_mean(function, arrays):
-    """The mean of function(copies) over all arrays of copies; one more, unused row makes the capacity at least 1."""
-    arrays = np.concatenate([arrays, np.full((len(arrays), 1, 2), 7.0)], axis=1)
-    values = jax.vmap(function)(jnp.asarray(arrays))
-    return np.asarray(values, float).mean(axis=0)
+@jax.jit
+def assembled(feature_map, counts, copies):
+    """For each row its estimate, its product with the exact Psi(X2), and its product with itself."""
+
+    def one(n, rows):
+        psi = feature_map.assemble(n, rows)
+        return psi, feature_map.prod_clean(psi, jnp.asarray(X2, rows.dtype)), prod(psi, psi)
+
+    return jax.vmap(one)(counts, copies)
+
+
+def enumerated(feature_map, strata, n_copies):
+    """`assembled` for all arrays of copies of all strata, as one program: by stratum the arrays and what they give.
+
+    Arrays have rows beyond what is used, which must not count.
+    """
+    arrays = [copies_of(X, n) for n in n_copies]
+    capacity = max(n_copies) + 1
+    padded = np.concatenate(
+        [np.concatenate([a, np.full((len(a), capacity - a.shape[1], 2), 7.0)], axis=1) for a in arrays]
+    )
+    sizes = [len(a) for a in arrays]
+    counts = np.repeat(np.asarray(strata, np.int32), sizes, axis=0)
+    counts = jnp.asarray(counts) if counts.ndim == 1 else tuple(jnp.asarray(counts.T))
+    whole = assembled(feature_map, counts, jnp.asarray(padded))
+    whole, results = jax.tree.map(np.asarray, whole), []
+    for a, end in zip(arrays, np.cumsum(sizes), strict=True):
+        rows = slice(end - len(a), end)
+        results.append((a, *jax.tree.map(lambda leaf, rows=rows: leaf[rows], whole)))
+    return results
 
 
 @pytest.mark.parametrize("law", [Geometric(1.5), LAW], ids=["geometric", "law"])
@@ -73,38 +98,43 @@ def enumerate_mean(function, arrays):
 def test_dot_product_strata_are_exact(name, law, x64):
     """Each stratum of each estimator, by enumeration of the noise: the bias of Psi~ and of both Prods is rounding.
 
-    A missing root of beta_n, p^n for p^(n+1), or a scale of 1.05 would each show as an error above 1e-2.
+    A missing root of beta_n, p^n for p^(n+1), or a scale of 1.05 would each show as an error above 1e-2. Inside the
+    program the kernel is its own power series, so that all kernels are one program; that `log_coefficient` is the
+    logarithm of `coefficients` for each of them is in test_kernels.
     """
-    feature_map = DotProductFeatureMap(DOT_PRODUCT[name], law)
-    beta, p = DOT_PRODUCT[name].coefficients(4), np.exp(law.log_table(4))
+    kernel = DOT_PRODUCT[name]
+    feature_map = DotProductFeatureMap(kernel, law)
+    beta, p = kernel.coefficients(5), np.exp(law.log_table(4))
     for n in range(4):
-        arrays = copies_of(X, n)
-        assemble = functools.partial(feature_map.assemble, jnp.int32(n))
-        features = [tensor(assemble(jnp.asarray(np.concatenate([c, np.ones((1, 2))])))) for c in arrays[:16]]
+        np.testing.assert_allclose(np.exp(feature_map.log_beta(jnp.int32(n), jnp.float64)), beta[n], rtol=1e-12)
+    strata = enumerated(DotProductFeatureMap(PowerSeries(beta), law), range(4), range(4))
+    for n, (arrays, features, clean, norm) in enumerate(strata):
+        found = [tensors(features, row) for row in range(len(arrays[:16]))]
         reference = [
             math.sqrt(beta[n]) / p[n] * functools.reduce(np.multiply.outer, list(c), np.float64(1.0))
             for c in arrays[:16]
         ]
-        np.testing.assert_allclose(features, reference, rtol=1e-12, atol=1e-300)
-        clean = enumerate_mean(lambda c, f=assemble: feature_map.prod_clean(f(c), jnp.asarray(X2)), arrays)
-        np.testing.assert_allclose(p[n] * clean, beta[n] * (X @ X2) ** n, rtol=1e-12)
+        np.testing.assert_allclose(found, reference, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(p[n] * clean.mean(), beta[n] * (X @ X2) ** n, rtol=1e-12)
         np.testing.assert_allclose(feature_map.term(n, X, X2), beta[n] * (X @ X2) ** n, rtol=1e-12)
-        square = enumerate_mean(lambda c, f=assemble: feature_map.prod_clean(f(c), jnp.asarray(X2)) ** 2, arrays)
-        np.testing.assert_allclose(feature_map.second_moment_given(n, X, X2, COVARIANCE), square, rtol=1e-11)
-        norm = enumerate_mean(lambda c, f=assemble: prod(f(c), f(c)), arrays)
-        np.testing.assert_allclose(norm, beta[n] / p[n] ** 2 * copy_moments(X, COVARIANCE)[0] ** n, rtol=1e-11)
+        given = feature_map.second_moment_given(n, X, X2, COVARIANCE)
+        np.testing.assert_allclose(given, (clean**2).mean(), rtol=1e-11)
+        np.testing.assert_allclose(norm.mean(), beta[n] / p[n] ** 2 * copy_moments(X, COVARIANCE)[0] ** n, rtol=1e-11)
 
 
 def test_products_of_two_estimates(x64):
     """Prod(Psi~, Psi~') is the inner product of explicit tensors, 0 between levels, also for unequal capacities."""
     rng = np.random.default_rng(0)
     feature_map = GaussianFeatureMap(Gaussian(1.2), Geometric(2.0), Geometric(3.0))
-    made = {}
-    for n1, n2, capacity in [(0, 0, 3), (1, 0, 4), (0, 2, 5), (2, 2, 8), (1, 3, 6)]:
-        made[n1, n2] = feature_map.assemble((jnp.int32(n1), jnp.int32(n2)), jnp.asarray(rng.normal(size=(capacity, 2))))
+    made, product = {}, jax.jit(feature_map.prod)
+    for n1, n2, capacity in [(0, 0, 4), (1, 0, 4), (0, 2, 4), (2, 2, 8), (1, 3, 8)]:
+        counts = jnp.array([n1], jnp.int32), jnp.array([n2], jnp.int32)
+        psi = assembled(feature_map, counts, jnp.asarray(rng.normal(size=(1, capacity, 2))))[0]
+        made[n1, n2] = jax.tree.map(np.asarray, psi)
     for (a, psi), (b, psi2) in itertools.product(made.items(), repeat=2):
-        expected = float((tensor(psi) * tensor(psi2)).sum()) if a[1] == b[1] else 0.0
-        np.testing.assert_allclose(feature_map.prod(psi, psi2), expected, rtol=1e-12)
+        expected = float((tensors(psi, 0) * tensors(psi2, 0)).sum()) if a[1] == b[1] else 0.0
+        first, second = (jax.tree.map(lambda leaf: leaf[0], each) for each in (psi, psi2))
+        np.testing.assert_allclose(product(first, second), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("pair_law", [None, Geometric(3.0), LAW], ids=["same", "other", "law"])
@@ -113,25 +143,22 @@ def test_gaussian_strata_are_exact(pair_law, x64):
     width, law = 1.3, Geometric(1.5)
     feature_map = GaussianFeatureMap(Gaussian(width), law, pair_law)
     p1, p2 = np.exp((pair_law or law).log_table(4)), np.exp(law.log_table(4))
-    for n1, n2 in [(0, 0), (1, 0), (0, 1), (1, 2), (2, 1), (0, 3), (2, 2)]:
-        arrays = copies_of(X, 2 * n1 + n2)
-        assemble = functools.partial(feature_map.assemble, (jnp.int32(n1), jnp.int32(n2)))
-        copies = arrays[len(arrays) // 3]
-        one = tensor(assemble(jnp.asarray(np.concatenate([copies, np.ones((1, 2))]))))
-        pairs = np.prod([copies[2 * j] @ copies[2 * j + 1] for j in range(n1)])
+    strata = [(0, 0), (1, 0), (0, 1), (1, 2), (2, 1), (0, 3), (2, 2)]
+    results = enumerated(feature_map, strata, [2 * n1 + n2 for n1, n2 in strata])
+    for (n1, n2), (arrays, features, clean, _) in zip(strata, results, strict=True):
+        row = len(arrays) // 3
+        pairs = np.prod([arrays[row, 2 * j] @ arrays[row, 2 * j + 1] for j in range(n1)])
         root = math.sqrt((2 / width**2) ** n2 / math.factorial(n2))
         weight = (-1) ** n1 * pairs / (math.factorial(n1) * width ** (2 * n1)) * root / (p1[n1] * p2[n2])
-        factors = functools.reduce(np.multiply.outer, list(copies[2 * n1 :]), np.float64(1.0))
-        np.testing.assert_allclose(one, weight * factors, rtol=1e-12)
+        factors = functools.reduce(np.multiply.outer, list(arrays[row, 2 * n1 :]), np.float64(1.0))
+        np.testing.assert_allclose(tensors(features, row), weight * factors, rtol=1e-12)
 
-        clean = enumerate_mean(lambda c, f=assemble: feature_map.prod_clean(f(c), jnp.asarray(X2)), arrays)
         term = (-(X @ X) / width**2) ** n1 / math.factorial(n1) * (2 * X @ X2 / width**2) ** n2 / math.factorial(n2)
         term *= math.exp(-(X2 @ X2) / width**2)
-        np.testing.assert_allclose(p1[n1] * p2[n2] * clean, term, rtol=1e-11)
+        np.testing.assert_allclose(p1[n1] * p2[n2] * clean.mean(), term, rtol=1e-11)
         np.testing.assert_allclose(feature_map.term((n1, n2), X, X2), term, rtol=1e-12)
-        square = enumerate_mean(lambda c, f=assemble: feature_map.prod_clean(f(c), jnp.asarray(X2)) ** 2, arrays)
         given = feature_map.second_moment_given((n1, n2), X, X2, COVARIANCE)
-        np.testing.assert_allclose(given, square, rtol=1e-10)
+        np.testing.assert_allclose(given, (clean**2).mean(), rtol=1e-10)
 
 
 def test_terms_add_up_to_the_kernel():
@@ -151,13 +178,11 @@ def test_terms_add_up_to_the_kernel():
 def test_printed_map_has_the_strata_it_is_said_to_have(x64):
     """E6 as printed, by enumeration: what claims compare against is what the code does."""
     printed = PrintedGaussianFeatureMap(Gaussian(1.3), Geometric(1.5))
-    for n1, n2 in [(1, 0), (0, 1), (1, 2)]:
-        assemble = functools.partial(printed.assemble, (jnp.int32(n1), jnp.int32(n2)))
-        arrays, p = copies_of(X, 2 * n1 + n2), np.exp(Geometric(1.5).log_table(4))
-        clean = enumerate_mean(lambda c, f=assemble: printed.prod_clean(f(c), jnp.asarray(X2)), arrays)
-        np.testing.assert_allclose(p[n1] * p[n2] * clean, printed.term((n1, n2), X, X2), rtol=1e-11)
-        square = enumerate_mean(lambda c, f=assemble: printed.prod_clean(f(c), jnp.asarray(X2)) ** 2, arrays)
-        np.testing.assert_allclose(printed.second_moment_given((n1, n2), X, X2, COVARIANCE), square, rtol=1e-10)
+    strata, p = [(1, 0), (0, 1), (1, 2)], np.exp(Geometric(1.5).log_table(4))
+    for (n1, n2), (_, _, clean, _) in zip(strata, enumerated(printed, strata, [2, 1, 4]), strict=True):
+        np.testing.assert_allclose(p[n1] * p[n2] * clean.mean(), printed.term((n1, n2), X, X2), rtol=1e-11)
+        given = printed.second_moment_given((n1, n2), X, X2, COVARIANCE)
+        np.testing.assert_allclose(given, (clean**2).mean(), rtol=1e-10)
 
 
 def exact_moments(feature_map, x2, counts):
@@ -166,7 +191,7 @@ def exact_moments(feature_map, x2, counts):
     weights = []
     for c in counts:
         n = np.atleast_1d(c)
-        laws = [feature_map.law] if len(n) == 1 else [feature_map._pair_law(), feature_map.law]
+        laws = [feature_map.law] if len(n) == 1 else [feature_map.pair_law or feature_map.law, feature_map.law]
         weights.append(math.exp(sum(law.log_table(k + 1)[k] for law, k in zip(laws, n, strict=True))))
     return mean, sum(
         w * feature_map.second_moment_given(c, X, x2, COVARIANCE) for c, w in zip(counts, weights, strict=True)
@@ -176,13 +201,13 @@ def exact_moments(feature_map, x2, counts):
 @pytest.mark.parametrize(
     ("feature_map", "counts", "capacity"),
     [
-        (DotProductFeatureMap(ExponentialKernel(), Geometric(2.0)), list(range(40)), 64),
+        (DotProductFeatureMap(ExponentialKernel(), Geometric(2.0)), list(range(40)), 32),
         (
             DotProductFeatureMap(ExponentialKernel(), minimum_variance(special.rgamma(np.arange(1, 20)) ** 0.5, 0.6)),
             list(range(19)),
             18,
         ),
-        (GaussianFeatureMap(Gaussian(2.5), Geometric(2.0)), list(itertools.product(range(25), repeat=2)), 96),
+        (GaussianFeatureMap(Gaussian(2.5), Geometric(2.0)), list(itertools.product(range(25), repeat=2)), 64),
     ],
     ids=["exponential", "better law", "gaussian"],
 )
@@ -199,13 +224,10 @@ def test_end_to_end_is_unbiased(feature_map, counts, capacity):
     target = float(kernel(jnp.asarray(X2), jnp.asarray(X)))
     np.testing.assert_allclose(mean, target, rtol=1e-5)
 
-    def draw(key):
-        return jnp.asarray(X, jnp.float32) + jnp.asarray(NOISE, jnp.float32)[jax.random.randint(key, (), 0, 4)]
-
     @jax.jit
     @jax.vmap
     def sample(key):
-        psi = feature_map.estimate(key, draw, capacity)
+        psi = feature_map.estimate(key, noisy_copy, capacity)
         return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32)), psi.queries, psi.overflow
 
     parts = [sample(keys) for keys in jax.random.split(jax.random.key(11), (16, n // 16))]
@@ -242,18 +264,23 @@ def test_second_moments_in_closed_form():
     )
 
 
+@jax.jit
+def squared_norms(feature_map, counts, copies):
+    return jax.vmap(lambda *c: prod(*[feature_map.assemble(c, copies)] * 2))(*counts)
+
+
 def test_second_moment_of_the_printed_map_breaks_its_bound(x64):
     """E7 at p = 1.5, E|x~|^2 = 4, width 1, by the strata of copies that are all the same vector.
 
     The second moment of the printed map is 4.86e7; Lemma 5 bounds it by 4.87e5. The corrected map respects its own.
     """
     p, m, width = 1.5, 4.0, 1.0
-    copies = jnp.asarray(np.tile([math.sqrt(m), 0.0], (150, 1)))
+    copies = np.tile([math.sqrt(m), 0.0], (150, 1))
     law = np.exp(Geometric(p).log_table(40))
 
     def second_moment(feature_map):
         grid = jnp.asarray(list(itertools.product(range(36), repeat=2)), jnp.int32)
-        norms = jax.vmap(lambda c: prod(*[feature_map.assemble((c[0], c[1]), copies)] * 2))(grid)
+        norms = squared_norms(feature_map, tuple(grid.T), jnp.asarray(copies))
         return float(np.asarray(norms) @ np.outer(law[:36], law[:36]).ravel())
 
     printed = second_moment(PrintedGaussianFeatureMap(Gaussian(width), Geometric(p)))
@@ -274,13 +301,18 @@ def test_moments_of_copies():
 def test_overflow_is_flagged_counted_and_priced(x64):
     """Capacity 2: the estimate is 0 beyond, as often as stated (binomial test, level 1e-9), and biased as stated."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
-    draw = lambda key: jnp.asarray(X)  # noqa: E731
-    psi = jax.jit(jax.vmap(lambda key: feature_map.estimate(key, draw, 2)))(jax.random.split(jax.random.key(2), 20_000))
+
+    @jax.jit
+    @jax.vmap
+    def sample(key):
+        psi = feature_map.estimate(key, lambda key: jnp.asarray(X), 2)
+        return psi, prod(psi, psi)
+
+    psi, values = jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(2), 20_000)))
     probability = feature_map.overflow_probability(2)
     np.testing.assert_allclose(probability, 1.5**-3, rtol=1e-6)
     assert stats.binomtest(int(psi.overflow.sum()), 20_000, probability).pvalue > 1e-9
     assert (psi.overflow == (psi.queries > 2)).all()
-    values = jax.vmap(lambda f: prod(f, f))(psi)
     assert (values[psi.overflow] == 0).all()
     assert (values[~psi.overflow] > 0).all()
     lost = mpmath.exp(X @ X) - sum(mpmath.mpf(X @ X) ** n / mpmath.factorial(n) for n in range(3))
@@ -311,10 +343,15 @@ def test_gaussian_cap_is_priced(capacity):
 
 def test_a_larger_capacity_changes_nothing_else():
     feature_map = GaussianFeatureMap(Gaussian(1.5), Geometric(1.5))
-    draw = lambda key: jnp.asarray(X, jnp.float32) + jax.random.normal(key, (2,))  # noqa: E731
     keys = jax.random.split(jax.random.key(5), 300)
-    small, large = (jax.jit(jax.vmap(lambda k, c=c: feature_map.estimate(k, draw, c)))(keys) for c in (8, 32))
-    same = ~np.asarray(small.overflow)
+
+    @jax.jit
+    @jax.vmap
+    def both(key):
+        return feature_map.estimate(key, noisy_copy, 8), feature_map.estimate(key, noisy_copy, 32)
+
+    small, large = jax.tree.map(np.asarray, both(keys))
+    same = ~small.overflow
     assert 0.5 < same.mean() < 1.0
     for name in ("level", "sign", "queries"):
         np.testing.assert_array_equal(getattr(small, name)[same], getattr(large, name)[same])
@@ -326,13 +363,13 @@ def test_large_counts_stay_finite_in_float32():
     """60 factors of size 30 with the weight 1/60!: e^(60 ln 900) alone would overflow, the product does not."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
     n, copies = 60, np.full((64, 1), 30.0, np.float32)
-    value = feature_map.prod_clean(
-        feature_map.assemble(jnp.int32(n), jnp.asarray(copies)), jnp.array([0.9], jnp.float32)
+    value = jax.jit(lambda n, c: feature_map.prod_clean(feature_map.assemble(n, c), jnp.array([0.9], jnp.float32)))(
+        jnp.int32(n), jnp.asarray(copies)
     )
     expected = mpmath.mpf(27) ** n / mpmath.factorial(n) * mpmath.mpf(2) ** (n + 1)
     np.testing.assert_allclose(value, float(expected), rtol=1e-4)
     gaussian_map = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0))
-    psi = gaussian_map.assemble((jnp.int32(40), jnp.int32(1)), jnp.full((96, 1), 4.0, jnp.float32))
+    psi = jax.jit(gaussian_map.assemble)((jnp.int32(40), jnp.int32(1)), jnp.full((96, 1), 4.0, jnp.float32))
     log_weight = 40 * math.log(16) - math.lgamma(41) + 43 * math.log(2) + 0.5 * math.log(2)
     np.testing.assert_allclose(psi.log_weight, log_weight, rtol=1e-5)
     assert int(psi.queries) == 81
@@ -341,12 +378,16 @@ def test_large_counts_stay_finite_in_float32():
 def test_with_an_oracle():
     """A learner's way: counts first, then copies from the oracle, which charges exactly the queries."""
     feature_map = GaussianFeatureMap(Gaussian(1.5), Geometric(2.0))
-    x = jnp.asarray(X, jnp.float32)
-    oracle = NoisyCopies(gaussian(0.1)).open(jax.random.key(0), jnp.int32(1), x, jnp.float32(1.0), jnp.float32(0.0))
     counts = (jnp.int32(1), jnp.int32(2))
-    copies = oracle.copies(0, 16, feature_map.queries(counts))
-    psi = feature_map.assemble(counts, copies)
-    assert int(oracle.queries()) == int(psi.queries) == 4
+
+    @jax.jit
+    def a_round(key, x):
+        oracle = NoisyCopies(gaussian(0.1)).open(key, jnp.int32(1), x, jnp.float32(1.0), jnp.float32(0.0))
+        copies = oracle.copies(0, 16, feature_map.queries(counts))
+        return feature_map.assemble(counts, copies), copies, oracle.queries()
+
+    psi, copies, queries = a_round(jax.random.key(0), jnp.asarray(X, jnp.float32))
+    assert int(queries) == int(psi.queries) == 4
     np.testing.assert_array_equal(psi.copies[:2], copies[2:4])
     assert not psi.copies[2:].any()
 
@@ -355,6 +396,11 @@ def test_with_an_oracle():
     ("make", "error", "message"),
     [
         (lambda: DotProductFeatureMap(Gaussian(1.0), Geometric(2.0)), TypeError, "function of the inner product"),
+        (
+            lambda: DotProductFeatureMap(Sum([Linear(), Gaussian(1.0)]), Geometric(2.0)),
+            TypeError,
+            "function of the inner product of its arguments to have a series, got Sum",
+        ),
         (lambda: DotProductFeatureMap(None, Geometric(2.0)), TypeError, "kernel must be a kernel, got None"),
         (lambda: DotProductFeatureMap(Linear(), 2.0), TypeError, "law must be a Geometric or a Law"),
         (lambda: GaussianFeatureMap(Linear(), Geometric(2.0)), TypeError, "kernel must be a Gaussian, got Linear"),

@@ -1,6 +1,5 @@
 """Grad_Length_Estimate: every stratum by enumeration, E9, and the whole chain from noisy copies to g~."""
 
-import functools
 import itertools
 import math
 
@@ -39,6 +38,10 @@ def target(loss, y):
     return float(loss.gradient(jnp.float64(MEAN), jnp.float64(y)))
 
 
+TERMS = 96  # of every table: one program for all losses of a kind
+combine = jax.jit(jax.vmap(GradientLength.combine, in_axes=(None, 0, 0, None)))
+
+
 @pytest.mark.parametrize("law", [Geometric(1.5), minimum_variance], ids=["geometric", "minimum variance"])
 @pytest.mark.parametrize(("loss", "y", "options"), CASES)
 def test_strata_add_up_to_the_gradient(loss, y, options, law, x64):
@@ -47,21 +50,22 @@ def test_strata_add_up_to_the_gradient(loss, y, options, law, x64):
     The first strata are enumerated over all 3^n draws, which tests that; then the sum over n is exact. A missing y,
     p^n for p^(n+1) or a wrong coefficient changes it by more than 1e-2.
     """
-    estimator = GradientLength.of(loss, law, factor_moment(loss, y, **options), **options)
-    p = np.exp(estimator.series.law.log_table(len(estimator.series.coefficients)))
-    combine = functools.partial(estimator.combine, y=y)
-    for n in range(4):
-        if p[min(n, len(p) - 1)] == 0.0 or n >= len(p):
-            continue
-        draws = np.array(list(itertools.product(VALUES, repeat=n))).reshape(3**n, n)
-        draws = np.concatenate([draws, np.full((3**n, 1), 7.0)], axis=1)  # an unused value
-        mean = np.mean(jax.vmap(lambda values, n=n: combine(values, jnp.int32(n)))(jnp.asarray(draws)))
-        np.testing.assert_allclose(mean, combine(jnp.full(n + 1, MEAN), jnp.int32(n)), rtol=1e-11, atol=1e-14)
-    values = jnp.full(len(p), MEAN)
-    strata = [float(combine(values, jnp.int32(n))) for n in range(len(p)) if p[n] > 0]
+    moment = factor_moment(loss, y, **options)
+    assert len(GradientLength.of(loss, law, moment, **options).series.coefficients) <= TERMS
+    estimator = GradientLength.of(loss, law, moment, n_terms=TERMS, **options)
+    p = np.exp(estimator.series.law.log_table(TERMS))
+    draws = [np.array(list(itertools.product(VALUES, repeat=n))).reshape(3**n, n) for n in range(4)]
+    padded = [np.pad(each, ((0, 0), (0, TERMS - n)), constant_values=7.0) for n, each in enumerate(draws)]
+    rows = np.concatenate([*padded, np.full((TERMS, TERMS), MEAN)])  # the sevens are unused values
+    n = np.concatenate([np.repeat(np.arange(4), 3 ** np.arange(4)), np.arange(TERMS)])
+    combined = np.asarray(combine(estimator, jnp.asarray(rows), jnp.asarray(n), y), float)
+    strata = combined[-TERMS:]
+    for n, mean in enumerate(np.mean(each) for each in np.split(combined[:-TERMS], np.cumsum(3 ** np.arange(3)))):
+        if p[n] > 0.0:
+            np.testing.assert_allclose(mean, strata[n], rtol=1e-11, atol=1e-14)
     constant = float(estimator.series.constant) * (y if loss.kind == "classification" else 1.0)
     beyond = (1 - p.sum()) * constant  # N beyond the table returns the constant
-    np.testing.assert_allclose(p[p > 0] @ strata + beyond, target(loss, y), rtol=1e-9)
+    np.testing.assert_allclose(p[p > 0] @ strata[p > 0] + beyond, target(loss, y), rtol=1e-9)
 
 
 def test_printed_form_of_the_estimate(x64):
@@ -72,7 +76,7 @@ def test_printed_form_of_the_estimate(x64):
     """
     estimator = GradientLength.of(Exponential(), Geometric(2.0), 0.36)
     feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
-    fresh = lambda key: feature_map.estimate(key, lambda k: jnp.ones(1), 1)  # noqa: E731
+    fresh = lambda key: feature_map.given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
     hypothesis = lambda psi: 0.6 * prod(psi, psi)  # noqa: E731
     keys = jax.random.split(jax.random.key(0), 40_000)
     right = jax.jit(jax.vmap(lambda k: estimator.estimate(k, fresh, hypothesis, -1.0).value))(keys)
@@ -94,16 +98,17 @@ def test_whole_chain(loss, y):
     A g~ scaled by 1.1, and a g~ with the other sign of y, are rejected. Queries are 2 E N E N' within 6 errors.
     """
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(3.0))
-    x, d = jnp.array([0.3, 0.2]), 2
+    x = jnp.array([0.3, 0.2])
     support = jnp.array([[0.4, 0.1], [-0.2, 0.3]])
     alpha = jnp.array([0.15, -0.05])
-    stored = [feature_map.given(jax.random.key(i), jnp.int32(i), lambda k, s=s: s, 8) for i, s in enumerate(support)]
+    stored = [jax.jit(feature_map.assemble)(jnp.int32(i), jnp.tile(s, (8, 1))) for i, s in enumerate(support)]
 
     def hypothesis(psi):
         return sum(a * prod(old, psi) for a, old in zip(alpha, stored, strict=True))
 
     def fresh(key):
-        return feature_map.estimate(key, lambda k: x + 0.1 * jax.random.normal(k, (d,)), 40)
+        # +-0.1 on each coordinate, by two bits of the key: every generator inside the loop is one more to compile
+        return feature_map.estimate(key, lambda k: x + 0.1 - 0.2 * (jax.random.key_data(k) % 2).astype(x.dtype), 20)
 
     clean = float(sum(a * feature_map.prod_clean(old, x) for a, old in zip(alpha, stored, strict=True)))
     estimator = GradientLength.of(loss, Geometric(3.0), 0.5)
@@ -136,20 +141,23 @@ def test_second_moment(x64):
 def test_too_few_values_are_a_cap():
     """Two values where n = 3: the term is left out, and not made of two factors."""
     estimator = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
-    assert float(estimator.combine(jnp.ones(2), jnp.int32(3), 1.0)) == 0.0
-    assert float(estimator.combine(jnp.ones(3), jnp.int32(3), 1.0)) != 0.0
+    combine = jax.jit(estimator.combine)
+    assert float(combine(jnp.ones(2), jnp.int32(3), 1.0)) == 0.0
+    assert float(combine(jnp.ones(3), jnp.int32(3), 1.0)) != 0.0
 
 
 def test_overflow_of_a_fresh_feature_is_reported():
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
     estimator = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
-    g = estimator.given(
-        jax.random.key(0),
-        jnp.int32(1),
-        lambda key: feature_map.given(key, jnp.int32(3), lambda k: jnp.ones(1), 2),
-        lambda psi: prod(psi, psi),
-        1.0,
-    )
+    g = jax.jit(
+        lambda key, n: estimator.given(
+            key,
+            n,
+            lambda key: feature_map.given(key, jnp.int32(3), lambda k: jnp.ones(1), 2),
+            lambda psi: prod(psi, psi),
+            1.0,
+        )
+    )(jax.random.key(0), jnp.int32(1))
     assert bool(g.overflow)
     assert int(g.queries) == 3
     assert float(g.value) == 0.0

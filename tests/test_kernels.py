@@ -1,6 +1,9 @@
 """Kernels against mpmath's Taylor expansions, scikit-learn, and integrals of their spectral and mixing laws."""
 
+import copy
+import functools
 import math
+import pickle
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +13,11 @@ import pytest
 from scipy import stats
 from sklearn.metrics import pairwise
 
-from jaxonline._util.struct import stack
+from jaxonline._util.struct import replace, stack
 from jaxonline.claims.printed_kernels import printed_binomial, printed_binomial_coefficients
 from jaxonline.kernels import (
     Binomial,
+    DotProductKernel,
     ExponentialKernel,
     Gaussian,
     Homogeneous,
@@ -22,9 +26,12 @@ from jaxonline.kernels import (
     Linear,
     PowerSeries,
     Scaled,
+    ShiftInvariantKernel,
     Sum,
 )
+from jaxonline.kernels.dot_product import require_dot_product
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential, quadrature_error, truncate
+from jaxonline.kernels.shift_invariant import require_shift_invariant
 
 ORDER = 30
 DOT_PRODUCT = {
@@ -117,12 +124,17 @@ def test_printed_binomial_is_no_kernel():
         PowerSeries(printed)
 
 
+@functools.partial(jax.jit, static_argnums=2)
+def frequencies(kernel, key, n):
+    return kernel.frequencies(key, 2, n)
+
+
 @pytest.mark.parametrize("name", SHIFT_INVARIANT)
 def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
     """E cos<omega, x - x'> = k(x, x')/k(x, x). Cosines lie in [-1, 1], so Hoeffding's bound holds: with 2^18 draws a
     right sampler is rejected with probability below 1e-9 at each of 3 points, and a bias of 0.026 is always found."""
     kernel, n = SHIFT_INVARIANT[name], 1 << 18
-    omega = np.asarray(kernel.frequencies(jax.random.key(7), 2, n), np.float64)
+    omega = np.asarray(frequencies(kernel, jax.random.key(7), n), np.float64)
     tolerance = math.sqrt(2 * math.log(2 / 1e-9) / n)
     assert tolerance < 0.013
     for difference in ([0.3, -0.2], [1.0, 0.5], [0.0, 2.0]):
@@ -135,11 +147,11 @@ def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
 
 def test_frequencies_have_the_stated_laws():
     """Kolmogorov-Smirnov at level 1e-6 on 20,000 draws each: a wrong scale of 5 % is rejected."""
-    key = jax.random.key(3)
-    normal = np.asarray(Gaussian.from_standard_deviation(2.0).frequencies(key, 4, 5000), float).ravel()
+    key, n = jax.random.key(3), 1 << 18
+    normal = np.asarray(frequencies(Gaussian.from_standard_deviation(2.0), key, n), float).ravel()[:20_000]
     assert stats.kstest(normal, stats.norm(scale=0.5).cdf).pvalue > 1e-6
     assert stats.kstest(1.05 * normal, stats.norm(scale=0.5).cdf).pvalue < 1e-3
-    cauchy = np.asarray(Laplacian(2.0).frequencies(key, 4, 5000), float).ravel()
+    cauchy = np.asarray(frequencies(Laplacian(2.0), key, n), float).ravel()[:20_000]
     assert stats.kstest(cauchy, stats.cauchy(scale=0.5).cdf).pvalue > 1e-6
 
 
@@ -185,6 +197,36 @@ def test_parameters_are_leaves():
     np.testing.assert_allclose(value, math.log(4), rtol=1e-5)
 
 
+MIXED = Sum([Linear(), Gaussian(1.0)])
+
+
+@pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values(), MIXED])
+def test_a_kernel_can_do_what_its_type_says(kernel):
+    """A series where all parts are functions of the inner product, a spectrum where all are of the difference; and no
+    method that only raises."""
+    parts = [kernel]
+    while any(isinstance(part, Sum | Scaled) for part in parts):
+        parts = [q for p in parts for q in getattr(p, "kernels", [getattr(p, "kernel", p)])]
+    for capability, methods in [
+        (DotProductKernel, {"series", "coefficients", "log_coefficient", "tail_bound", "radius", "degree"}),
+        (ShiftInvariantKernel, {"at_zero", "frequencies"}),
+    ]:
+        able = all(isinstance(part, capability) for part in parts)
+        assert isinstance(kernel, capability) == able
+        assert {hasattr(kernel, method) for method in methods} == {able}
+
+
+@pytest.mark.parametrize("kernel", [MIXED, Sum([Linear()]), Scaled(Gaussian(1.0), 2.0), Scaled(MIXED, 3.0)])
+def test_sums_and_multiples_survive_a_journey(kernel):
+    """As pytrees, copied, and pickled as on the way to another machine."""
+    x, x2 = jnp.array([0.3, -0.2]), jnp.array([0.1, 0.4])
+    leaves, tree = jax.tree.flatten(kernel)
+    for other in (jax.tree.unflatten(tree, leaves), copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        assert type(other) is type(kernel)
+        assert float(other(x, x2)) == float(kernel(x, x2))
+    assert isinstance(Sum([Sum([Linear()]), Scaled(Linear(), 2.0)]), DotProductKernel)
+
+
 def test_binomial_outside_the_disc():
     with pytest.raises(ValueError, match="inner product of a binomial kernel must be above -1 and below 1"):
         Binomial(1.0)(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0]))
@@ -211,9 +253,23 @@ def test_binomial_outside_the_disc():
         (lambda: Scaled(1.0, 1.0), TypeError, "kernel must hold kernels, got 1.0"),
         (lambda: Sum([]), ValueError, "kernels must hold at least one kernel"),
         (lambda: Sum([Linear(), 3]), TypeError, "kernels must hold kernels, got 3"),
-        (lambda: Gaussian(1.0).coefficients(3), TypeError, "function of the inner product .* got Gaussian"),
-        (lambda: Sum([Linear(), Gaussian(1.0)]).radius(), TypeError, "function of the inner product .* got Gaussian"),
-        (lambda: Linear().frequencies(jax.random.key(0), 1, 1), TypeError, "function of the difference .* got Linear"),
+        (
+            lambda: require_dot_product("kernel", Gaussian(1.0)),
+            TypeError,
+            "kernel must be a function of the inner product of its arguments to have a series, got Gaussian",
+        ),
+        (
+            lambda: require_dot_product("kernel", Sum([Linear(), Gaussian(1.0)])),
+            TypeError,
+            "function of the inner product .* got Sum",
+        ),
+        (
+            lambda: require_shift_invariant("kernel", Linear()),
+            TypeError,
+            "kernel must be a function of the difference of its arguments to have a spectrum, got Linear",
+        ),
+        (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .* got Gaussian"),
+        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .* got Linear"),
         (lambda: Linear().coefficients(0), ValueError, "n_terms must be at least 1"),
         (lambda: truncate(Gaussian(1.0), 1.0), TypeError, "kernel must be a radial kernel with a mixing density"),
         (lambda: truncate(Cauchy(1.0), 0.0), ValueError, "cut must be above 0"),

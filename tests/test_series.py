@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from jaxonline._util.struct import stack
+from jaxonline._util.struct import replace, stack
 from jaxonline.estimators.laws import (
     Geometric,
     Law,
@@ -47,20 +47,19 @@ def about(centre):
     return MOMENT - 2 * centre * MEAN + centre**2
 
 
+estimates_from = jax.jit(jax.vmap(SeriesEstimator.estimate_from, in_axes=(None, 0, 0)))
+
+
 def enumerate_moments(estimator):
-    """E theta and E theta^2 over all N up to the end of the table and all values of the copies."""
-    first = second = 0.0
+    """E theta and E theta^2 over all N up to the end of the table and all values of the copies, as one program."""
     k = len(estimator.coefficients)
-    each = jax.jit(jax.vmap(estimator.estimate_from, in_axes=(0, None)))
-    for n in range(k):
-        copies = np.array(list(itertools.product(range(3), repeat=n)), int).reshape(3**n, n)
-        probability = float(estimator.law.pmf(n)) * np.prod(X_PROBS[copies], axis=1)
-        padded = np.zeros((3**n, k))
-        padded[:, :n] = X_VALUES[copies]
-        thetas = np.asarray(each(jnp.asarray(padded), n), float)
-        first, second = first + probability @ thetas, second + probability @ thetas**2
-    beyond = float(estimator.law.tail(k))
-    constant = float(estimator.constant)
+    copies = [np.array(list(itertools.product(range(3), repeat=n)), int).reshape(3**n, n) for n in range(k)]
+    chances = [float(estimator.law.pmf(n)) * np.prod(X_PROBS[rows], axis=1) for n, rows in enumerate(copies)]
+    padded = np.concatenate([np.pad(X_VALUES[rows], ((0, 0), (0, k - n))) for n, rows in enumerate(copies)])
+    n = np.repeat(np.arange(k), [len(rows) for rows in copies])
+    thetas = np.asarray(estimates_from(estimator, jnp.asarray(padded), jnp.asarray(n)), float)
+    first, second = (np.concatenate(chances) @ thetas**power for power in (1, 2))
+    beyond, constant = float(estimator.law.tail(k)), float(estimator.constant)
     return first + beyond * constant, second + beyond * constant**2
 
 
@@ -130,7 +129,8 @@ def test_monte_carlo_mean_is_right_and_mutants_are_caught(loss, law, x64):
     """
     estimator = SeriesEstimator.of(loss, law, MOMENT, n_terms=80)
     size = 50_000
-    n, thetas = map(np.asarray, sample_n_and_theta(estimator, jax.random.split(jax.random.key(7), size)))
+    alike = replace(estimator, radius=math.inf)  # only checks look at it, and it would be another program
+    n, thetas = map(np.asarray, sample_n_and_theta(alike, jax.random.split(jax.random.key(7), size)))
     target, error = float(loss.derivative(MEAN)), np.sqrt(exact_variance(estimator, MOMENT, MEAN) / size)
     first = int(np.flatnonzero(estimator.coefficients)[0])
     mutants = {"p^n": thetas / 2, "dropped": np.where(n == first, 0.0, thetas)}
@@ -139,28 +139,33 @@ def test_monte_carlo_mean_is_right_and_mutants_are_caught(loss, law, x64):
         assert abs(mutant.mean() - target) > 6 * error, name
 
 
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, 0, None))
+def given_noiseless(estimator, n, copy):
+    return estimator.given(jax.random.key(0), n, lambda key: copy)
+
+
 @pytest.mark.parametrize("p", [1.5, 3.0])
 def test_strata_are_single_terms(p, x64):
     """Given N = n the mean is gamma_n m^n / p_n: exact with noiseless copies, for every n."""
-    loss = SmoothedHinge(1.0)
-    estimator = SeriesEstimator.of(loss, Geometric(p), 1.0)
-    n = np.arange(len(estimator.coefficients))
-    given = jax.jit(jax.vmap(lambda k: estimator.given(jax.random.key(0), k, lambda key: jnp.float64(0.8))))
-    found = given(jnp.asarray(n))
-    right = loss.coefficients(len(n)) * 0.8**n * p ** (n + 1.0) / (p - 1)
-    np.testing.assert_allclose(found, right, rtol=1e-12)
-    assert float(estimator.given(jax.random.key(0), len(n) + 3, lambda key: jnp.float64(0.8))) == 0.0
+    loss, terms = SmoothedHinge(1.0), 72
+    assert len(SeriesEstimator.of(loss, Geometric(p), 1.0).coefficients) <= terms
+    estimator = SeriesEstimator.of(loss, Geometric(p), 1.0, n_terms=terms)
+    n = np.arange(terms)
+    found = given_noiseless(estimator, jnp.append(n, terms + 3), jnp.float64(0.8))
+    right = loss.coefficients(terms) * 0.8**n * p ** (n + 1.0) / (p - 1)
+    np.testing.assert_allclose(found[:-1], right, rtol=1e-12)
+    assert float(found[-1]) == 0.0
 
 
 def test_float32_meets_neither_overflow_nor_underflow():
     """gamma_60 of e^-a is 1e-82 and 20^60 is 1e78: neither is a float32, the term is 3e-4."""
     estimator = SeriesEstimator.of(Exponential(), Geometric(1.1), 20.0**2)
-    found = estimator.given(jax.random.key(0), 60, lambda key: jnp.float32(20.0))
+    found = given_noiseless(estimator, jnp.array([60, 300, 10_000]), jnp.float32(20.0))
     right = -math.exp(60 * math.log(20) - math.lgamma(61) + 61 * math.log(1.1) - math.log(0.1))
     assert found.dtype == jnp.float32
-    assert float(found) == pytest.approx(right, rel=1e-4)
-    for n in (300, 10_000):
-        assert float(estimator.given(jax.random.key(0), n, lambda key: jnp.float32(20.0))) == 0.0
+    assert float(found[0]) == pytest.approx(right, rel=1e-4)
+    assert found[1:].tolist() == [0.0, 0.0]
 
 
 def test_copies_are_independent_and_their_number_is_n(both_precisions):
@@ -169,16 +174,23 @@ def test_copies_are_independent_and_their_number_is_n(both_precisions):
 
     @jax.jit
     @jax.vmap
-    def cube(key):
-        return estimator.estimate(key, lambda k: jax.random.normal(k, dtype=both_precisions))
+    def cubes(key):
+        """Of a copy that is uniform on [-sqrt 3, sqrt 3], made from the key's own bits, and of the vector (2, 3)."""
 
-    cubes = cube(jax.random.split(jax.random.key(1), size))
-    assert cubes.dtype == both_precisions
-    # E (X1 X2 X3) = 0 and E (X1 X2 X3)^2 = 1 (with one copy used thrice: E X^6 = 15); sd of the square sqrt(26).
-    assert abs(float(cubes.mean())) < 5 / np.sqrt(size)
-    assert abs(float((cubes**2).mean()) - 1) < 6 * np.sqrt(26 / size)
-    pairs = estimator.estimate(jax.random.key(0), lambda key: jnp.asarray([2.0, 3.0], both_precisions))
-    np.testing.assert_allclose(pairs, [8.0, 27.0], rtol=1e-5)
+        def draw(key):
+            first, second = jax.random.key_data(key).astype(both_precisions)
+            uniform = math.sqrt(3) * (2 * (first * 2.0**-32 + second * 2.0**-64) - 1)
+            return jnp.stack([uniform, jnp.full_like(uniform, 2), jnp.full_like(uniform, 3)])
+
+        return estimator.estimate(key, draw)
+
+    values = cubes(jax.random.split(jax.random.key(1), size))
+    assert values.dtype == both_precisions
+    cube = np.asarray(values[:, 0])
+    # E X1 X2 X3 = 0 and E (X1 X2 X3)^2 = 1 (with one copy used thrice: E X^6 = 27/7); E (X1 X2 X3)^4 = (9/5)^3.
+    assert abs(float(cube.mean())) < 5 / np.sqrt(size)
+    assert abs(float((cube**2).mean()) - 1) < 6 * np.sqrt(4.832 / size)
+    np.testing.assert_allclose(values[:, 1:], np.broadcast_to([8.0, 27.0], (size, 2)), rtol=1e-5)
 
 
 def test_p_is_a_leaf_and_estimators_stack():
@@ -216,17 +228,26 @@ def test_centre_and_constant_outside_shrink_the_variance():
 # --- laws --------------------------------------------------------------------------------------------------------
 
 
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, 0))
+def samples(law, key):
+    return law.sample(key)
+
+
 @pytest.mark.parametrize(
     "law", [Geometric(1.3), Geometric(4), Law([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
 )
 def test_samples_follow_the_law(law, both_precisions):
     """Chi-square at level 1e-6; a law shifted by one is rejected."""
     n = 100_000
-    draws = np.asarray(jax.jit(jax.vmap(law.sample))(jax.random.split(jax.random.key(3), n)))
+    draws = np.asarray(samples(law, jax.random.split(jax.random.key(3), n)))
     assert draws.dtype == np.int32
-    cells = [k for k in range(draws.max() + 1) if float(law.pmf(k)) * n > 5]
+    ks = np.arange(-2, 40)
+    below, pmf = np.asarray(law.pmf(jnp.asarray(ks)))[:2], np.asarray(law.pmf(jnp.arange(120)), float)
+    assert not below.any()
+    cells = [k for k in range(draws.max() + 1) if pmf[k] * n > 5]
     counts = np.array([np.sum(draws == k) for k in cells] + [n - np.sum(np.isin(draws, cells))])
-    expected = np.array([float(law.pmf(k)) for k in cells])
+    expected = pmf[cells]
     expected = n * np.append(expected, 1 - expected.sum())
     if expected[-1] < 1e-2:
         assert counts[-1] == 0
@@ -237,11 +258,8 @@ def test_samples_follow_the_law(law, both_precisions):
 
     assert p_value(counts) > 1e-6
     assert p_value(np.roll(counts, 1)) < 1e-12
-    ks = np.arange(-2, 40)
-    np.testing.assert_allclose(
-        law.tail(jnp.asarray(ks)), [1.0 - sum(float(law.pmf(j)) for j in range(k)) for k in ks], atol=1e-5
-    )
-    np.testing.assert_allclose(np.exp(law.log_table(20)), law.pmf(jnp.arange(20)), rtol=1e-4, atol=1e-30)
+    np.testing.assert_allclose(law.tail(jnp.asarray(ks)), [1.0 - sum(pmf[: max(k, 0)]) for k in ks], atol=1e-5)
+    np.testing.assert_allclose(np.exp(law.log_table(20)), pmf[:20], rtol=1e-4, atol=1e-30)
     assert law.mean() == pytest.approx(float(np.exp(law.log_table(400)) @ np.arange(400)), rel=1e-6)
     assert float(law.pmf(-1)) == 0.0
 

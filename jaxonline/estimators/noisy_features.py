@@ -156,6 +156,7 @@ class FeatureMap(abc.ABC):
         Raises:
             TypeError, ValueError: `capacity` is not an integer of at least 1.
         """
+        check.count("capacity", capacity)
         counts_key, copies_key = jax.random.split(key)
         return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
 

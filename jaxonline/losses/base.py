@@ -100,7 +100,7 @@ def as_loss(name: str, loss: Any) -> Loss:
             f"{name} must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
             f"got {loss!r}{hint}"
         )
-    if jax.tree.structure(loss) != jax.tree.structure(0):  # a pytree, which may have no leaves
+    if not any(leaf is loss for leaf in jax.tree.leaves(loss)):
         return loss
     if not isinstance(loss, Hashable):
         raise TypeError(f"{name} must be hashable or declared with jaxonline.struct, got {loss!r}")
