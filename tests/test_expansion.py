@@ -16,7 +16,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import expansion
-from jaxonline.learners.expansion import Estimate
+from jaxonline.learners.expansion import Feature
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.losses import Squared
 
@@ -51,7 +51,7 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
 
     def one_more(w, seen):
         alpha, shrink, *numbers = seen
-        psi = Estimate(*numbers)
+        psi = Feature(*numbers)
         shallow = expansion.shallow(w.tensors, psi)
         product = jnp.where(psi.level > tensor_levels, expansion.deep(w, psi), shallow)
         w = expansion.shrink(expansion.add(w, alpha, psi, product), shrink)
@@ -85,7 +85,7 @@ def test_what_finds_no_room_is_missing_and_marked(x64):
     @jax.jit
     def add(w, level):
         used = jnp.where(jnp.arange(3, dtype=jnp.int32)[:, None] < level, jnp.ones((3, 2)), jnp.zeros((3, 2)))
-        return expansion.add(w, jnp.ones(()), Estimate(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
+        return expansion.add(w, jnp.ones(()), Feature(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
 
     first = add(w, jnp.int32(3))
     assert (int(first.used), bool(first.overflow)) == (2, False)

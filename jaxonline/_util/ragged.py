@@ -1,7 +1,25 @@
 """A random number of calls of one function, with work in proportion to that number even under vmap.
 
-A loop with a random number of turns, vmapped over runs, makes every run wait for the longest one. Here the calls of all
-runs are laid out in one list, run after run, and computed in pieces of fixed size: the padding is one piece at most.
+A loop with a random number of iterations, vmapped over runs, makes every run wait for the longest one. Here the calls of
+all runs are laid out in one list, run after run, and computed in pieces of fixed size: the padding is one piece at
+most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 2:
+
+    run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three pieces, each a vmap of the function;
+    run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then every run takes its part of the list back,
+    run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
+
+What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
+that the number is the same for all it maps over, or makes a list:
+
+    no vmap                              one_by_one     a loop of `number` iterations
+    vmap, the number is the same         all_at_once    each call becomes one call for all of the batch (`together`)
+    vmap, the number is theirs           in_pieces      the list above (`many_runs`)
+    vmap of the second line, with
+      a number for each                  many_runs      the same list, of the larger calls (a sweep inside of runs)
+    vmap of the third line               many_runs      a batch of batches is one batch: one longer list
+
+A function with a rule of its own must not close over what is mapped, since the rule could not see it. Therefore the
+function is first traced (`make_jaxpr`), and what it closes over becomes arguments: the constants `consts` below.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,10 +62,7 @@ def ragged_map(
 
 
 class _Calls:
-    """The calls of one run, or of runs that make the same number of them: `call(consts, j)`.
-
-    The constants are what the function closes over; they may be batched.
-    """
+    """The calls of one run, or of runs that make the same number of them: `call(consts, j)`."""
 
     def __init__(self, call: Callable, capacity: int, share: float, shapes: Sequence[jax.ShapeDtypeStruct]):
         self.call, self.capacity, self.share, self.shapes = call, capacity, share, shapes
@@ -69,11 +84,11 @@ class _Calls:
         return run
 
     def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
-        def turn(j, stacked):
+        def body(j, stacked):
             return tuple(s.at[j].set(v) for s, v in zip(stacked, self.call(consts, j), strict=True))
 
         empty = tuple(jnp.zeros((self.capacity, *s.shape), s.dtype) for s in self.shapes)
-        return jax.lax.fori_loop(jnp.int32(0), number, turn, empty)
+        return jax.lax.fori_loop(jnp.int32(0), number, body, empty)
 
     def all_at_once(self, number: Array, *consts: Array) -> tuple[Array, ...]:
         j = jnp.arange(self.capacity, dtype=jnp.int32)
@@ -115,7 +130,7 @@ class _Calls:
         ends = jnp.cumsum(number, dtype=jnp.int32)
         starts = ends - number
         in_axes = (tuple(0 if b else None for b in batched), 0)
-        method = "compare_all" if size <= 512 else "scan_unrolled"  # no loop: its turns would cost more than the search
+        method = "compare_all" if size <= 512 else "scan_unrolled"  # no loop: its iterations would cost more than the search
 
         def next_piece(k, listed):
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)

@@ -20,8 +20,8 @@ from jaxonline._util.struct import static, struct
 _UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
 
 
-class Estimate(NamedTuple):
-    """An estimate Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n), as the expansion needs it.
+class Feature(NamedTuple):
+    """A feature vector Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n), as the expansion needs it.
 
     Attributes:
         level: n.
@@ -98,7 +98,7 @@ def polynomial(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
     return value + jnp.sum(_deep_terms(w, _contracted(w.rows, x, axis=1)))
 
 
-def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Estimate) -> Float[Array, ""]:
+def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level with a tensor, 0 for a deeper one."""
     value = jnp.zeros_like(psi.scale)
     for n, tensor in enumerate(tensors):
@@ -108,7 +108,7 @@ def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Estimate) -> Float[Ar
     return psi.scale * value
 
 
-def deep(w: Expansion, psi: Estimate) -> Float[Array, ""]:
+def deep(w: Expansion, psi: Feature) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
     own = _in_chunks(w, psi.factors)[:, :, places]
@@ -117,14 +117,14 @@ def deep(w: Expansion, psi: Estimate) -> Float[Array, ""]:
     return psi.scale * jnp.sum(jnp.where(same, terms, jnp.zeros_like(terms)))
 
 
-def squared_norm(psi: Estimate) -> Float[Array, ""]:
+def squared_norm(psi: Feature) -> Float[Array, ""]:
     """|Psi~|^2."""
     used = jnp.arange(psi.factors.shape[0], dtype=jnp.int32) < psi.level
     lengths = _summed(psi.factors**2, axis=1) * _share(psi)
     return psi.scale**2 * _alone(psi) * jnp.prod(jnp.where(used, lengths, jnp.ones_like(lengths)))
 
 
-def add(w: Expansion, alpha: Float[Array, ""], psi: Estimate, product: Float[Array, ""]) -> Expansion:
+def add(w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""]) -> Expansion:
     """w + alpha Psi~, where `product` = <w, Psi~>."""
     coefficient, share = alpha * psi.scale, _share(psi)
     outer = coefficient * _alone(psi)
@@ -188,12 +188,12 @@ def _summed(terms: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
     return functools.reduce(jnp.add, parts)
 
 
-def _share(psi: Estimate) -> Float[Array, ""]:
+def _share(psi: Feature) -> Float[Array, ""]:
     """The part of beta_n that each of the n factors bears, so that neither beta_n nor their product leaves float32."""
     return jnp.exp(psi.log_beta / jnp.maximum(psi.level, 1).astype(psi.log_beta.dtype))
 
 
-def _alone(psi: Estimate) -> Float[Array, ""]:
+def _alone(psi: Feature) -> Float[Array, ""]:
     """beta_0, where there is no factor to bear it; 1 at other levels."""
     return jnp.where(psi.level == 0, jnp.exp(psi.log_beta), jnp.ones_like(psi.log_beta))
 

@@ -6,9 +6,10 @@ estimate Psi~_t of its feature vector and an unbiased estimate g~_t of the lengt
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1 and
 Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm is kept by
-recurrence, and w as tensors and copies (`_expansion`), so that a run costs O(T^2) and not O(T^3).
+recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2) and not O(T^3).
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -22,14 +23,12 @@ from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.game.protocols import Specs
 from jaxonline.learners import expansion
-from jaxonline.learners.expansion import Estimate, Expansion
+from jaxonline.learners.expansion import Expansion, Feature
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
-__all__ = ["NoisyKernel", "NoisyKernelInfo", "NoisyKernelState", "Storage"]
-
-_FEW = 0.3  # estimates a run and round that are computed together: less than the mean, so that little is padded
-_DEEP = 1 / 16
+# Estimates a run and round that are computed together (`ragged_map`): less than the mean, so that little is padded
+_ALL, _FEW, _DEEP = 2.0, 0.3, 1 / 16
 
 
 class NoisyKernelState(NamedTuple):
@@ -79,7 +78,7 @@ class NoisyKernel:
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
         >>> from jaxonline.estimators.gradient_length import GradientLength
         >>> from jaxonline.estimators.laws import Geometric
-        >>> from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
+        >>> from jaxonline.learners import NoisyKernel, Storage
         >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
         >>> length = GradientLength.of(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)
         >>> storage = Storage.of(feature_map, length, dimension=2, n_rounds=20)
@@ -132,56 +131,81 @@ class NoisyKernel:
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
     ) -> tuple[NoisyKernelState, NoisyKernelInfo]:
         """Map_Estimate, Grad_Length_Estimate, alpha_t = -g~_t step_t, and the projection."""
-        w, t, room = state.w, state.t + 1, self.storage
+        w, t = state.w, state.t + 1
+        asked = self._counts(key)
+        estimate = self._map_estimate(asked, oracle)
+        own, fresh = self._looked_at(asked.n)
+        psi, product, values = self._products(w, estimate, asked.levels, own, fresh)
+        g = self._length(values, asked.n, oracle.label())
+        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, product)
+        w = self._projected(w)
+        w = expansion.marked(w, self._no_room(asked))
+        return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
+
+    # The steps. Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
+
+    def _counts(self, key: Key[Array, ""]) -> "_Asked":
+        """How many fresh estimates, and how many copies each estimate asks for."""
         n_key, counts_key = jax.random.split(key)
         n = self.gradient_length.series.law.sample(n_key)
 
-        # estimate 0 is Psi~_t, estimates 1, ..., n are those of Grad_Length_Estimate; first, how many copies each asks
         def sample(j):
             return self.feature_map.sample_counts(jax.random.fold_in(counts_key, j))
 
-        each = jnp.arange(1 + room.most_fresh, dtype=jnp.int32)
-        counts = ragged_map(sample, 1 + n, len(each), 2.0)
-        numbers = jnp.where(each <= n, self.feature_map.queries(counts), 0)
-        pairs, levels = self.feature_map.pairs(counts), self.feature_map.level(counts)
-        draw = oracle.reserve(jnp.sum(numbers, dtype=jnp.int32))
+        each = jnp.arange(1 + self.storage.most_fresh, dtype=jnp.int32)
+        counts = ragged_map(sample, 1 + n, len(each), _ALL)
+        copies = jnp.where(each <= n, self.feature_map.queries(counts), 0)
+        return _Asked(n, counts, copies, self.feature_map.pairs(counts), self.feature_map.level(counts))
+
+    def _map_estimate(self, asked: "_Asked", oracle: Any) -> Callable[[Int[Array, ""]], Feature]:
+        """Map_Estimate: a function that makes the j-th estimate, out of copies that no other one looks at."""
+        draw = oracle.reserve(jnp.sum(asked.copies, dtype=jnp.int32))
 
         def estimate(j):
-            first = jnp.sum(jnp.where(each < j, numbers, 0), dtype=jnp.int32)
+            first = jnp.sum(jnp.where(asked.indices < j, asked.copies, 0), dtype=jnp.int32)
 
             def pair(i):
                 return jnp.sum(jnp.prod(jax.vmap(draw)(first + 2 * i + jnp.arange(2, dtype=jnp.int32)), axis=0))
 
-            factors = ragged_map(lambda i: draw(first + 2 * pairs[j] + i), levels[j], room.deepest)
-            inner = ragged_map(pair, pairs[j], room.most_pairs) if room.most_pairs else jnp.zeros(0, factors.dtype)
-            psi = self.feature_map.combine(jax.tree.map(lambda count: count[j], counts), inner, factors)
+            room, pairs, level = self.storage, asked.pairs[j], asked.levels[j]
+            factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, room.deepest)
+            inner = ragged_map(pair, pairs, room.most_pairs) if room.most_pairs else jnp.zeros(0, factors.dtype)
+            psi = self.feature_map.combine(jax.tree.map(lambda count: count[j], asked.counts), inner, factors)
             log_beta = self.feature_map.log_beta(psi.level, factors.dtype)
             rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
-            return Estimate(psi.level, log_beta, psi.sign * jnp.exp(rest), psi.copies)
+            return Feature(psi.level, log_beta, psi.sign * jnp.exp(rest), psi.copies)
 
-        # where the term of the series is 0 the round changes nothing: its copies are asked for and not looked at
+        return estimate
+
+    def _looked_at(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Whether Psi~_t is needed (1 or 0), and how many fresh estimates are.
+
+        Where the term of the series is 0 the round changes nothing: its copies are asked for and not looked at.
+        """
         series = self.gradient_length.series
         coefficients = jnp.asarray(series.coefficients)
         table = len(coefficients)
         matters = (n < table) & (coefficients[jnp.minimum(n, table - 1)] != 0.0)
         fresh = jnp.where(matters, n, 0)
         own = jnp.where(matters | (jnp.asarray(series.constant) != 0.0), 1, 0)
+        return own, fresh
 
+    def _products(
+        self, w: Expansion, estimate: Callable[[Int[Array, ""]], Feature], levels: Int[Array, "m"],
+        own: Int[Array, ""], fresh: Int[Array, ""],
+    ) -> tuple[Feature, Float[Array, ""], Float[Array, "k"]]:  # fmt: skip
+        """Psi~_t, <w, Psi~_t>, and <w, Psi~_j> of the fresh estimates, 0 for those that are not looked at."""
+        table = len(self.gradient_length.series.coefficients)
         psi = jax.tree.map(lambda leaf: leaf[0], ragged_map(lambda _: estimate(jnp.int32(0)), own, 1, _FEW))
         products = ragged_map(lambda j: expansion.shallow(w.tensors, estimate(j + 1)), fresh, table, _FEW)
-        products = jnp.concatenate([expansion.shallow(w.tensors, psi)[None], products])[: len(each)]
+        products = jnp.concatenate([expansion.shallow(w.tensors, psi)[None], products])[: len(levels)]
         products = products + self._deep_products(w, estimate, levels[: len(products)], own + fresh)
+        return psi, products[0], products[1:]
 
-        values = jnp.zeros(table, products.dtype).at[: len(products) - 1].set(products[1 : 1 + table])
-        g = self.gradient_length.combine(values, n, oracle.label())
-        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0])
-        w = self._projected(w)
-        too_many = (levels > room.deepest) | (pairs > room.most_pairs)
-        lost = jnp.any(too_many & (each <= n)) | (n > room.most_fresh)
-        w = expansion.marked(w, lost)
-        return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
-
-    def _deep_products(self, w: Expansion, estimate: Any, levels: Int[Array, "m"], number: Int[Array, ""]) -> Array:
+    def _deep_products(
+        self, w: Expansion, estimate: Callable[[Int[Array, ""]], Feature], levels: Int[Array, "m"],
+        number: Int[Array, ""],
+    ) -> Float[Array, "m"]:  # fmt: skip
         """<w, Psi~_j> for those of the first `number` estimates whose level has no tensor, 0 for the others."""
         deep = (levels > self.storage.tensor_levels) & (jnp.arange(len(levels), dtype=jnp.int32) < number)
         rank = jnp.cumsum(deep, dtype=jnp.int32)
@@ -192,8 +216,44 @@ class NoisyKernel:
         found = ragged_map(product, rank[-1], len(levels), _DEEP)
         return jnp.where(deep, found[jnp.maximum(rank - 1, 0)], jnp.zeros_like(found))
 
+    def _length(self, values: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, ""]) -> Float[Array, ""]:
+        """Grad_Length_Estimate from the products with the fresh estimates."""
+        table = len(self.gradient_length.series.coefficients)
+        padded = jnp.zeros(table, values.dtype).at[: len(values)].set(values[:table])
+        return self.gradient_length.combine(padded, n, y)
+
     def _projected(self, w: Expansion) -> Expansion:
+        """w, scaled back to the ball where it is outside."""
         if self.radius is None:
             return w
         norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
         return expansion.shrink(w, jnp.minimum(jnp.asarray(self.radius, norm.dtype) / norm, jnp.ones_like(norm)))
+
+    def _no_room(self, asked: "_Asked") -> Bool[Array, ""]:
+        """Whether an estimate asks for more than there is room for, or too many are asked for."""
+        room = self.storage
+        too_large = (asked.levels > room.deepest) | (asked.pairs > room.most_pairs)
+        return jnp.any(too_large & (asked.indices <= asked.n)) | (asked.n > room.most_fresh)
+
+
+class _Asked(NamedTuple):
+    """What the estimates 0, 1, ..., n of a round ask for; what is listed beyond the n-th one is not asked for.
+
+    Attributes:
+        n: the number of fresh estimates.
+        counts: of each estimate, as the feature map draws them.
+        copies: how many copies each one asks for in all, 0 beyond the n-th.
+        pairs: of copies, of each one.
+        levels: of each one: the number of its factors.
+    """
+
+    n: Int[Array, ""]
+    counts: Any
+    copies: Int[Array, "m"]
+    pairs: Int[Array, "m"]
+    levels: Int[Array, "m"]
+
+    @property
+    def indices(self) -> Int[Array, "m"]:
+        """0, 1, ..., of the estimates that are listed."""
+        return jnp.arange(len(self.levels), dtype=jnp.int32)

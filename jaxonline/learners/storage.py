@@ -28,7 +28,7 @@ class Storage:
         ValueError: a size that is too small.
 
     Example:
-        >>> from jaxonline.learners.noisy_kernel import Storage
+        >>> from jaxonline.learners import Storage
         >>> Storage(tensor_levels=2, deepest=20, most_pairs=20, most_fresh=20, n_chunks=50).n_chunks
         50
     """
@@ -66,7 +66,7 @@ class Storage:
             >>> from jaxonline.estimators.gradient_length import GradientLength
             >>> from jaxonline.estimators.laws import Geometric
             >>> from jaxonline.kernels import Gaussian
-            >>> from jaxonline.learners.noisy_kernel import Storage
+            >>> from jaxonline.learners import Storage
             >>> from jaxonline.losses import Squared
             >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
             >>> length = GradientLength.of(Squared(), Geometric(2.0), 1.0)
@@ -99,20 +99,7 @@ class Storage:
         )
 
     def overflow_probability(self, feature_map: FeatureMap, length: GradientLength, n_rounds: int) -> float:
-        """A bound on the probability that one run of `n_rounds` overflows.
-
-        Example:
-            >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
-            >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Geometric
-            >>> from jaxonline.kernels import ExponentialKernel
-            >>> from jaxonline.learners.noisy_kernel import Storage
-            >>> from jaxonline.losses import Squared
-            >>> small = Storage(tensor_levels=2, deepest=3, most_pairs=0, most_fresh=20, n_chunks=10)
-            >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-            >>> small.overflow_probability(feature_map, GradientLength.of(Squared(), Geometric(2.0), 1.0), 100)
-            1.0
-        """
+        """A bound on the probability that one run of `n_rounds` overflows."""
         estimates = n_rounds * (1.0 + _mean(length))
         pairs = _pair_law(feature_map)
         probability = estimates * float(_level_law(feature_map).tail(self.deepest + 1))
