@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxonline import (
         bounds,
+        claims,
         comparators,
         datasets,
         environments,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _ROOMS = (
-    "bounds", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels", "learners",
-    "losses", "results", "verify",
+    "bounds", "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels",
+    "learners", "losses", "results", "verify",
 )  # fmt: skip
 _HOMES = {
     "_util.struct": ("replace", "static", "struct"),

@@ -9,6 +9,7 @@ import numpy as np
 import optax
 
 import jaxonline as jo
+from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
@@ -142,7 +143,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "known covariance, ball, averaged": lambda: one(
         KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"
     ),
-    "known covariance, as printed": lambda: one(KnownCovariance(form="printed"), step_size=0.03, radius=0.9),
+    "known covariance, as printed": lambda: one(PrintedKnownCovariance(), step_size=0.03, radius=0.9),
     "naive copy": lambda: one(NaiveCopy(), step_size=0.05),
     "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),

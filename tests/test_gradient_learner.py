@@ -14,6 +14,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline._util.struct import struct
+from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.simulation import blocks
 
@@ -323,7 +324,7 @@ BIAS = {  # E g = 2 (x x' + extra) w - 2 y x
     "full information": (FullGradient(), 0.0),
     "two copies": (TwoCopies(), 0.0),
     "known covariance": (KnownCovariance(), 0.0),
-    "as printed (E11)": (KnownCovariance(form="printed"), 0.5),
+    "as printed (E11)": (PrintedKnownCovariance(), 0.5),
     "naive": (NaiveCopy(), 1.0),
     "mean of 4 copies": (MeanOfCopies(4), 0.25),
 }
@@ -380,7 +381,6 @@ def test_bad_arguments(message, arguments):
         ("n_rounds", lambda: jo.Constant.over_horizon(1.0, 0)),
         ("scale", lambda: jo.Schedule(lambda t: 1.0, scale=-1.0)),
         ("schedule", lambda: jo.Schedule(0.1)),
-        ("form", lambda: KnownCovariance(form="Printed")),
         ("n_copies", lambda: MeanOfCopies(0)),
         ("n_copies", lambda: MeanOfCopies(2.0)),
     ],

@@ -9,6 +9,7 @@ from scipy import stats
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.bounds import Features
+from jaxonline.claims.printed_bounds import printed_concatenated
 from jaxonline.comparators import best_kernel, rkhs_ball
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.game import Specs
@@ -286,7 +287,7 @@ def test_theorems_1_to_3(x64, form):
     limits = np.array([theorem_1, theorem_2[False], theorem_2[True], theorem_3])
     assert (means <= limits).all()
     assert (np.max(regrets, axis=0) <= limits).all()
-    assert theorem_1 <= bounds.concatenated(norm, 3, features, Y, T, form="printed")
+    assert theorem_1 <= printed_concatenated(norm, 3, features, Y, T)
 
 
 def _phases(dictionary):
@@ -299,7 +300,7 @@ def test_theorems_as_printed():
     log = m * Y**2 / 2 * np.log(1 + 2 * T / lam)
     features = Features(m)
     assert bounds.vaw(0.0, m, np.sqrt(2 * m), Y, T, lam) == pytest.approx(log)
-    printed = bounds.concatenated(f, N, features, Y, T, lam, form="printed")
+    printed = printed_concatenated(f, N, features, Y, T, lam)
     assert printed == pytest.approx((lam / 2 + N * T) * f**2 / m + N * log)
     one = (lam / 2 + T) * f**2 / m + log
     growth = N * Y**2 / lam * (2 * T * (T + 1) + 2 * m * T * np.log(1 + 2 * T / lam))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize, special
 
 from jaxonline.bounds import surrogate_radius
+from jaxonline.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.comparators import RKHSBall, best_kernel, positive_negative_angle, rkhs_ball, rkhs_norm
 from jaxonline.comparators.ball_solver import MAX_STEPS, _in_ball, factorise, loss_parts, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
@@ -295,7 +296,7 @@ def test_norms_in_the_surrogate_space(seed, name, closeness):
     if angle < 1e-3:
         return
     ratio = np.sqrt(AT_ZERO[name][0] / AT_ZERO[name][1])
-    sharp, printed = (surrogate_radius(norm, ratio, angle, form) for form in ("sharp", "printed"))
+    sharp, printed = (f(norm, ratio, angle) for f in (surrogate_radius, printed_surrogate_radius))
     assert rkhs_norm(surrogate, X, a) <= sharp * (1 + 1e-5)
     assert sharp <= printed
 

@@ -11,18 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
+from verify_samples import ONE, geometric_product, weighted_product
 
 from jaxonline import verify
-from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify import stratified
-from jaxonline.verify._intervals import Bernstein, BoundedKurtosis, KnownVariance
-from jaxonline.verify._sampling import Moments
+from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, KnownVariance
+from jaxonline.verify.sampling import Moments
 
 LEVEL, SEEDS = 1e-2, 2000
 MAX_ALARMS = int(stats.binom.isf(1e-6, SEEDS, LEVEL))
 P = 2.0
-ONE = default_mesh(jax.devices()[:1])
 
 
 def moments_of(draw, n: int) -> Moments:
@@ -137,7 +136,7 @@ def test_false_alarms_of_the_whole_verifier():
     """100 seeds through `unbiased` at level 1e-2: more than 8 alarms of a valid method have probability below 1e-6."""
 
     def estimator(key):
-        n = jax.random.geometric(key, 1 - 1 / P) - 1
+        n = jax.random.geometric(key, 1 - 1 / P, dtype=jnp.int32) - 1
         return 2.0 * jnp.float32(P * 0.68) ** n.astype(jnp.float32)
 
     options = {"level": LEVEL, "samples": 2048, "width": 1024, "mesh": ONE}
@@ -148,53 +147,28 @@ def test_false_alarms_of_the_whole_verifier():
     assert verdicts.count("biased") <= 8
 
 
-MU, SD, CAP = 0.8, 0.4, 40
-GAMMA = np.array([-((-1.0) ** n) / math.factorial(n) for n in range(CAP + 1)])  # of -e^(-a)
-COPIES = np.arange(CAP)
+# The paper's estimator of -e^(-E X), X ~ N(0.8, 0.16), gamma_N p^(N+1)/(p-1) X_1 ... X_N, and two of its kind. All of
+# them, mutants included, are one program; beyond 16 copies the weights are below 1e-13.
+MU, SD, CAP = 0.8, 0.4, 16
+N = np.arange(CAP + 1)
+GAMMA = (-1.0) ** (N + 1) / special.factorial(N)  # of -e^(-a)
+BETA = 1 / special.factorial(N)  # of the kernel exp(<x, x'>)
 TARGET = -math.exp(-MU)
-SECOND = float(sum(P / (P - 1) * GAMMA**2 * (P * (MU**2 + SD**2)) ** np.arange(CAP + 1)))
-
-
-def series(key, *, scale=1.0, shift=0, gamma=GAMMA):
-    """The paper's estimator of -e^(-E X), X ~ N(0.8, 0.16): gamma_N p^(N+1)/(p-1) X_1 ... X_N."""
-    key_n, key_x = jax.random.split(key)
-    n = jnp.minimum(jax.random.geometric(key_n, 1 - 1 / P) - 1, CAP)
-    weights = jnp.asarray(gamma * P ** (np.arange(CAP + 1) + 1 + shift) / (P - 1), jnp.float32)
-    copies = MU + SD * jax.random.normal(key_x, (CAP,), jnp.float32)
-    return scale * weights[n] * jnp.prod(jnp.where(n > COPIES, copies, 1.0))
-
-
-def feature_product(key, *, root=True):
-    """<Psi~(x), Psi(x')> for the kernel exp(<x, x'>), beta_n = 1/n!; the mutant leaves out the square root in Psi~."""
-    key_n, key_x = jax.random.split(key)
-    n = jnp.minimum(jax.random.geometric(key_n, 1 - 1 / P) - 1, CAP)
-    beta = np.array([1 / math.factorial(k) for k in range(CAP + 1)])
-    weights = jnp.asarray(
-        (np.sqrt(beta) if root else beta) * np.sqrt(beta) * P ** (np.arange(CAP + 1) + 1), jnp.float32
-    )
-    factors = 0.7 + 0.1 * jax.random.normal(key_x, (CAP,), jnp.float32)
-    return weights[n] * jnp.prod(jnp.where(n > COPIES, factors, 1.0))
-
-
-def label_gradient(key, *, label=True):
-    """y (y gamma_N ... prod (y X_j)) with y = -1 for the exponential loss; the mutant drops the y of the factors."""
-    key_n, key_x = jax.random.split(key)
-    n = jnp.minimum(jax.random.geometric(key_n, 1 - 1 / P) - 1, CAP)
-    weights = jnp.asarray(GAMMA * P ** (np.arange(CAP + 1) + 1), jnp.float32)
-    copies = 0.6 + 0.3 * jax.random.normal(key_x, (CAP,), jnp.float32)
-    return -weights[n] * jnp.prod(jnp.where(n > COPIES, -copies if label else copies, 1.0))
-
+SECOND = float(sum(P / (P - 1) * GAMMA**2 * (P * (MU**2 + SD**2)) ** N))
+WEIGHTS = P ** (N + 1) / (P - 1)
 
 CORRECT = {
-    "series": (series, TARGET),
-    "features": (feature_product, math.exp(0.7)),
-    "labels": (label_gradient, math.exp(0.6)),
+    "series": (geometric_product(GAMMA * WEIGHTS, MU, SD), TARGET),
+    # <Psi~(x), Psi(x')> with <x, x'> = 0.7
+    "features": (geometric_product(np.sqrt(BETA) * np.sqrt(BETA) * WEIGHTS, 0.7, 0.1), math.exp(0.7)),
+    # y (y gamma_N ... prod (y X_j)) with y = -1
+    "labels": (geometric_product(-GAMMA * WEIGHTS, -0.6, 0.3), math.exp(0.6)),
 }
 MUTANTS = {
-    "scale": (lambda key: series(key, scale=1.05), TARGET),
-    "off-by-one": (lambda key: series(key, shift=1), TARGET),
-    "square root": (lambda key: feature_product(key, root=False), math.exp(0.7)),
-    "dropped y": (lambda key: label_gradient(key, label=False), math.exp(0.6)),
+    "scale": (geometric_product(1.05 * GAMMA * WEIGHTS, MU, SD), TARGET),
+    "off-by-one": (geometric_product(P * GAMMA * WEIGHTS, MU, SD), TARGET),
+    "square root": (geometric_product(BETA * np.sqrt(BETA) * WEIGHTS, 0.7, 0.1), math.exp(0.7)),
+    "dropped y": (geometric_product(-GAMMA * WEIGHTS, 0.6, 0.3), math.exp(0.6)),
 }
 
 
@@ -213,7 +187,9 @@ def test_default_settings_catch_mutants(name):
 
 
 def test_the_second_moment_makes_the_test_cheaper_and_still_catches_the_scale():
-    assert verify.unbiased(series, TARGET, second_moment=SECOND, mesh=ONE).verdict == "unbiased"
+    known = verify.unbiased(CORRECT["series"][0], TARGET, second_moment=SECOND, mesh=ONE)
+    assert known.verdict == "unbiased"
+    assert known.samples < verify.unbiased(CORRECT["series"][0], TARGET, mesh=ONE).samples
     mutant = verify.unbiased(MUTANTS["scale"][0], TARGET, second_moment=SECOND, mesh=ONE)
     assert mutant.verdict == "biased"
     assert abs(mutant.bias - 0.05 * np.sign(TARGET)) < mutant.half_width
@@ -221,23 +197,20 @@ def test_the_second_moment_makes_the_test_cheaper_and_still_catches_the_scale():
 
 def strata(broken: int | None = None, factor: float = 1.0, law: float = P) -> verify.Strata:
     """The series estimator by strata; `factor` spoils the term of N = `broken`, or all of them."""
-    m = 12
-    n = np.arange(m)
-    weights = GAMMA[:m] * P ** (n + 1) / (P - 1)
-
-    def given(key, k):
-        copies = MU + SD * jax.random.normal(key, (m,), jnp.float32)
-        product = jnp.prod(jnp.where(k > np.arange(m), copies, 1.0))
-        wrong = factor if broken is None else jnp.where(k == broken, factor, 1.0)
-        return wrong * jnp.asarray(weights, jnp.float32)[k] * product
-
+    n = np.arange(12)
+    weights = GAMMA[:12] * P ** (n + 1) / (P - 1)
+    spoilt = weights * np.where((n == broken) | (broken is None), factor, 1.0)
     return verify.Strata(
         pmf=(P - 1) / P ** (n + 1.0),
-        given=given,
-        terms=GAMMA[:m] * MU**n,
+        given=weighted_product(spoilt, MU, SD),
+        terms=GAMMA[:12] * MU**n,
         second_moments=weights**2 * (MU**2 + SD**2) ** n,
-        draw=lambda key: jax.random.geometric(key, 1 - 1 / law) - 1,
+        draw=jax.tree_util.Partial(_geometric, jnp.float32(law)),
     )
+
+
+def _geometric(p, key):
+    return jax.random.geometric(key, 1 - 1 / p, dtype=jnp.int32) - 1
 
 
 def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
@@ -253,7 +226,7 @@ def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
 
 def test_strata_see_a_wrong_law():
     """The weights are right for p = 2; the sampler's p is 2.03."""
-    result = verify.unbiased(None, TARGET, strata=strata(law=2.03), mesh=ONE)
+    result = verify.unbiased(None, TARGET, strata=strata(law=2.03), samples=1 << 18, mesh=ONE)
     assert result.verdict == "biased"
     assert "stated as" in result.notes[0]
 

@@ -8,61 +8,54 @@ u^ = sum a_i k^(x_i, .), and the theorems speak of the u with |u^| <= W.
 import math
 
 from jaxonline._util import check
-from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
+from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
 
 
-def surrogate_radius(radius: float, ratio: float, angle: float, form: str = "sharp") -> float:
-    """A W with |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle` (Lemmas 5, 6 and 9).
+def surrogate_radius(radius: float, ratio: float, angle: float) -> float:
+    """W = B_w ratio / sqrt(1 - cos beta): |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle`.
 
     |u^|^2 <= ratio^2 (|u+|^2 + |u-|^2), u+ and u- being the parts with positive and with negative coefficients, and
     |u|^2 = |u+|^2 + |u-|^2 - 2 |u+| |u-| cos beta_u. As 2 |u+| |u-| <= |u+|^2 + |u-|^2, the sum of squares is at most
-    |u|^2 / (1 - cos beta_u), with equality where |u+| = |u-|. The paper has 5 |u|^2 / sin^2 beta_u ("designed for
-    readability"): 2.5 times that for small angles, 5 times at the right angle. For a u that is known, the norm itself
-    is better still: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
+    |u|^2 / (1 - cos beta_u), with equality where |u+| = |u-|. The paper's Lemmas 5, 6 and 9 have 5 |u|^2 / sin^2 beta_u
+    ("designed for readability"): 2.5 times that for small angles, 5 times at the right angle. For a u that is known,
+    the norm itself is better still: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
 
     Args:
         radius: B_w, of the ball of comparators in the original RKHS.
         ratio: the root of the largest k^/k, which is sqrt(k^(x, x) / k(x, x)): `surrogate.constant()` for a Gaussian
             kernel, more than that for a truncated radial kernel, where k(x, x) < 1.
         angle: beta in radians, above 0, at most pi/2 (`jaxonline.comparators.positive_negative_angle`).
-        form: "sharp", B_w ratio / sqrt(1 - cos beta); or "printed", sqrt(5) B_w ratio / sin beta.
 
     Raises:
-        ValueError: a number out of its range, an unknown `form`.
+        ValueError: a number out of its range.
 
     Example:
         >>> import math
         >>> from jaxonline.bounds import surrogate_radius
-        >>> [round(surrogate_radius(1.0, 2.0, math.pi / 2, form), 6) for form in ("sharp", "printed")]
-        [2.0, 4.472136]
+        >>> round(surrogate_radius(1.0, 2.0, math.pi / 2), 6)
+        2.0
     """
     check.positive("radius", radius)
     check.positive("ratio", ratio)
     check.number("angle", angle, gt=0.0, le=math.pi / 2)
-    check.choice("form", form, ("sharp", "printed"))
-    if form == "printed":
-        return math.sqrt(5) * radius * ratio / math.sin(angle)
     return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
 
 
-def surrogate_kernel(
-    radius: float, constant: float, y_bound: float, n_rounds: int, form: str = "corrected"
-) -> RegretBound:
+def surrogate_kernel(radius: float, constant: float, y_bound: float, n_rounds: int) -> RegretBound:
     """Theorem 3: Algorithm 2 on two copies with Gaussian noise; E regret <= 2 W R (W R + B_y) sqrt(T).
 
-    It holds against every u with |u^| <= W (`surrogate_radius`), and for every kernel with a surrogate.
+    It holds against every u with |u^| <= W (`surrogate_radius`), and for every kernel with a surrogate, with
+    G = 4 R^2 (W R + B_y)^2 (erratum E12).
 
     Args:
         radius: W.
         constant: R, `surrogate.constant()`.
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
         n_rounds: T.
-        form: "corrected", G = 4 R^2 (W R + B_y)^2; or "printed", G = 4 R^2 (W^2 R^2 + B_y^2), which drops the cross
-            term (erratum E12).
 
     Raises:
-        ValueError: a number that is not above 0, a horizon below 1, an unknown `form`.
+        ValueError: a number that is not above 0, a horizon below 1.
 
     Example:
         >>> from jaxonline.bounds import surrogate_kernel
@@ -71,15 +64,13 @@ def surrogate_kernel(
         (240.0, 0.016666666666666666)
     """
     W, R, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("constant", constant), ("y_bound", y_bound)])
-    check.choice("form", form, FORMS)
-    inner = (W * R + B_y) ** 2 if form == "corrected" else W**2 * R**2 + B_y**2
-    return gradient_descent(radius, 4 * R**2 * inner, n_rounds)
+    return gradient_descent(radius, 4 * R**2 * (W * R + B_y) ** 2, n_rounds)
 
 
 def surrogate_radial_kernel(
-    radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int, form: str = "corrected"
+    radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int
 ) -> RegretBound:
-    """Theorem 5: Theorem 3 for (1 + r^2/d)^-1 cut at u = c/d (`Cauchy(d)`), with R = e^(sigma^2 c) of Lemma 7.
+    """Theorem 5: Theorem 3 for (1 + r^2/d)^-1 cut at u = c/d (`Cauchy(d)`), with R = e^(sigma^2 c) of Lemma 7 (E13).
 
     With the exact `surrogate.constant()` instead, which is smaller, it is `surrogate_kernel`.
 
@@ -90,18 +81,14 @@ def surrogate_radial_kernel(
         dimension: d.
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
         n_rounds: T.
-        form: "corrected"; or "printed", with R = e^(sigma c) and c < d / (4 sigma) (E13) and without the cross term
-            (E12).
 
     Raises:
-        ValueError: a number out of its range, an unknown `form`.
+        ValueError: a number out of its range.
 
     Example:
         >>> from jaxonline.bounds import surrogate_radial_kernel
         >>> round(surrogate_radial_kernel(2.0, 0.25, 2.0, 4, 1.0, 100).value, 4)  # R = e^0.5
         283.4114
     """
-    check.choice("form", form, FORMS)
     check.positive("variance", variance)
-    spread = variance if form == "corrected" else math.sqrt(variance)
-    return surrogate_kernel(radius, math.sqrt(lemma7_bound(spread, c, dimension)), y_bound, n_rounds, form)
+    return surrogate_kernel(radius, math.sqrt(lemma7_bound(variance, c, dimension)), y_bound, n_rounds)

@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline._util import check
-from jaxonline.bounds.regret_bound import FORMS
 
 FEATURES = ("cosine", "pair")
 
@@ -41,24 +40,12 @@ class Features(NamedTuple):
 
     @property
     def weights(self) -> int:
-        """The number of features.
-
-        Example:
-            >>> from jaxonline.bounds import Features
-            >>> Features(50).weights
-            50
-        """
+        """The number of features."""
         return self.frequencies * (2 if self.form == "pair" else 1)
 
     @property
     def variance(self) -> float:
-        """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1.
-
-        Example:
-            >>> from jaxonline.bounds import Features
-            >>> Features(50).variance
-            2.0
-        """
+        """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1."""
         return 1.0 if self.form == "pair" else 2.0
 
     def effective(self, regularizer: float) -> float:
@@ -66,11 +53,6 @@ class Features(NamedTuple):
 
         Raises:
             ValueError: `frequencies` below 1, `regularizer` not above 0, an unknown `form`.
-
-        Example:
-            >>> from jaxonline.bounds import Features
-            >>> Features(50, scaled=True).effective(1.0)
-            50.0
         """
         check.count("frequencies", self.frequencies)
         check.choice("form", self.form, FEATURES)
@@ -114,9 +96,11 @@ def concatenated(
     y_bound: float,
     n_rounds: ArrayLike,
     regularizer: float = 1.0,
-    form: str = "corrected",
 ) -> Float[np.ndarray, "..."]:
     """Theorem 1: VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
+
+    With T |f|^2/m for the features' error: the kernels' features are drawn independently and variances add, so that the
+    factor N of Lemma 2 is not needed.
 
     Args:
         f_norm: norm of f, at least 0.
@@ -125,20 +109,17 @@ def concatenated(
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda.
-        form: "printed" has N T |f|^2/m; "corrected" T |f|^2/m, as the kernels' features are drawn independently and
-            variances add (in Lemma 2).
 
     Raises:
-        ValueError: a number out of its range, an unknown `form`.
+        ValueError: a number out of its range.
 
     Example:
         >>> from jaxonline.bounds import Features, concatenated
-        >>> [round(float(concatenated(1.0, 10, Features(50), 1.0, 100, form=f))) for f in ("corrected", "printed")]
-        [1328, 1346]
+        >>> round(float(concatenated(1.0, 10, Features(50), 1.0, 100)))
+        1328
     """
-    check.choice("form", form, FORMS)
     N, m, T = check.count("n_kernels", n_kernels), features.frequencies, _rounds(n_rounds)
-    approximation = (N if form == "printed" else 1) * features.variance / 2 * T
+    approximation = features.variance / 2 * T
     weights = features.effective(regularizer) / 2
     energy = check.not_negative("f_norm", f_norm) ** 2 / m
     return (weights + approximation) * energy + N * _logarithm(features, y_bound, T, regularizer)

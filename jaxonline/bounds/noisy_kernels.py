@@ -18,7 +18,7 @@ import numpy as np
 from jaxonline._util import check
 from jaxonline._util.numbers import known
 from jaxonline._util.struct import replace
-from jaxonline.bounds.regret_bound import FORMS, RegretBound, gradient_descent
+from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric
@@ -142,13 +142,12 @@ def noisy_kernel_geometric(
     n_rounds: int,
     y_bound: float | None = None,
     centre: float = 0.0,
-    form: str = "corrected",
 ) -> RegretBound:
     """Theorems 1 and 2: Algorithm 1 with the paper's law for all its random numbers; l'_+(sqrt((p-1) u)) sqrt(u T).
 
     Here u = B_w p/(p-1) B_Psi, with B_Psi = p/(p-1) Q(p B_x~) for a dot-product kernel and
-    (p/(p-1))^2 I_0(2 sqrt(p) B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian one. With the exact moments instead
-    of Lemma 1's bound, `noisy_kernel` is never above it.
+    (p/(p-1))^2 I_0(2 sqrt(p) B_x~/width^2) exp(2 p B_x~/width^2) for the Gaussian one (errata E6, E7). With the exact
+    moments instead of Lemma 1's bound, `noisy_kernel` is never above it.
 
     Args:
         kernel: with a series (Theorem 1), or a `Gaussian` (Theorem 2).
@@ -157,36 +156,28 @@ def noisy_kernel_geometric(
         radius: sqrt(B_w), of the ball of hypotheses and comparators.
         copy_moment: B_x~, a bound on E|x~|^2 in every round.
         n_rounds: T.
-        y_bound: of |y|; needed for regression losses, where l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound.
+        y_bound: of |y|; needed for regression losses, where l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound (E19).
         centre: about which the series of the loss is taken; adds sqrt(p) |centre| in the same place.
-        form: "corrected"; or "printed", without `y_bound` (E19), and for the Gaussian kernel with
-            B_Psi = (p/(p-1))^2 exp((sqrt(p) B_x~ + 2 p sqrt(B_x~))/width^2) of Lemma 5 (errata E6, E7).
 
     Raises:
         TypeError: `kernel` has no series and is not a `Gaussian`, or `loss` has no series.
-        ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`,
-            an unknown `form`.
+        ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`.
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel_geometric
         >>> from jaxonline.kernels import Linear
         >>> from jaxonline.losses import Squared
-        >>> def bound(form):  # u = 8, l'_+(a) = 2a
-        ...     return noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 100, y_bound=1.0, form=form)
-        >>> round(bound("printed").value, 9), round(bound("corrected").value, 9)
-        (160.0, 240.0)
+        >>> bound = noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 100, y_bound=1.0)  # u = 8, l'_+(a) = 2a
+        >>> round(bound.value, 9)
+        240.0
     """
-    check.choice("form", form, FORMS)
     check.number("p", p, gt=1.0)
     check.not_negative("copy_moment", copy_moment)
-    y_bound = _y_bound(require_series("loss", loss).kind, 0.0 if form == "printed" else y_bound)
-    if not isinstance(kernel, Gaussian):
-        feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
-    elif form == "corrected":
+    y_bound = _y_bound(require_series("loss", loss).kind, y_bound)
+    if isinstance(kernel, Gaussian):
         feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
     else:
-        exponent = (math.sqrt(p) * copy_moment + 2 * p * math.sqrt(copy_moment)) / known("width", kernel.width) ** 2
-        feature_moment = _or_infinite(lambda: (p / (p - 1)) ** 2 * math.exp(exponent))
+        feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
 
     def length_moment() -> float:
         return lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)

@@ -6,8 +6,6 @@ import numpy as np
 
 from jaxonline._util import check
 
-FORMS = ("corrected", "printed")
-
 
 class RegretBound(NamedTuple):
     """A bound on the expected regret of projected gradient descent with E|g|^2 <= G and |w| <= radius.

@@ -1,6 +1,20 @@
-"""What the papers claim, as statements that the verifier can check: `registry`, and one file a topic."""
+"""What five papers claim, as statements that the verifier can check, one file a topic; and their misprints.
 
+`errata` lists papers and misprints. What was printed lives in the modules `printed_*` and nowhere else in the package.
+"""
+
+from jaxonline.claims import errata
 from jaxonline.claims.plots import plot_intervals
+from jaxonline.claims.printed_gradients import PrintedKnownCovariance
 from jaxonline.claims.registry import run_claims, to_json
+from jaxonline.claims.report import claims_table, markdown_table
 
-__all__ = ["plot_intervals", "run_claims", "to_json"]
+__all__ = [
+    "PrintedKnownCovariance",
+    "claims_table",
+    "errata",
+    "markdown_table",
+    "plot_intervals",
+    "run_claims",
+    "to_json",
+]

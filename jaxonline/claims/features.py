@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.kernels import Gaussian, Kernel, Laplacian
@@ -21,19 +22,19 @@ from jaxonline.verify.result import Verification
 X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.5, 0.7, 0.1])
 
 
-def _inner_product(form: str) -> Any:
+def _inner_product(layout: str) -> Any:
     def sample(kernel: Kernel, key: jax.Array) -> jax.Array:
-        features = FourierFeatures.draw(key, kernel, 3, 4, form)
+        features = FourierFeatures.draw(key, kernel, 3, 4, layout)
         return features(jnp.asarray(X, jnp.float32)) @ features(jnp.asarray(X2, jnp.float32))
 
     return sample
 
 
-def _kernel(kernel: Kernel, form: str, options: Options) -> Verification:
+def _kernel(kernel: Kernel, layout: str, options: Options) -> Verification:
     with jax.enable_x64(True):
         target = float(kernel(jnp.asarray(X), jnp.asarray(X2)))
-    reach = (2.0 if form == "cosine" else 1.0) * (1 + 1e-5)
-    sample = jax.tree_util.Partial(_inner_product(form), kernel)
+    reach = (2.0 if layout == "cosine" else 1.0) * (1 + 1e-5)
+    sample = jax.tree_util.Partial(_inner_product(layout), kernel)
     return unbiased(sample, target, range=(-reach, reach), **options.sampling())
 
 
@@ -53,7 +54,11 @@ def _laplacian(form: str, options: Options) -> Verification:
 
 
 @claim(
-    "Fourier features of the form sqrt(2) cos, their range", "D, section 2", printed="violated", corrected="respected"
+    "Fourier features of the form sqrt(2) cos, their range",
+    "D, section 2",
+    cost="exact",
+    printed="violated",
+    corrected="respected",
 )
 def _range(form: str, options: Options) -> Verification:
     """Printed: [-1, 1]. They reach sqrt(2)."""
@@ -61,12 +66,19 @@ def _range(form: str, options: Options) -> Verification:
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
 
 
-@claim("regret of exponential weights (E18)", "E, exponential weights", printed="violated", corrected="respected")
+@claim(
+    "regret of exponential weights",
+    "E, exponential weights",
+    erratum=18,
+    cost="exact",
+    printed="violated",
+    corrected="respected",
+)
 def _exponential_weights(form: str, options: Options) -> Verification:
     """Ten experts, one always right, 1,000 rounds: the expected regret against the bound that goes with the step."""
     n, rounds = 10, 1000
-    ratio = 8 * math.log(n) / rounds
-    step = ratio if form == "printed" else math.sqrt(ratio)
+    step, limit = printed_exponential_weights(n, rounds)
+    if form == "corrected":
+        step, limit = math.sqrt(8 * math.log(n) / rounds), math.sqrt(rounds * math.log(n) / 2)
     wrong = (n - 1) * np.exp(-step * np.arange(rounds))  # the weight of the wrong experts, that of the right one is 1
-    limit = math.sqrt(rounds * math.log(n) / (1 if form == "printed" else 2))
     return bound(float(np.sum(wrong / (1 + wrong))), limit)

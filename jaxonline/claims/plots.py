@@ -26,20 +26,19 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
         A `matplotlib.figure.Figure`.
 
     Example:
-        >>> from jaxonline.claims.registry import run_claims
-        >>> from jaxonline.claims.plots import plot_intervals
+        >>> from jaxonline.claims import plot_intervals, run_claims
         >>> len(plot_intervals(run_claims("E18")).axes)
         1
     """
     from matplotlib.figure import Figure
 
-    shown = [row for row in rows if row.bias is not None and row.half_width is not None]
-    bias = np.array([row.bias for row in shown], float)
-    half_width = np.array([row.half_width for row in shown], float)
+    shown = [row for row in rows if np.isfinite([row.verification.bias, row.verification.half_width]).all()]
+    bias = np.array([row.verification.bias for row in shown], float)
+    half_width = np.array([row.verification.half_width for row in shown], float)
     figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")
     axes = figure.add_subplot()
     for form, (colour, marker) in _STYLES.items():
-        places = [i for i, row in enumerate(shown) if row.form == form]
+        places = [i for i, row in enumerate(shown) if row.claim.form == form]
         if places:
             axes.errorbar(
                 bias[places], places, xerr=half_width[places],
@@ -57,7 +56,9 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
     axes.set_xticks([-t for t in reversed(decades)] + [0.0, *decades])
     axes.xaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
-    axes.set_yticks(np.arange(len(shown)), [f"{row.claim}: {row.verdict}" for row in shown], fontsize=7)
+    axes.set_yticks(
+        np.arange(len(shown)), [f"{row.claim.name}: {row.verification.verdict}" for row in shown], fontsize=7
+    )
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     axes.set_xlabel("bias in units of the target (bounds: value / bound - 1)")
     axes.grid(axis="x", alpha=0.3)
@@ -67,16 +68,7 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
 
 
 def save_intervals(rows: Sequence[Row], path: str | Path) -> None:
-    """Draw `plot_intervals(rows)` to a file; its ending decides the format.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from jaxonline.claims.registry import run_claims
-        >>> from jaxonline.claims.plots import save_intervals
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "claims.png"
-        >>> save_intervals(run_claims("E18"), path); path.stat().st_size > 1000
-        True
-    """
+    """Draw `plot_intervals(rows)` to a file; its ending decides the format."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     plot_intervals(rows).savefig(path, dpi=150)

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxonline.claims.registry import Row, exit_code, run_claims, write_json
+from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims, write_json
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # From these widths on the table has columns for second moments, and for paper, form and method.
 _MOMENTS, _ORIGINS = 96, 140
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
-    "smallest seen: the smallest bias that the check finds with probability 0.999 or more"
+    "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"
 )
 
 
 def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     """The rows as a table of rich; a verdict that is not the expected one is red.
 
-    Form, bias, smallest bias seen and verdict always have their place. Where there is no room for columns of their
+    Form, bias, minimum detectable bias and verdict always have their place. Where there is no room for columns of their
     own, a claim and its paper stand above the rows of its forms, and the second moments are left out.
 
     Args:
@@ -31,8 +31,7 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
         A `rich.table.Table`.
 
     Example:
-        >>> from jaxonline.claims.registry import run_claims
-        >>> from jaxonline.claims.report import claims_table
+        >>> from jaxonline.claims import claims_table, run_claims
         >>> [len(claims_table(run_claims("E18"), width).columns) for width in (80, 100, None)]
         [4, 7, 10]
     """
@@ -45,41 +44,43 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     table.add_column("claim", no_wrap=width is None)
     for name in ("paper", "form", "method") if origins else ():
         table.add_column(name, no_wrap=True)
-    for name in ("bias", "smallest\nseen", *(("E|θ|²,\nsample", "\nexact", "paper's\nbound") if moments else ())):
+    for name in ("bias", "detectable", *(("E|θ|²,\nsample", "\nexact", "paper's\nbound") if moments else ())):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for (claim, paper), group in itertools.groupby(rows, lambda row: (row.claim, row.paper)):
+    for (claim, paper), group in itertools.groupby(rows, lambda row: (row.claim.name, row.claim.paper)):
         if not origins:
             table.add_row(Text.assemble(claim, (f" ({paper})", "dim")))
         for row in group:
-            start = (claim, paper, row.form, row.method) if origins else (f"  {row.form}, {row.method}",)
+            how = (row.claim.form, row.verification.method)
+            start = (claim, paper, *how) if origins else (f"  {', '.join(how)}",)
             table.add_row(*map(Text, start), *_numbers(row, moments), _verdict(row, " " if origins else "\n"))
     return table
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table, the one in the README: verdicts that speak against the form are bold.
+    """The rows as a table in Markdown, the one in docs/claims.md: verdicts that speak against the form are bold.
 
     Example:
-        >>> from jaxonline.claims.registry import run_claims
-        >>> from jaxonline.claims.report import markdown_table
+        >>> from jaxonline.claims import markdown_table, run_claims
         >>> print(markdown_table(run_claims("E18")).splitlines()[0])
-        | claim | paper | form | method | bias | smallest seen | verdict |
+        | claim | paper | form | method | bias | detectable | verdict |
     """
-    head = ["claim", "paper", "form", "method", "bias", "smallest seen", "verdict"]
+    head = ["claim", "paper", "form", "method", "bias", "detectable", "verdict"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
-        verdict = f"**{row.verdict}**" if row.verdict in (BIASED, VIOLATED) else row.verdict
-        claim = row.claim.replace("|", "\\|")
-        lines.append([claim, row.paper, row.form, row.method, *_numbers(row, False), verdict])
+        claim, found = row.claim, row.verification
+        verdict = f"**{found.verdict}**" if found.verdict in (BIASED, VIOLATED) else found.verdict
+        name = claim.name.replace("|", "\\|")
+        lines.append([name, claim.paper, claim.form, found.method, *_numbers(row, False), verdict])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def _numbers(row: Row, moments: bool) -> list[str]:
-    known = (row.second_moment, row.exact_second_moment, row.second_moment_bound)
+    found = row.verification
+    known = (found.second_moment, found.exact_second_moment, found.second_moment_bound)
     return [
-        f"{_number(row.bias, '+.2g')} ± {_number(row.half_width, '.2g')}",
-        _number(row.detectable, ".2g"),
+        f"{_number(found.bias, '+.2g')} ± {_number(found.half_width, '.2g')}",
+        _number(found.detectable, ".2g"),
         *((_number(moment, ".3g") for moment in known) if moments else ()),
     ]
 
@@ -87,9 +88,10 @@ def _numbers(row: Row, moments: bool) -> list[str]:
 def _verdict(row: Row, space: str) -> Any:
     from rich.text import Text
 
+    verdict = row.verification.verdict
     if not row.as_expected:
-        return Text(f"{row.verdict},{space}not {row.expected}", style="bold red")
-    return Text(row.verdict, style="yellow" if row.verdict in (BIASED, VIOLATED) else "green")
+        return Text(f"{verdict},{space}not {row.claim.expected}", style="bold red")
+    return Text(verdict, style="yellow" if verdict in (BIASED, VIOLATED) else "green")
 
 
 def verify_command(
@@ -106,7 +108,7 @@ def verify_command(
     has one line, as long as it needs.
 
     Args:
-        pattern: which claims (`jaxonline.verify.claims.select`).
+        pattern: which claims (`jaxonline.claims.registry.select`).
         samples: samples of each check that samples.
         seed: the seed.
         json_file: where to write the rows.
@@ -118,13 +120,6 @@ def verify_command(
 
     Raises:
         ValueError: if no claim matches.
-
-    Example:
-        >>> import io
-        >>> from rich.console import Console
-        >>> from jaxonline.claims.report import verify_command
-        >>> verify_command("E18", console=Console(file=io.StringIO()))
-        0
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -148,10 +143,11 @@ def verify_command(
     _print_table(console, rows)
     wrong = [row for row in rows if not row.as_expected]
     for row in wrong:
-        reason = f"{row.claim}, {row.form}: {row.verdict}, expected {row.expected}; {'; '.join(row.notes)}"
+        one = row.claim
+        reason = f"{one.name}, {one.form}: {row.verification.verdict}, expected {one.expected}; {'; '.join(row.notes)}"
         console.print(Text(reason, style="bold red"), soft_wrap=True)
     seconds = sum(row.seconds for row in rows)
-    level = max((row.level for row in rows), default=0.0)
+    level = max((row.verification.level for row in rows), default=0.0)
     console.print(
         f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s; false-alarm rate of each at "
         f"most {level:g}",
@@ -178,4 +174,4 @@ def _print_table(console: Any, rows: Sequence[Row]) -> None:
 
 
 def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)
+    return "-" if known_or_none(value) is None else format(value, form)

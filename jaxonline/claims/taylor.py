@@ -15,13 +15,6 @@ def complex_derivative(loss: Loss) -> Callable[[np.ndarray], np.ndarray]:
 
     Raises:
         TypeError: for a loss it does not know.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.losses import Squared
-        >>> from jaxonline.claims.taylor import complex_derivative
-        >>> complex_derivative(Squared())(np.array([1j])).tolist()
-        [2j]
     """
     if isinstance(loss, Squared):
         return lambda z: 2 * z
@@ -46,12 +39,6 @@ def taylor_terms(loss: Loss, centre: float, offset: float, n_terms: int) -> np.n
 
     Raises:
         ValueError: if `offset` is outside the disc of convergence.
-
-    Example:
-        >>> from jaxonline.losses import Exponential
-        >>> from jaxonline.claims.taylor import taylor_terms
-        >>> taylor_terms(Exponential(), centre=0.0, offset=1.0, n_terms=3).round(12).tolist()
-        [-1.0, 1.0, -0.5]
     """
     size, edge = abs(offset), loss.radius(centre)
     if not size < edge:

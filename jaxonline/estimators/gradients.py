@@ -106,14 +106,9 @@ class TwoCopies:
 
 @struct
 class KnownCovariance:
-    """One noisy copy and the covariance of its noise (paper B, Lemma 2).
+    """One noisy copy and the covariance of its noise (paper B, Lemma 2): 2 (<w, x~> - y~) x~ - 2 Sigma w, unbiased.
 
-    Args:
-        form: "corrected", 2 (<w, x~> - y~) x~ - 2 Sigma w, unbiased; or "printed", with - Sigma w, which is biased
-            by Sigma w (erratum E11).
-
-    Raises:
-        ValueError: if `form` is neither.
+    Erratum E11 (`jaxonline.claims.errata`): - Sigma w is printed, and is biased by Sigma w.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -126,17 +121,11 @@ class KnownCovariance:
         ((2,), 1)
     """
 
-    form: str = static(default="corrected")
-
-    def __post_init__(self):
-        check.choice("form", self.form, ("corrected", "printed"))
-
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """2 (<w, x~> - y~) x~ - 2 Sigma w, or the printed form."""
+        """2 (<w, x~> - y~) x~ - 2 Sigma w."""
         del key
         x = oracle.copy(0)
-        factor = 2 if self.form == "corrected" else 1
-        return squared_loss_gradient(w, x, oracle.label(), x) - factor * (oracle.covariance @ w)
+        return squared_loss_gradient(w, x, oracle.label(), x) - 2 * (oracle.covariance @ w)
 
 
 @struct

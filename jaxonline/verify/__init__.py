@@ -7,10 +7,10 @@
 `jaxonline.claims`.
 """
 
-from jaxonline.verify._sampling import Capped
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries, second_moment
 from jaxonline.verify.result import Verification
+from jaxonline.verify.sampling import Capped
 from jaxonline.verify.strata import Strata
 
 __all__ = [

@@ -9,11 +9,11 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
-from jaxonline.verify._intervals import Bernstein, BoundedKurtosis, Interval, KnownVariance, detectable, samples_needed
-from jaxonline.verify._sampling import Progress, Sampler, Tally
-from jaxonline.verify._settings import Settings
 from jaxonline.verify.enumeration import Support, enumerate_support
+from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, Interval, KnownVariance, detectable, samples_needed
 from jaxonline.verify.result import UNDECIDED, Verification, judge, unit_of, worst
+from jaxonline.verify.sampling import Progress, Sampler, Summary
+from jaxonline.verify.settings import Settings
 from jaxonline.verify.strata import Strata
 from jaxonline.verify.stratified import verify_strata
 
@@ -118,7 +118,7 @@ def unbiased(
 def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, limits, cap_bias) -> Verification:
     flat = target.ravel()
     level = settings.level / max(flat.size, 1)
-    pilot = sampler.tally(settings.width).moments
+    pilot = sampler.summary(settings.width).moments
     squares = pilot.second_moment if exact is None else exact
     unit, unit_is = unit_of(flat, math.sqrt(float(squares.max(initial=0.0))))
     tolerance = settings.detect * unit
@@ -131,10 +131,10 @@ def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, li
         interval = BoundedKurtosis(settings.kurtosis, pilot.variance, level)
     wanted = settings.samples or _samples(interval, pilot.variance, tolerance - rounding, level, settings.power)
     n = wanted if settings.samples else min(wanted, settings.max_samples)
-    tally = sampler.tally(n, first=1, progress=settings.progress)
-    half_width = interval.half_width(tally.moments, level) + rounding
-    bias = tally.moments.mean - flat
-    notes = list(_objections(tally, interval, cap_bias, tolerance))
+    drawn = sampler.summary(n, first=1, progress=settings.progress)
+    half_width = interval.half_width(drawn.moments, level) + rounding
+    bias = drawn.moments.mean - flat
+    notes = list(_objections(drawn, interval, cap_bias, tolerance))
     verdict, reason = judge(bias, half_width, tolerance, cap_bias or 0.0)
     if notes:
         verdict = UNDECIDED
@@ -146,16 +146,16 @@ def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, li
         method=interval.method,
         bias=float(bias[i]) / unit,
         half_width=float(half_width[i]) / unit,
-        detectable=float((detectable(interval, tally.moments, level, settings.power) + rounding).max()) / unit,
+        detectable=float((detectable(interval, drawn.moments, level, settings.power) + rounding).max()) / unit,
         level=settings.level,
         power=settings.power,
         samples=n,
         unit=unit,
         unit_is=unit_is,
-        second_moment=float(tally.moments.second_moment.sum()),
+        second_moment=float(drawn.moments.second_moment.sum()),
         exact_second_moment=None if exact is None else float(exact.sum()),
         cap_bias=None if cap_bias is None else cap_bias / unit,
-        exceeded=tally.exceeded,
+        exceeded=drawn.exceeded,
         notes=tuple(notes),
     )
 
@@ -195,23 +195,23 @@ def _samples(interval: Interval, pilot: np.ndarray, tolerance: np.ndarray, level
     return max(interval.least_samples(level), samples_needed(interval, variance, tolerance, level, power))
 
 
-def _objections(tally: Tally, interval: Interval, cap_bias: float | None, tolerance: float) -> Iterator[str]:
+def _objections(drawn: Summary, interval: Interval, cap_bias: float | None, tolerance: float) -> Iterator[str]:
     """Reasons not to give a verdict at all."""
-    if tally.not_finite:
-        yield f"{tally.not_finite} samples are not finite"
+    if drawn.not_finite:
+        yield f"{drawn.not_finite} samples are not finite"
     if isinstance(interval, Bernstein):
         slack = 1e-5 * (interval.high - interval.low)
-        if np.any(tally.low < interval.low - slack) or np.any(tally.high > interval.high + slack):
-            yield f"a sample lies outside the stated range: [{tally.low.min():.6g}, {tally.high.max():.6g}]"
+        if np.any(drawn.low < interval.low - slack) or np.any(drawn.high > interval.high + slack):
+            yield f"a sample lies outside the stated range: [{drawn.low.min():.6g}, {drawn.high.max():.6g}]"
     if isinstance(interval, BoundedKurtosis):
-        kurtosis = float(tally.moments.kurtosis.max(initial=1.0))
+        kurtosis = float(drawn.moments.kurtosis.max(initial=1.0))
         if kurtosis > interval.kurtosis:
             yield (
                 f"the sample's kurtosis {kurtosis:.3g} exceeds the {interval.kurtosis:g} that the error rates assume: "
                 "give second_moment, or a larger kurtosis"
             )
-    if tally.exceeded and cap_bias is None:
-        yield f"a cap was exceeded {tally.exceeded} times and no bound on its bias is given (cap_bias)"
+    if drawn.exceeded and cap_bias is None:
+        yield f"a cap was exceeded {drawn.exceeded} times and no bound on its bias is given (cap_bias)"
     if cap_bias is not None and cap_bias >= tolerance:
         yield f"the cap's bias of up to {cap_bias:.3g} is not below the bias to detect, {tolerance:.3g}"
 

@@ -27,12 +27,6 @@ def enumerate_support(support: Support | Callable[[], Support], target: np.ndarr
 
     Raises:
         ValueError: if the probabilities are not probabilities, or a value does not have the target's shape.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.verify.enumeration import enumerate_support
-        >>> enumerate_support([(0.25, 4.0), (0.75, 0.0)], np.array(1.0), 1e-3).bias
-        0.0
     """
     outcomes = list(support() if callable(support) else support)
     if not outcomes:

@@ -11,11 +11,11 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util.struct import struct
-from jaxonline.verify._intervals import bernstein_lower, mean_shortfall
-from jaxonline.verify._sampling import Capped, Moments, Progress, Sampler, as_pytree
-from jaxonline.verify._settings import Settings
 from jaxonline.verify.bias import unbiased
+from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
+from jaxonline.verify.sampling import Capped, Moments, Progress, Sampler, Summary, as_pytree
+from jaxonline.verify.settings import Settings
 
 _ROUNDING = 1e-9
 
@@ -105,14 +105,9 @@ def second_moment(
     if not limit > 0:
         raise ValueError(f"limit must be above 0, got {limit!r}")
     settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress)
-    sampler = Sampler.create(_Norms(as_pytree(estimator), np.float32(np.inf)), seed, width, mesh)
-    pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(width)]).astype(float)
-    n = samples or _samples(float(pilot.mean()), limit, exact, settings)
-    cut = _cut(pilot, n, level / 2)
-    sampler = dataclasses.replace(sampler, estimator=_Norms(sampler.estimator.estimator, np.float32(cut)))
-    tally = sampler.tally(n, first=1, progress=progress)
-    sample, spread = float(tally.moments.mean[0]), _spread(tally.moments)
-    low = max(float(bernstein_lower(tally.moments, cut, level / 2)[1]), 0.0)
+    drawn, n, cut = _squared_norms(estimator, limit, exact, settings)
+    sample, spread = float(drawn.moments.mean[0]), _spread(drawn.moments)
+    low = max(float(bernstein_lower(drawn.moments, cut, level / 2)[1]), 0.0)
     shortfall = mean_shortfall(kurtosis, n, level / 2)
     high = sample / (1 - shortfall) if shortfall < 1 and spread <= kurtosis else math.inf
     value, half_width, notes = sample, max(high - sample, sample - low), []
@@ -126,9 +121,9 @@ def second_moment(
         if low > exact * (1 + 1e-5):
             verdict = UNDECIDED
             notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is at least {low:.6g}")
-    if tally.not_finite:
+    if drawn.not_finite:
         verdict = UNDECIDED
-        notes.append(f"{tally.not_finite} samples are not finite")
+        notes.append(f"{drawn.not_finite} samples are not finite")
     notes.append(f"the bound is {limit / value:.4g} times the value" if value > 0 else "the value is 0")
     return Verification(
         verdict=verdict,
@@ -144,7 +139,7 @@ def second_moment(
         second_moment=sample,
         exact_second_moment=None if exact is None else float(exact),
         second_moment_bound=float(limit),
-        exceeded=tally.exceeded,
+        exceeded=drawn.exceeded,
         notes=tuple(notes),
     )
 
@@ -199,6 +194,17 @@ class _AsNumbers:
         if isinstance(out, Capped):
             return Capped(jnp.asarray(out.value).astype(jnp.float32), out.exceeded)
         return jnp.asarray(out).astype(jnp.float32)
+
+
+def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
+    """Samples of |theta|^2, whole and cut off; how many; and the cut, which a first block of other samples chooses."""
+    norms = _Norms(as_pytree(estimator), np.float32(np.inf))
+    sampler = Sampler.create(norms, settings.seed, settings.width, settings.mesh)
+    pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(settings.width)]).astype(float)
+    n = settings.samples or _samples(float(pilot.mean()), limit, exact, settings)
+    cut = _cut(pilot, n, settings.level / 2)
+    sampler = dataclasses.replace(sampler, estimator=_Norms(norms.estimator, np.float32(cut)))
+    return sampler.summary(n, first=1, progress=settings.progress), n, cut
 
 
 def _spread(moments: Moments) -> float:

@@ -22,7 +22,7 @@ class Verification:
         method: how it was found.
         bias: the estimated bias (or value / bound - 1).
         half_width: the half-width of its interval, rounding and remainders included.
-        detectable: the smallest bias that would have been called one with probability at least `power`.
+        detectable: the minimum detectable bias, which would have been called one with probability at least `power`.
         level: the probability of a false alarm, over all coordinates and strata together.
         power: see `detectable`.
         samples: samples drawn (outcomes enumerated).
@@ -69,21 +69,14 @@ class Verification:
         kind = "outcomes" if self.method == "enumeration" else "samples"
         worth = [
             f"{self.method}, {self.samples:,} {kind}" if self.samples else self.method,
-            f"smallest bias seen {self.detectable:.2g} (power {self.power:g})" if self.unit_is != BOUND else "",
+            f"minimum detectable bias {self.detectable:.2g} (power {self.power:g})" if self.unit_is != BOUND else "",
             f"false alarms {self.level:g}",
         ]
         return f"{self.verdict}: {'; '.join([found, *self.notes])}\n  {'; '.join(filter(None, worth))}"
 
 
 def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
-    """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.verify.result import unit_of
-        >>> unit_of(np.array([1.0, -2.0]), root_mean_square=3.0)
-        (2.0, "the target's largest coordinate")
-    """
+    """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero."""
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
         return largest, "the target" if target.size == 1 else "the target's largest coordinate"
@@ -93,14 +86,7 @@ def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
 
 
 def worst(bias: np.ndarray, half_width: np.ndarray) -> int:
-    """The coordinate whose bias is largest relative to its interval.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.verify.result import worst
-        >>> worst(np.array([0.2, -0.1]), half_width=np.array([0.1, 0.01]))
-        1
-    """
+    """The coordinate whose bias is largest relative to its interval."""
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
@@ -109,14 +95,6 @@ def judge(bias: np.ndarray, half_width: np.ndarray, tolerance: float, cap_bias: 
 
     A bias is called one when some interval excludes every bias that the cap explains; absence of bias when every
     interval contains 0 (up to the cap's) and lies within the tolerance.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.verify.result import judge
-        >>> judge(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5)
-        ('biased', None)
-        >>> judge(np.array([0.2]), half_width=np.array([0.3]), tolerance=0.25)
-        ('undecided', 'the interval reaches 2 times the bias it must exclude')
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from jaxonline._util import check
-from jaxonline.verify._sampling import Sampler
-from jaxonline.verify._settings import Settings
+from jaxonline.verify.sampling import Sampler
+from jaxonline.verify.settings import Settings
 
 _LAW_SAMPLES = 1 << 18
 
@@ -88,15 +88,6 @@ def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
     """The values of N whose frequency contradicts the stated law, by exact binomial tests; [] if there are none.
 
     The stated law is contradicted by chance with probability at most `level`.
-
-    Example:
-        >>> import jax
-        >>> from jaxonline.verify._settings import Settings
-        >>> from jaxonline.verify.strata import Strata, law_errors
-        >>> settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, None, None)
-        >>> coin = lambda key: jax.random.bernoulli(key).astype("int32")
-        >>> law_errors(Strata([0.5, 0.5], lambda key, n: n, terms=[0.0, 0.5], draw=coin), settings, level=1e-9)
-        []
     """
     if strata.draw is None:
         return []

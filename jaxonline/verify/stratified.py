@@ -10,10 +10,10 @@ import dataclasses
 import jax
 import numpy as np
 
-from jaxonline.verify._intervals import BoundedKurtosis, KnownVariance, samples_needed, weighted_sum
-from jaxonline.verify._sampling import Moments, Sampler, as_pytree
-from jaxonline.verify._settings import Settings
+from jaxonline.verify.intervals import BoundedKurtosis, KnownVariance, samples_needed, weighted_sum
 from jaxonline.verify.result import BIASED, UNDECIDED, Verification, judge, unit_of, worst
+from jaxonline.verify.sampling import Moments, Sampler, as_pytree
+from jaxonline.verify.settings import Settings
 from jaxonline.verify.strata import Strata, law_errors
 
 # How the false-alarm rate is shared out: each term, their sum, the law of N.
@@ -21,14 +21,7 @@ _TERMS, _SUM, _LAW = 0.5, 0.4, 0.1
 
 
 def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Verification:
-    """The verdict on all terms, their sum and the law of N; the settings are those of `unbiased`.
-
-    Example:
-        >>> from jaxonline import verify
-        >>> strata = verify.Strata([1.0], lambda key, n: 3.0 + 0.0 * n.astype(float), terms=[3.0], second_moments=[9.0])
-        >>> verify.unbiased(None, 3.0, strata=strata).verdict
-        'unbiased'
-    """
+    """The verdict on all terms, their sum and the law of N; the settings are those of `unbiased`."""
     live = np.flatnonzero(strata.pmf > 0)
     level = settings.level / target.size
     strata_of_n = [_Stratum.create(strata, int(n), target, settings, _TERMS * level / len(live)) for n in live]
@@ -71,7 +64,7 @@ class _Stratum:
             variance = np.maximum(second_moment - np.nan_to_num(term / p) ** 2, 0.0)
             interval: KnownVariance | BoundedKurtosis = KnownVariance(variance, level)
         else:
-            pilot = sampler.tally(settings.width).moments
+            pilot = sampler.summary(settings.width).moments
             second_moment, variance = pilot.second_moment, 1.5 * pilot.variance
             interval = BoundedKurtosis(settings.kurtosis, pilot.variance, level)
         # A product of n factors carries the rounding of n operations, and may vanish altogether.
@@ -91,12 +84,12 @@ class _Stratum:
 
     def sample(self, size: int, settings: Settings) -> "_Term":
         """Draw samples of this stratum and judge its term."""
-        tally = self.sampler.tally(size, first=1)
-        term = self.judge(tally.moments, settings.miss)
+        drawn = self.sampler.summary(size, first=1)
+        term = self.judge(drawn.moments, settings.miss)
         refusal = None
-        if tally.not_finite:
-            refusal = f"{tally.not_finite} samples given N = {self.n} are not finite"
-        elif isinstance(self.interval, BoundedKurtosis) and tally.moments.kurtosis.max() > settings.kurtosis:
+        if drawn.not_finite:
+            refusal = f"{drawn.not_finite} samples given N = {self.n} are not finite"
+        elif isinstance(self.interval, BoundedKurtosis) and drawn.moments.kurtosis.max() > settings.kurtosis:
             refusal = f"the sample's kurtosis given N = {self.n} exceeds the assumed {settings.kurtosis:g}"
         return dataclasses.replace(term, refusal=refusal)
 

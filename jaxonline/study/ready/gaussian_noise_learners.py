@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from jaxonline import bounds, datasets
+from jaxonline.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.comparators import positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.estimators import (
@@ -137,7 +138,10 @@ def geometry(problem: Problem, noise_std: float) -> dict[str, float]:
     """
     R, W = float(_surrogate(problem, noise_std).constant()), _surrogate_ball(problem, noise_std)
     angle = positive_negative_angle(problem.kernel, *_target(problem))
-    by_angle = {f"W_{form}": bounds.surrogate_radius(problem.radius, R, angle, form) for form in ("sharp", "printed")}
+    by_angle = {
+        "W_sharp": bounds.surrogate_radius(problem.radius, R, angle),
+        "W_printed": printed_surrogate_radius(problem.radius, R, angle),
+    }
     return {"noise": noise_std, "angle": angle, "constant": R, "W": W} | by_angle
 
 

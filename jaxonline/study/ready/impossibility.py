@@ -20,6 +20,7 @@ from scipy import stats
 
 from jaxonline._util import check
 from jaxonline._util.struct import replace
+from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
@@ -125,8 +126,8 @@ def learners(n_rounds: int, told: Any) -> dict[str, tuple[str, Any]]:
     def kernel(kernel: Any, radius: float | None) -> KernelGradient:
         return KernelGradient(kernel, NaiveCopy(), step_size=InverseSqrt(0.05), n_rounds=n_rounds, radius=radius)
 
-    def informed(form: str) -> Entrant:
-        return Entrant(gradient(KnownCovariance(form=form)), told)
+    def informed(estimator: Any) -> Entrant:
+        return Entrant(gradient(estimator), told)
 
     feature_map = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
     factor = (RADIUS * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
@@ -145,8 +146,8 @@ def learners(n_rounds: int, told: Any) -> dict[str, tuple[str, Any]]:
         "one copy, exponential loss": (ONE, gradient(NaiveCopy(Exponential()))),
         "one copy, hinge loss": (ONE, gradient(NaiveCopy(SmoothedHinge(1.0)), 0.1)),
         "one copy, logistic loss": (ONE, gradient(NaiveCopy(Logistic()), 0.3)),
-        "covariance told": (TOLD, informed("corrected")),
-        "told, as printed": (TOLD, informed("printed")),
+        "covariance told": (TOLD, informed(KnownCovariance())),
+        "told, as printed": (TOLD, informed(PrintedKnownCovariance())),
         "two copies": (TWO, gradient(TwoCopies())),
         "two copies, averaged": (TWO, gradient(TwoCopies(), hypothesis="average")),
         "Algorithm 1, linear kernel": (TWO, algorithm_1),

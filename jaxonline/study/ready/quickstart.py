@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxonline import bounds, estimators
 from jaxonline.bounds import RegretBound
+from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.comparators import L2Ball
 from jaxonline.datasets import diabetes
 from jaxonline.environments import DataStream
@@ -76,7 +77,7 @@ def quickstart(
         "full information": Entrant(learner(estimators.FullGradient()), FullInformation()),
         "two noisy copies": learner(estimators.TwoCopies()),
         "known covariance": learner(estimators.KnownCovariance()),
-        "known covariance, as printed": learner(estimators.KnownCovariance(form="printed")),
+        "known covariance, as printed": learner(PrintedKnownCovariance()),
         "one noisy copy, naive": learner(estimators.NaiveCopy()),
     }
     result = simulate(

@@ -98,7 +98,7 @@ class Moments:
 
 
 @dataclasses.dataclass(frozen=True)
-class Tally:
+class Summary:
     """What is kept of a stream of samples: moments, extremes, and what went wrong."""
 
     moments: Moments
@@ -106,7 +106,6 @@ class Tally:
     high: np.ndarray
     not_finite: int
     exceeded: int
-    squared_norm: Moments
 
 
 def _value(out):
@@ -193,11 +192,11 @@ class Sampler:
         if self.estimate.shape != target.shape:
             raise ValueError(f"target must have the shape of an estimate {self.estimate.shape}, got {target.shape}")
 
-    def tally(self, n: int, first: int = 0, progress: Progress | None = None) -> Tally:
+    def summary(self, n: int, first: int = 0, progress: Progress | None = None) -> Summary:
         """The moments of `n` samples, entry by entry (flattened), from block `first` on."""
         size = math.prod(self.estimate.shape)
         empty = np.zeros(size)
-        total, norms = Moments(0, *[empty] * 4), Moments(0, *[np.zeros(())] * 4)
+        total = Moments(0, *[empty] * 4)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
         not_finite = exceeded = done = 0
         for values, over in self.blocks(n, first):
@@ -209,8 +208,7 @@ class Sampler:
             values = values[good]
             if len(values):
                 total = total.merge(Moments.of(values))
-                norms = norms.merge(Moments.of((values**2).sum(axis=1)))
                 low, high = np.minimum(low, values.min(axis=0)), np.maximum(high, values.max(axis=0))
             if progress is not None:
                 progress(done, n)
-        return Tally(total, low, high, not_finite, exceeded, norms)
+        return Summary(total, low, high, not_finite, exceeded)

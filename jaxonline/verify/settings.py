@@ -5,7 +5,7 @@ import dataclasses
 from jax.sharding import Mesh
 
 from jaxonline._util import check
-from jaxonline.verify._sampling import Progress
+from jaxonline.verify.sampling import Progress
 
 
 @dataclasses.dataclass(frozen=True)

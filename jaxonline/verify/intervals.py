@@ -20,7 +20,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from jaxonline.verify._sampling import Moments
+from jaxonline.verify.sampling import Moments
 
 _VARIANCE_SHARE = 0.1
 

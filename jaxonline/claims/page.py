@@ -1,0 +1,45 @@
+"""The page docs/claims.md: `python -m jaxonline.claims.page > docs/claims.md` checks every claim and writes it anew."""
+
+from collections.abc import Sequence
+
+from jaxonline.claims import errata
+from jaxonline.claims.registry import Row, exit_code, run_claims
+from jaxonline.claims.report import markdown_table
+
+_PAGE = """# What five papers claim, checked
+
+Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all of it in about a minute,
+prints the table with second moments beside their exact values and the papers' bounds, and exits with 1 if a verdict is
+not the expected one.
+
+## The papers
+
+{legend}
+[papers.md](papers.md) says for each section, equation and theorem where it is in the code.
+
+## The claims
+
+*Printed* is what the paper says, *corrected* what it should have said, *improved* goes beyond it; E1, E2, ... are the
+misprints below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
+value / bound - 1. *Detectable* is the minimum detectable bias: a larger one would have been found with probability
+0.999 or more. The false-alarm rate of each row is at most 1e-9. No interval leans on the central limit theorem.
+
+{table}
+## The misprints
+
+E17 is a fact about a table and not about an estimator, and has no row above: `jaxonline reproduce multikernel` prints
+that table both ways. All others have one, printed and corrected. The printed formulas, as functions, are in
+[the modules printed_\\*](../jaxonline/claims).
+
+{errata}"""
+
+
+def claims_page(rows: Sequence[Row]) -> str:
+    """The page in Markdown: papers, the table of the rows, misprints."""
+    return _PAGE.format(legend=errata.legend(), table=markdown_table(rows), errata=errata.markdown())
+
+
+if __name__ == "__main__":
+    checked = run_claims()
+    print(claims_page(checked), end="")
+    raise SystemExit(exit_code(checked))

@@ -1,0 +1,62 @@
+"""Gradient estimates as papers B and C print them, wrong: what the claims set against the right ones.
+
+The right ones are in `jaxonline.estimators`. Studies play the printed one of paper B beside the right one.
+"""
+
+import itertools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline._util.struct import struct
+from jaxonline.estimators.attribute_pairs import PairMoments
+from jaxonline.estimators.attributes import AttributeGradient, SeenGradient
+from jaxonline.estimators.gradients import squared_loss_gradient
+
+
+@struct
+class PrintedKnownCovariance:
+    """E11, B Lemma 2: 2 (<w, x~> - y~) x~ - Sigma w, biased by Sigma w; 2 Sigma w is right (`KnownCovariance`)."""
+
+    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
+        """2 (<w, x~> - y~) x~ - Sigma w."""
+        del key
+        x = oracle.copy(0)
+        return squared_loss_gradient(w, x, oracle.label(), x) - oracle.covariance @ w
+
+
+def printed_attribute_gradient(
+    estimator: AttributeGradient,
+    w: Float[Array, "d"],
+    y: ArrayLike,
+    seen: SeenGradient,
+    x_subset: Float[Array, "half"],
+) -> Float[Array, "d"]:
+    """E14, C Algorithm 2: y^ from x_j instead of x_i, j being the last (here: the largest) index of the loop for v."""
+    last = x_subset[jnp.argmax(seen.subset)]
+    return estimator.gradient(w, y, seen, x_subset, jnp.full_like(x_subset, last))
+
+
+def printed_attribute_support(
+    estimator: AttributeGradient, w: Float[np.ndarray, "d"], x: Float[np.ndarray, "d"], y: float
+) -> list[tuple[float, np.ndarray]]:
+    """E14: every outcome of `printed_attribute_gradient` with its probability, for small d and k and the l1 law."""
+    half, weights = estimator.n_attributes // 2, np.abs(w) / np.abs(w).sum()
+    subsets = list(itertools.combinations(range(len(w)), half))
+    pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
+    subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
+    with jax.enable_x64(True):
+        gradient = jax.vmap(
+            lambda s, t, seen: printed_attribute_gradient(estimator, jnp.asarray(w), y, SeenGradient(s, t), seen)
+        )
+        values = np.asarray(gradient(jnp.asarray(subset), jnp.asarray(weighted), jnp.asarray(x[subset])))
+    return [(math.prod(weights[list(t)]) / len(subsets), value) for (_, t), value in zip(pairs, values, strict=True)]
+
+
+def printed_pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
+    """E15, C Algorithm 1: w'Aw + 2 y w'v + y^2, an estimate of (<w, x> + y)^2; - 2 y w'v is right."""
+    return w @ moments.A @ w + 2 * y * (w @ moments.v) + y * y

@@ -1,0 +1,89 @@
+"""Are bounds on second moments respected? Numbers of queries. E theta^2 of an exponential number is 2, and
+E theta^4 / (E theta^2)^2 is 6."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import pytest
+from scipy import stats
+from verify_samples import ONE, heavy
+
+from jaxonline import verify
+
+
+def exponential(key):
+    return jax.random.exponential(key, (), jnp.float32)
+
+
+def test_respected_and_violated():
+    respected = verify.second_moment(exponential, 2.5, kurtosis=6.0, mesh=ONE)
+    assert respected.verdict == "respected"
+    assert respected.bias == pytest.approx(-0.2, abs=respected.half_width)
+    assert verify.second_moment(exponential, 1.5, kurtosis=6.0, mesh=ONE).verdict == "violated"
+
+
+def test_a_bound_too_close_is_undecided():
+    assert verify.second_moment(exponential, 2.0, kurtosis=6.0, samples=20_000, mesh=ONE).verdict == "undecided"
+
+
+def test_a_violation_needs_no_assumption_but_respect_does():
+    """1/sqrt(u): E theta^2 is infinite."""
+    assert verify.second_moment(heavy, 5.0, samples=200_000, mesh=ONE).verdict == "violated"
+    result = verify.second_moment(heavy, 50.0, samples=200_000, mesh=ONE)
+    assert result.verdict == "undecided"
+    assert "exceeds the assumed" in result.notes[0]
+
+
+def test_exact_values_decide_and_are_compared_with_the_samples():
+    assert verify.second_moment(exponential, 2.0, exact=2.0, mesh=ONE).verdict == "respected"
+    assert verify.second_moment(exponential, 1.9, exact=2.0, mesh=ONE).verdict == "violated"
+    wrong = verify.second_moment(exponential, 2.0, exact=1.5, mesh=ONE)
+    assert wrong.verdict == "undecided"
+    assert "contradict the exact value" in wrong.notes[0]
+
+
+def test_squares_are_summed_over_coordinates_and_caps_counted():
+    def estimator(key):
+        return verify.Capped(jnp.ones((2, 3), jnp.float32), jax.random.uniform(key, (), jnp.float32) < 0.5)
+
+    result = verify.second_moment(estimator, 6.5, kurtosis=1.0, samples=30_000, mesh=ONE)
+    assert result.verdict == "respected"
+    assert result.second_moment == pytest.approx(6.0)
+    assert 14_000 < result.exceeded < 16_000
+
+
+def test_false_verdicts():
+    """200 seeds, E theta^2 exactly at the bound: neither verdict is right, and neither is given."""
+    wrong = 0
+    for seed in range(200):
+        result = verify.second_moment(
+            exponential, 2.0, level=1e-2, kurtosis=6.0, samples=2048, width=1024, seed=seed, mesh=ONE
+        )
+        wrong += result.verdict == "violated"
+    assert wrong <= stats.binom.isf(1e-6, 200, 1e-2)
+
+
+def test_bound():
+    assert verify.bound(1.0, 1.0).verdict == "respected"
+    result = verify.bound(1.1, 1.0, note="why")
+    assert (result.verdict, result.notes[-1]) == ("violated", "why")
+    assert result.bias == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="limit must be above 0"):
+        verify.bound(1.0, 0.0)
+    with pytest.raises(ValueError, match="value must be a number"):
+        verify.bound(math.nan, 1.0)
+
+
+def test_queries():
+    """Algorithm 1's round: 1 + N estimates of N' copies each, p/(p-1)^2 in expectation, and not 1/(p-1)^2."""
+    p = 2.0
+
+    def copies(key):
+        key_n, key_m = jax.random.split(key)
+        n = jax.random.geometric(key_n, 1 - 1 / p, dtype=jnp.int32) - 1
+        each = jax.random.geometric(key_m, 1 - 1 / p, (24,), jnp.int32) - 1
+        return jnp.sum(jnp.where(jnp.arange(24) <= n, each, 0))
+
+    assert verify.queries(copies, p / (p - 1) ** 2, kurtosis=50.0, mesh=ONE).verdict == "unbiased"
+    assert verify.queries(copies, 1 / (p - 1) ** 2, kurtosis=50.0, mesh=ONE).verdict == "biased"
