@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 
 # the compilation cache of quickstart, tests and benchmarks stays inside the work tree
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
-export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.3
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
 
-.PHONY: help quickstart test test-long lint format bench notebooks clean
+.PHONY: help quickstart test test-all lint format bench notebooks clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
 	@echo "make test         the tests (JAXONLINE_DATA names the folder of real data sets, where there is one)"
-	@echo "make test-long    the tests and the long studies"
+	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
 	@echo "make lint         ruff and pyright"
 	@echo "make bench        benchmarks, side by side with what else a user would pick"
 	@echo "make notebooks    run the notebooks"
@@ -30,25 +30,32 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@ $(VENV)/.run
 
+$(VENV)/.lint: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@touch $@ $(VENV)/.run
+
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $@ $(VENV)/.run $(VENV)/.test
+	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.lint
 
 quickstart: $(VENV)/.run
 	$(BIN)/jaxonline quickstart
 
+# worksteal: each worker begins with half of the modules, and one that is ready early takes tests from the other
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadscope -m "not long"
+	$(PYTEST) -m "not long and not examples"
 
-test-long: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+test-all: $(VENV)/.test
+	$(PYTEST)
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-format: $(VENV)/.dev
+format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

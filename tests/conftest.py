@@ -6,15 +6,18 @@ from pathlib import Path
 # Before jax is imported: eight simulated devices, and a compilation cache inside the work tree.
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import jax
 import numpy as np
 import pytest
 from hypothesis import settings
+from jax.sharding import Mesh
 
-from jaxonline.simulation import blocks
+from jaxonline.simulation.blocks import default_mesh
+
+pytest_plugins = ["count_programs"]
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -25,20 +28,33 @@ settings.load_profile("deterministic")
 
 @pytest.fixture(scope="module", autouse=True)
 def _forget_programs():
-    """Each compiled program takes memory maps, and Linux grants a process 65,530 of them: too few for all tests."""
+    """Each compiled program takes memory maps, and Linux grants a process 65,530 of them. Who runs all modules in one
+    process may need more; `make test` does not come near that."""
     yield
     maps = Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > 30_000:
         jax.clear_caches()
 
 
-@pytest.fixture(scope="module")
-def one_device():
-    """Studies of this module are played on one device: eight simulated ones would play few runs eight times."""
-    of = blocks.default_mesh
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "default_mesh", lambda devices=None: of(devices or jax.devices()[:1]))
+@pytest.fixture(scope="session")
+def one_device() -> Mesh:
+    """For `simulate(mesh=...)` and `Context(mesh=...)`: eight simulated devices would play few runs eight times."""
+    return default_mesh(jax.devices()[:1])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fast_compile(request):
+    """`pytestmark = pytest.mark.fast_compile`: the module's programs are compiled without most optimisations, and
+    forgotten afterwards, so that no other module compares bits with them."""
+    if not any(mark.name == "fast_compile" for mark in request.node.iter_markers()):
         yield
+        return
+    before = jax.config.jax_disable_most_optimizations
+    jax.clear_caches()
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+    jax.clear_caches()
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Real data: a catalogue of sets, fetched or read from local files."""
 
-from jaxonline.datasets.catalogue import DataSet, ar4, checksum, diabetes, known_as, load
+from jaxonline.datasets.catalogue import DataSet, ar4, diabetes, known_as
+from jaxonline.datasets.fetch import checksum
+from jaxonline.datasets.loading import load
 
 __all__ = ["DataSet", "ar4", "checksum", "diabetes", "known_as", "load"]

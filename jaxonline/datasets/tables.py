@@ -1,30 +1,26 @@
-"""Reading a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text."""
+"""Reading a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text.
 
-import csv
+A table is a pandas DataFrame of float64, its target in the last column, NaN where a cell is empty. pandas is imported
+when a file is read.
+"""
+
 import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING = ("", "?", "na", "nan", "null", "none")
 SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data")
 _DATE_OR_WORD = re.compile(r"\d+([-/.:])\d+\1\d+.*|.*[^\W\d_].*")
 
 
-class Table(NamedTuple):
-    """Numbers with the names of their columns; NaN where a cell is empty."""
-
-    X: np.ndarray
-    y: np.ndarray
-    columns: tuple[str, ...]
-    target: str
-    file: Path
-
-
-def read_table(path: Path, target: str | int | None = None, drop: Sequence[str | int] = ()) -> Table:
+def read_table(path: Path, target: str | int | None = None, drop: Sequence[str | int] = ()) -> "pd.DataFrame":
     """Read a file; `target` is the name or the number of a column (-1, the last one, by default).
 
     Columns of dates or words are left out, with a warning. An .npz file has its targets as y.
@@ -33,62 +29,59 @@ def read_table(path: Path, target: str | int | None = None, drop: Sequence[str |
         raise ValueError(f"{path}: the ending must be one of {', '.join(SUFFIXES)}")
     if path.suffix == ".npz":
         return _read_npz(path)
-    rows = _cells(path)
-    numbered = [str(j) for j in range(len(rows[0]))]
-    # names of columns, also if they are mere numbers, as pandas gives them
-    headed = not all(map(_is_number, rows[0])) or (rows[0] == numbered and len(numbered) > 3)
-    names = rows.pop(0) if headed else numbered
-    if not rows:
-        raise ValueError(f"{path}: there is no row of numbers")
-    for i, row in enumerate(rows):
-        if len(row) != len(names):
-            raise ValueError(f"{path}: row {i + 1} has {len(row)} cells, the first one has {len(names)}")
+    import pandas as pd
+
+    cells = _read_cells(path)
+    names = list(cells.columns)
     at = _column(path, names, -1 if target is None else target)
     dropped = {_column(path, names, column) for column in drop}
-    words = {j for j in range(len(names)) if j != at and j not in dropped and _has_words_only([row[j] for row in rows])}
+    numbers, words = [], []
+    for j in [j for j in range(len(names)) if j != at and j not in dropped]:
+        if _has_words_only(cells.iloc[:, j]):
+            words.append(repr(names[j]))
+        else:
+            numbers.append(_numbers(path, cells.iloc[:, j]))
     if words:
-        left_out = ", ".join(repr(names[j]) for j in sorted(words))
-        warnings.warn(f"{path}: dates or words instead of numbers in column {left_out}: left out", stacklevel=3)
-    kept = [j for j in range(len(names)) if j != at and j not in dropped | words]
-    if not kept:
+        warnings.warn(f"{path}: dates or words instead of numbers in column {', '.join(words)}: left out", stacklevel=3)
+    if not numbers:
         raise ValueError(f"{path}: there is no column of numbers besides the target")
-    values = np.array([[_number(path, i, names[j], row[j]) for j in (*kept, at)] for i, row in enumerate(rows)])
-    return Table(values[:, :-1], values[:, -1], tuple(names[j] for j in kept), names[at], path)
+    return pd.concat([*numbers, _numbers(path, cells.iloc[:, at])], axis=1)
 
 
 def n_columns(path: Path) -> int:
-    """The number of cells in the first row of a file of columns."""
-    return len(_cells(path)[0])
+    """The number of columns of a file of columns."""
+    return _read_cells(path).shape[1]
 
 
-def complete(table: Table, impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def complete(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """X and y without gaps: imputed column by column with "mean" or "median", or an error that names the cell."""
-    values = np.column_stack([table.X, table.y]).astype(float)
-    names = (*table.columns, table.target)
+    values, names = table.to_numpy(float), list(table.columns)
     if np.isinf(values).any():
-        raise ValueError(_gaps(table, names, np.isinf(values), "an infinite number", "correct it"))
+        raise ValueError(_first(path, names, np.isinf(values), "an infinite number", "correct it"))
     missing = np.isnan(values)
     if missing.any():
         if impute is None:
             advice = "ask for impute='mean' or 'median', or complete the file"
-            raise ValueError(_gaps(table, names, missing, "no number", advice))
+            raise ValueError(_first(path, names, missing, "no number", advice))
         empty = missing.all(axis=0)
         if empty.any():
-            raise ValueError(f"{table.file}: column {names[int(np.argmax(empty))]!r} has no number at all")
+            raise ValueError(f"{path}: column {names[int(np.argmax(empty))]!r} has no number at all")
         fill = {"mean": np.nanmean, "median": np.nanmedian}[impute](values, axis=0)
         values = np.where(missing, fill, values)
     return values[:, :-1], values[:, -1]
 
 
-def _gaps(table: Table, names: Sequence[str], where: np.ndarray, what: str, advice: str) -> str:
+def _first(path: Path, names: Sequence[str], where: np.ndarray, what: str, advice: str) -> str:
     row, column = (int(i) for i in np.argwhere(where)[0])
     return (
-        f"{table.file}: {what} in row {row + 1}, column {names[column]!r} ({int(where.sum())} such cells; rows are "
-        f"counted from 1, without the header): {advice}"
+        f"{path}: {what} in row {row + 1}, column {names[column]!r} ({int(where.sum())} such cells; rows are counted "
+        f"from 1, without the header): {advice}"
     )
 
 
-def _read_npz(path: Path) -> Table:
+def _read_npz(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
     with np.load(path, allow_pickle=False) as file:
         if not {"X", "y"} <= set(file.files):
             raise ValueError(f"{path} must hold the arrays X and y, got {', '.join(file.files) or 'none'}")
@@ -99,18 +92,42 @@ def _read_npz(path: Path) -> Table:
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y) or X.size == 0:
         raise ValueError(f"{path}: X must be [n, d] and y [n] with n, d >= 1, got {X.shape} and {y.shape}")
-    return Table(X.astype(float), y.astype(float), tuple(map(str, range(X.shape[1]))), "y", path)
+    return pd.DataFrame(np.column_stack([X, y]).astype(float), columns=[*map(str, range(X.shape[1])), "y"])
 
 
-def _cells(path: Path) -> list[list[str]]:
-    text = path.read_text(encoding="utf-8-sig")
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+def _read_cells(path: Path) -> "pd.DataFrame":
+    """The cells of a file as text without surrounding blanks, under the names of its header or 0, 1, 2, ..."""
+    import pandas as pd
+
+    with path.open(encoding="utf-8-sig") as file:
+        first = next((line for line in file if line.strip()), None)
+    if first is None:
         raise ValueError(f"{path} is empty")
-    delimiter = next((mark for mark in (",", ";", "\t") if mark in lines[0]), None)
-    if delimiter is None:
-        return [line.split() for line in lines]
-    return [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
+    separator = next((mark for mark in (",", ";", "\t") if mark in first), r"\s+")
+    try:  # engine="python" tells an empty cell, "", from one that a short row lacks, NaN
+        cells = pd.read_csv(
+            path, sep=separator, engine="python", encoding="utf-8-sig",
+            header=None, dtype=str, keep_default_na=False, skipinitialspace=True,
+        )  # fmt: skip
+    except pd.errors.ParserError as error:
+        lengths = r".*Expected (\d+) fields in line (\d+), saw (\d+).*"
+        message = re.sub(lengths, r"line \2 has \3 cells, the first one has \1", str(error))
+        raise ValueError(f"{path}: {message}") from None
+    for j in range(cells.shape[1]):
+        cells[j] = cells[j].str.strip()
+    names, numbered = list(cells.iloc[0]), [str(j) for j in range(cells.shape[1])]
+    # names of columns, also if they are mere numbers, as pandas writes them
+    if all(map(_is_number, names)) and not (names == numbered and len(names) > 3):
+        cells.columns = numbered
+    else:
+        cells = cells.drop(index=0).set_axis(names, axis=1).reset_index(drop=True)
+    if cells.empty:
+        raise ValueError(f"{path}: there is no row of numbers")
+    short = np.flatnonzero(cells.iloc[:, -1].isna())
+    if len(short):
+        row, n_cells = short[0], cells.iloc[short[0]].notna().sum()
+        raise ValueError(f"{path}: row {row + 1} has {n_cells} cells, the first one has {cells.shape[1]}")
+    return cells
 
 
 def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
@@ -125,10 +142,20 @@ def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
     return at % len(names)
 
 
-def _has_words_only(cells: Sequence[str]) -> bool:
+def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
+    """A column as float64 (each number as Python reads it), NaN for a gap, or an error that names the cell."""
+    filled = cells.mask(cells.str.lower().isin(MISSING))
+    try:
+        return filled.astype(float)
+    except ValueError:
+        row = next(i for i, cell in enumerate(cells) if not _is_number(cell))
+        raise ValueError(f"{path}: row {row + 1}, column {cells.name!r} must be a number, got {cells[row]!r}") from None
+
+
+def _has_words_only(cells: "pd.Series") -> bool:
     """Whether all cells that are not empty hold a date or a word; "1,5", say, is neither."""
     filled = [cell for cell in cells if cell.lower() not in MISSING]
-    return bool(filled) and not any(map(_is_number, filled)) and all(map(_DATE_OR_WORD.fullmatch, filled))
+    return bool(filled) and all(not _is_number(cell) and _DATE_OR_WORD.fullmatch(cell) for cell in filled)
 
 
 def _is_number(cell: str) -> bool:
@@ -139,12 +166,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _number(path: Path, row: int, column: str, cell: str) -> float:
-    if cell.lower() in MISSING:
-        return np.nan
-    try:
-        return float(cell)
-    except ValueError:
-        raise ValueError(f"{path}: row {row + 1}, column {column!r} must be a number, got {cell!r}") from None
