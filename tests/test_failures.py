@@ -121,6 +121,7 @@ NOISY = jo.NoisyCopies(jo.noise.gaussian(0.1))
 TWO_DIMENSIONS = jo.environments.DataStream(np.eye(3), np.ones((3, 1)))
 LEARNER = jo.GradientLearner(TwoCopies(), step_size=0.1)
 GAME = jo.Game(STREAM, NOISY)
+FULL = jo.FullInformation()
 NOT_PSD = np.array([[1.0, 2.0], [2.0, 1.0]])
 NOT_SYMMETRIC = np.array([[1.0, 0.5], [0.0, 1.0]])
 
@@ -160,7 +161,7 @@ BAD = {
     "game loss": ("loss", lambda: jo.Game(STREAM, NOISY, loss=lambda y_hat, y: (y_hat - y) ** 2)),
     "game loss of a name": ("loss", lambda: jo.Game(STREAM, NOISY, loss="squared")),
     "game regret": ("regret", lambda: jo.Game(STREAM, NOISY, regret="true")),
-    "game regret without copies": ("regret", lambda: jo.Game(STREAM, jo.FullInformation(), regret=jo.game.NoisyRegret())),
+    "game regret without copies": ("regret", lambda: jo.Game(STREAM, FULL, regret=jo.game.NoisyRegret())),
     "variances of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian([0.1, 0.2]))),
     "covariance of another dimension": ("covariance", lambda: noisy_game(jo.noise.gaussian(np.eye(2)))),
     "label noise of a dimension": ("label_noise", lambda: noisy_game(jo.noise.gaussian(0.1), jo.noise.gaussian([0.1]))),

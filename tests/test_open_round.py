@@ -194,7 +194,9 @@ def test_plain_losses_are_enough_for_a_gradient_learner():
     np.testing.assert_allclose(result.measures["gradient_norm, last"][0, 0, -1], last, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("how", "of"), [("mean", np.mean), ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])])
+@pytest.mark.parametrize(
+    ("how", "of"), [("mean", np.mean), ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])]
+)
 def test_entries_of_info(how, of):
     game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learner = jo.GradientLearner(TwoCopies(), step_size=0.1)
