@@ -31,9 +31,11 @@ from jaxonline.estimators import (
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.kernels.radial import Cauchy
+from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.hedge import Hedge
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
@@ -43,24 +45,28 @@ from jaxonline.learners.kernel_gradient import KernelGradient
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.omkl_gf import OMKLGF
+from jaxonline.learners.perceptron import Perceptron
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.vaw import VAW
-from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
+from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, Huber, SmoothedAbsolute, Squared, ZeroOne
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
 
 
 class Entry(NamedTuple):
-    """A learner, the feedback it plays through, the dimension of its instances, and what its documentation says:
-    the queries it makes a round (None: a random number, whose law is tested with the learner), and whether it draws
-    random numbers of its own. `strict` is False where parts of optax are used that do not run under strict dtype
-    promotion."""
+    """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
+    makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
+    its own. `strict` is False where parts of optax are used that do not run under strict dtype promotion.
+
+    Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
+    three losses; the loss of the game judges the learner's moves."""
 
     learner: Any
     feedback: Any
-    dimension: int = 3
+    losses_of_arms: bool = False
+    loss: Any = Squared()
     queries: int | None = 1
     randomised: bool = False
     strict: bool = True
@@ -81,8 +87,9 @@ def adversarial() -> jo.AdversarialCopies:
     return jo.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
 
 
-def full(**options: Any) -> Entry:
-    return Entry(jo.GradientLearner(FullGradient(), **options), jo.FullInformation())
+def full(loss: Any = None, **options: Any) -> Entry:
+    estimator = FullGradient() if loss is None else FullGradient(loss)
+    return Entry(jo.GradientLearner(estimator, **options), jo.FullInformation())
 
 
 def two(strict: bool = True, **options: Any) -> Entry:
@@ -117,6 +124,10 @@ def featured(estimator: Any, queries: int = 1, **options: Any) -> Entry:
 
 def expert(learner: Any, **options: Any) -> Entry:
     return Entry(learner, jo.FullInformation(), **options)
+
+
+def arms(learner: Any, feedback: Any, loss: Any, **options: Any) -> Entry:
+    return Entry(learner, feedback, losses_of_arms=True, loss=loss, **options)
 
 
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
@@ -188,6 +199,13 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "ML-Prod": lambda: expert(OverAdvice(MLProd(initial=5.0))),
     "Raker": lambda: expert(Raker(DICTIONARY)),
     "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
+    # moves: weights, a draw of an arm, a score
+    "Hedge": lambda: arms(Hedge(EWA(0.5)), jo.FullInformation(), ExpectedLoss()),
+    "Hedge, BOA": lambda: arms(Hedge(BOA(initial=0.1)), jo.FullInformation(), ExpectedLoss()),
+    "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
+    "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
+    "perceptron": lambda: expert(Perceptron(), loss=ZeroOne()),
+    "gradient, Huber loss": lambda: full(step_size=0.3, loss=Huber(0.5)),
     "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
 }
 NAMES = list(LEARNERS)

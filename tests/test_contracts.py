@@ -11,13 +11,14 @@ import pytest
 from registry import LEARNERS, Entry, adversarial, noisy
 
 import jaxonline as jo
-from jaxonline import game as game_module
 from jaxonline._util.struct import cast_leaves
-from jaxonline.feedback import CopiesOracle, FullOracle
+from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle
+from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.learners import GradientLearner
 
 ROUNDS = 6
 MAX_COPIES = 8
+D = 3  # numbers of an instance, or arms
 
 
 class Poisoned:
@@ -72,10 +73,18 @@ class PoisonedAttributes(Poisoned):
         return self.given[0][0][indices]
 
 
-def poisoned_oracle(feedback: Any, material: dict[str, Any], poison: Any) -> Any:
+def poisoned_bandit(move: Draw, losses: Any, poison: Any) -> BanditOracle:
+    """The oracle of a bandit in which the losses of all arms but the one that was pulled are poison."""
+    pulled = jnp.arange(D) == move.arm
+    return BanditOracle((), move, jnp.where(pulled, losses, poison))
+
+
+def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: Any) -> Any:
     """The oracle of a feedback with poison where the learner must not look. One line for each kind of feedback."""
     if isinstance(feedback, jo.FullInformation):
-        return FullOracle(material["copies"][0], material["labels"][0])
+        return FullOracle(material["copies"][0], material["outcome"])
+    if isinstance(feedback, jo.Bandit):
+        return poisoned_bandit(move, material["outcome"], poison)
     if isinstance(feedback, jo.Attributes):
         return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
     if isinstance(feedback, jo.AdversarialCopies):
@@ -94,18 +103,21 @@ def entry(request):
 
 def material_of(entry: Entry, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    d = entry.dimension
-    root = rng.normal(size=(d, d)) / 3
+    root = rng.normal(size=(D, D)) / 3
     arrays = {
-        "copies": rng.normal(size=(MAX_COPIES, d)),
+        "copies": rng.normal(size=(MAX_COPIES, D)),
         "labels": rng.normal(size=MAX_COPIES),
         "covariance": root @ root.T,
+        "losses": rng.uniform(size=D),
     }
-    return jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
+    material = jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
+    return material | {"outcome": material["losses"] if entry.losses_of_arms else material["labels"][0]}
 
 
-def spec_of(entry: Entry, dtype: Any = np.float32) -> jo.game.Specs:
-    return jo.game.Specs.of_vectors(entry.dimension, dtype)
+def specs_of(entry: Entry, dtype: Any = np.float32) -> Specs:
+    if entry.losses_of_arms:
+        return Specs(jax.ShapeDtypeStruct((0,), dtype), jax.ShapeDtypeStruct((D,), dtype))
+    return Specs.of_vectors(D, dtype)
 
 
 def bits(tree: Any) -> list[bytes]:
@@ -122,10 +134,12 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
 
     @jax.jit
     def two_rounds(learner, feedback, materials, poison, keys):
-        state = learner.init(keys[0], spec_of(entry))
+        state = learner.init(keys[0], specs_of(entry))
         asked = []
         for material, key in zip(materials, keys, strict=True):
-            oracle = poisoned_oracle(feedback, material, poison)
+            x = jnp.zeros(0, np.float32) if entry.losses_of_arms else material["copies"][0]
+            move = learner.predict(key, state, x) if isinstance(feedback, jo.Bandit) else None
+            oracle = poisoned_oracle(feedback, material, move, poison)
             state, _ = learner.update(key, state, oracle)
             asked.append(oracle.queries())
         return state, jnp.stack(asked)
@@ -184,9 +198,9 @@ def test_the_poison_catches_a_cheat(cheat):
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     """The oracle of a feedback, before an adaptive one has seen anything."""
-    adaptive = isinstance(feedback, game_module.AdaptiveFeedback)
+    adaptive = isinstance(feedback, jo.game.AdaptiveFeedback)
     state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
-    return game_module.open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
+    return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 
 def leaf_types(tree: Any) -> list[tuple]:
@@ -199,22 +213,24 @@ def test_state_keeps_its_type(both_precisions, entry):
     """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
     dtype = both_precisions
     learner, feedback = cast_leaves((entry.learner, entry.feedback), dtype)
-    spec = spec_of(entry, dtype)
-    x, y = jnp.zeros(spec.instance.shape, dtype), jnp.zeros((), dtype)
-    key = jax.random.key(0)
+    specs, key = specs_of(entry, dtype), jax.random.key(0)
+    x, y = (jnp.zeros(spec.shape, dtype) for spec in specs)
 
     def update(state):
-        oracle = opened(feedback, key, 1, x, y, y)
+        oracle = opened(feedback, key, 1, x, y, learner.predict(key, state, x))
         return learner.update(key, state, oracle)[0]
 
-    first = jax.eval_shape(lambda: learner.init(key, spec))
+    first = jax.eval_shape(lambda: learner.init(key, specs))
     second = jax.eval_shape(update, first)
     assert leaf_types(first) == leaf_types(second)
     assert not any(weak for *_, weak in leaf_types(first)[1:])
     assert all(leaf.dtype == dtype for leaf in jax.tree.leaves(first) if jnp.issubdtype(leaf.dtype, jnp.floating))
 
-    prediction = jax.eval_shape(lambda state: learner.predict(key, state, x), first)
-    assert (prediction.shape, prediction.dtype, prediction.weak_type) == ((), dtype, False)
+    move = jax.eval_shape(lambda state: learner.predict(key, state, x), first)
+    assert not any(weak for *_, weak in leaf_types(move)[1:])
+    assert {leaf.dtype for leaf in jax.tree.leaves(move)} <= {np.dtype(dtype), np.dtype(np.int32)}
+    loss = jax.eval_shape(cast_leaves(entry.loss, dtype), move, y)
+    assert (loss.shape, loss.dtype, loss.weak_type) == ((), dtype, False)
 
     def carried(state, flag):
         return jax.lax.scan(lambda s, _: (jax.lax.cond(flag, update, lambda s: s, s), None), state, length=2)
@@ -253,29 +269,39 @@ def test_numbers_are_leaves(request, entry):
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
 
 
-@pytest.fixture(scope="module")
-def stream():
+def stream(entry: Entry) -> jo.environments.DataStream:
     rng = np.random.default_rng(3)
-    return jo.environments.DataStream(rng.normal(size=(ROUNDS, 3)), rng.normal(size=ROUNDS))
+    X, y = rng.normal(size=(ROUNDS, D)), rng.normal(size=ROUNDS)
+    return (
+        jo.environments.DataStream(None, rng.uniform(size=(ROUNDS, D)))
+        if entry.losses_of_arms
+        else (jo.environments.DataStream(X, y))
+    )
 
 
-def test_programs_and_runs(entry, stream):
-    """One compilation for any key, data and numbers; predictions know the past only; vmap is a loop over runs."""
-    game = jo.Game(stream, entry.feedback)
+def test_programs_and_runs(entry):
+    """One compilation for any key, data and numbers; moves know the past only; vmap is a loop over runs."""
+    rows = stream(entry)
+    game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
-    before = game_module._play._cache_size()
+    before = history._play._cache_size()
     loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
 
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
     slower = jo.play(game, other, keys[0], ROUNDS)
-    y = stream.y.at[3].add(-5.0)
-    changed = jo.play(jo.Game(jo.replace(stream, y=y), entry.feedback), entry.learner, keys[0], ROUNDS)
-    assert game_module._play._cache_size() == before + 1
+    y = rows.y.at[3].add(-5.0)
+    elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
+    changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)
+    assert history._play._cache_size() == before + 1
 
-    y_hat = loop[0][1].y_hat
+    moves, changed_moves = loop[0][1].y_hat, changed[1].y_hat
     assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "its numbers must matter"
-    assert bits(changed[1].y_hat[:4]) == bits(y_hat[:4]), "the target of round 4 is not known before it was played"
-    assert bits(changed[1].y_hat[4:]) != bits(y_hat[4:])
+
+    def rounds(tree, part):
+        return bits(jax.tree.map(lambda leaf: leaf[part], tree))
+
+    assert rounds(changed_moves, slice(4)) == rounds(moves, slice(4)), "the outcome of round 4 is not known before"
+    assert rounds(changed_moves, slice(4, None)) != rounds(moves, slice(4, None))
     queries = loop[0][1].queries
     assert len(set(queries.tolist())) > 1 if entry.queries is None else queries.tolist() == [entry.queries] * ROUNDS
 

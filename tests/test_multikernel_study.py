@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from jaxonline.cli import app
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.offline import expert_forecasts
-from jaxonline.learners.offline import forecast
+from jaxonline.learners.offline import expert_forecasts, forecast
 from jaxonline.study.ready.multikernel import as_json, load_sets, play_set, reproduce, scaled
 from jaxonline.study.ready.multikernel_command import run
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals

@@ -127,7 +127,8 @@ def test_they_are_in_the_table_and_in_the_labelled_data(reference, tmp_path):
 
 
 def test_a_result_without_that_number_has_no_such_run(reference):
-    result = Result(("a",), np.arange(2), np.array([1]), np.ones((1, 2, 1)), None, np.ones((1, 2, 1)), np.ones((1, 2)))
+    measures = {"cumulative_loss": np.ones((1, 2, 1)), "queries": np.ones((1, 2, 1))}
+    result = Result(learners=("a",), runs=np.arange(2), rounds=np.array([1]), measures=measures)
     assert result.overflowed.tolist() == [0]
     assert result.first_overflow.shape == (1, 2)
 
@@ -250,10 +251,10 @@ def test_what_is_no_flag_is_refused():
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5, np.nan])
 def test_what_is_no_probability_is_refused(probability):
+    @struct
     class Wrong(Silent):
         def overflow_probability(self, n_rounds):
             return probability
 
-    jax.tree_util.register_pytree_node(Wrong, lambda _: ((), None), lambda *_: object.__new__(Wrong))
     with pytest.raises(ValueError, match="overflow_probability of 'a'"):
         study({"a": Wrong(0.1)})

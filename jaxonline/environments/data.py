@@ -58,7 +58,8 @@ class DataStream:
     order: str = static(default="file")
 
     def __post_init__(self):
-        X = np.zeros((len(np.atleast_1d(self.y)), 1)) if self.X is None else self.X
+        none = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # as it was made of None
+        X = np.zeros((len(np.atleast_1d(self.y)), 1)) if none else self.X
         check.rows("X", X, "y", self.y, vectors=False)
         if self.X is None:
             set_field(self, "X", X[:, :0])
