@@ -18,8 +18,7 @@ from scipy import special
 from jaxonline._util import check
 from jaxonline._util.numbers import floating, known
 from jaxonline._util.struct import struct
-from jaxonline.estimators._feature_map import FeatureMap, NoisyFeature, noisy_feature, silenced
-from jaxonline.estimators.feature_maps import GaussianFeatureMap
+from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap, NoisyFeature, noisy_feature, silenced
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
 from jaxonline.estimators.laws import AnyLaw
 from jaxonline.kernels import Gaussian
