@@ -26,10 +26,12 @@ PLANTED = Claim("one [b]is[/b] below a half", "B", "printed", "respected", lambd
 
 def row_of(claim: Claim, verdict: str | None = None) -> Row:
     """A row of a claim that is not checked, with numbers as wide as they get."""
-    return Row(
-        claim.name, claim.paper, claim.form, "sampled moment", -4.44e-16, 6.54e-14, 1.32e-13, 10**6,
-        verdict or claim.expected, claim.expected, 1e-9, 0.0173456, 0.0173456, 1.23e-5, None, 0, 1.0, ("a note",),
+    found = verify.Verification(
+        verdict=verdict or claim.expected, method="sampled moment", bias=-4.44e-16, half_width=6.54e-14,
+        detectable=1.32e-13, level=1e-9, power=0.999, samples=10**6, unit=1.0, unit_is="the target",
+        second_moment=0.0173456, exact_second_moment=0.0173456, second_moment_bound=1.23e-5, notes=("a note",),
     )  # fmt: skip
+    return Row(claim, found, 1.0)
 
 
 def printed(rows: list[Row], width: int | None) -> list[str]:
@@ -45,7 +47,7 @@ def plain(text: str) -> list[str]:
 @pytest.fixture
 def planted(monkeypatch):
     """Two claims, and the verdict of one of them is not the expected one."""
-    monkeypatch.setattr(registry, "select", lambda pattern: [HOLDS, PLANTED])
+    monkeypatch.setattr(registry, "select", lambda pattern, cost: [HOLDS, PLANTED])
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
@@ -56,11 +58,11 @@ def test_every_claim_has_its_numbers_and_its_verdict_at_any_width(width):
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
     ends = [re.search(r"-4\.4e-16 ± 6\.5e-14 +1\.3e-13 .*?(\w+)$", line) for line in lines]
-    assert [end[1] for end in ends if end] == [row.verdict for row in rows]
+    assert [end[1] for end in ends if end] == [row.verification.verdict for row in rows]
     assert Counter(" ".join(lines).split())["0.0173"] == (0 if width < 96 else 2 * len(rows))
     words = " ".join(" ".join(lines).split())
     if width < 140:
-        assert all(f"{row.form}, {row.method}" in words for row in rows)
+        assert all(f"{row.claim.form}, {row.verification.method}" in words for row in rows)
 
 
 def test_an_unexpected_verdict_fits_as_well():
@@ -97,7 +99,7 @@ def test_a_wrong_verdict_is_red_and_fails(planted):
 
 
 def test_without_a_wrong_verdict_nothing_is_red(monkeypatch):
-    monkeypatch.setattr(registry, "select", lambda pattern: [HOLDS])
+    monkeypatch.setattr(registry, "select", lambda pattern, cost: [HOLDS])
     out = io.StringIO()
     assert verify_command(console=Console(file=out, width=80, force_terminal=True, color_system="standard")) == 0
     assert RED not in out.getvalue()
@@ -111,7 +113,8 @@ def test_in_a_pipe_every_claim_is_one_line(monkeypatch):
     assert verify_command(console=Console(file=out)) == 0
     lines = plain(out.getvalue())
     for row in rows:
-        parts = (row.claim, row.paper, row.form, row.method, "-4.4e-16 ± 6.5e-14", row.verdict)
+        one, found = row.claim, row.verification
+        parts = (one.name, one.paper, one.form, found.method, "-4.4e-16 ± 6.5e-14", found.verdict)
         assert any(all(part in line for part in parts) for line in lines)
     assert "\x1b" not in out.getvalue()
 
@@ -161,7 +164,7 @@ def test_a_verification_prints_as_two_lines():
     lines = str(verify.unbiased(None, 0.5, support=[(0.5, 0.0), (0.5, 1.1)])).splitlines()
     assert lines[0].startswith("biased: bias +0.1 ± ")
     assert lines[0].endswith("in units of the target (0.5)")
-    assert lines[1].startswith("  enumeration, 2 outcomes; smallest bias seen ")
+    assert lines[1].startswith("  enumeration, 2 outcomes; minimum detectable bias ")
     assert str(verify.bound(125.0, 50.0)).splitlines() == [
         "violated: 2.5 ± 1e-09 times the bound (50); 125 against 50", "  computation; false alarms 0",
     ]  # fmt: skip

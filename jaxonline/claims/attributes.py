@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.claims.registry import Options, claim
@@ -92,6 +92,11 @@ def _loss(form: str, options: Options) -> Verification:
     return unbiased(None, (W @ X - Y) ** 2, support=support)
 
 
+@jax.jit
+def _second_moments(keys: Key[Array, "m"]) -> Float[Array, "m d d"]:
+    return jax.vmap(lambda key: AttributePairs(K)(key, len(X), _Seen()).A)(keys)
+
+
 @claim(
     "the Baseline's problem is convex",
     "C, section 2.1",
@@ -108,6 +113,6 @@ def _convex(form: str, options: Options) -> Verification:
     """
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(0), 50)
-        A = jax.vmap(lambda key: AttributePairs(K)(key, 4, _Seen()).A)(keys).mean(axis=0).astype(jnp.float64)
+        A = _second_moments(keys).mean(axis=0).astype(jnp.float64)
         A = np.asarray(on_the_cone(A) if form == "corrected" else A)
     return bound(float(np.abs(np.linalg.eigvalsh(A)).sum()), float(np.trace(A)), note="sum of |eigenvalues|, trace")

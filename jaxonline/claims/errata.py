@@ -160,7 +160,7 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         17, "D", "Table 2", "the table is that of VAW forecasters and of VAW over them",
         "it was made with online ridge regression, without the current instance in S_t, at both levels",
-        "`jaxonline reproduce multikernel` prints the table with either",
+        "The command jaxonline reproduce multikernel prints the table with either",
     ),
     Erratum(
         18, "E", "exponential weights", "the step is eta = 8 ln N / T", "eta = sqrt(8 ln N / T)",
@@ -184,9 +184,9 @@ def erratum(number: int) -> Erratum:
 
     Example:
         >>> from jaxonline.claims.errata import erratum
-        >>> print(erratum(8))
-        E8. A, Algorithm 1. Printed: where n~ = |w|^2 > B_w, alpha is multiplied by sqrt(B_w) / n~. Right: sqrt(B_w / n~). n~ is the square of the norm already.
-    """  # noqa: E501
+        >>> erratum(8).place, erratum(8).right
+        ('Algorithm 1', 'sqrt(B_w / n~)')
+    """
     check.number("number", number, ge=1, le=len(ERRATA))
     return ERRATA[number - 1]
 
@@ -194,17 +194,3 @@ def erratum(number: int) -> Erratum:
 def legend() -> str:
     """The papers as a list in Markdown."""
     return "".join(f"* **{letter}**: {paper}\n" for letter, paper in PAPERS.items())
-
-
-def markdown() -> str:
-    """The misprints as a table in Markdown."""
-    lines = ["| | paper | printed | right | note |", "| --- | --- | --- | --- | --- |"]
-    for one in ERRATA:
-        cells = (f"E{one.number}", f"{one.paper}, {one.place}", _code(one.printed), _code(one.right), _code(one.note))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _code(text: str) -> str:
-    """Bars of norms would end a cell, and stars would be read as emphasis."""
-    return text.replace("|", "\\|").replace("*", "\\*")

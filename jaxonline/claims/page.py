@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from jaxonline.claims import errata
 from jaxonline.claims.registry import Row, exit_code, run_claims
-from jaxonline.claims.report import markdown_table
+from jaxonline.claims.report import markdown_errata, markdown_table
 
 _PAGE = """# What five papers claim, checked
 
@@ -36,7 +36,7 @@ that table both ways. All others have one, printed and corrected. The printed fo
 
 def claims_page(rows: Sequence[Row]) -> str:
     """The page in Markdown: papers, the table of the rows, misprints."""
-    return _PAGE.format(legend=errata.legend(), table=markdown_table(rows), errata=errata.markdown())
+    return _PAGE.format(legend=errata.legend(), table=markdown_table(rows), errata=markdown_errata())
 
 
 if __name__ == "__main__":

@@ -50,8 +50,10 @@ def printed_attribute_support(
     pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
     subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
     with jax.enable_x64(True):
-        gradient = jax.vmap(
-            lambda s, t, seen: printed_attribute_gradient(estimator, jnp.asarray(w), y, SeenGradient(s, t), seen)
+        gradient = jax.jit(
+            jax.vmap(
+                lambda s, t, seen: printed_attribute_gradient(estimator, jnp.asarray(w), y, SeenGradient(s, t), seen)
+            )
         )
         values = np.asarray(gradient(jnp.asarray(subset), jnp.asarray(weighted), jnp.asarray(x[subset])))
     return [(math.prod(weights[list(t)]) / len(subsets), value) for (_, t), value in zip(pairs, values, strict=True)]

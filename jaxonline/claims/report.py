@@ -2,10 +2,12 @@
 
 import itertools
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims, write_json
 from jaxonline.verify.result import BIASED, VIOLATED
 
@@ -70,9 +72,22 @@ def markdown_table(rows: Sequence[Row]) -> str:
     for row in rows:
         claim, found = row.claim, row.verification
         verdict = f"**{found.verdict}**" if found.verdict in (BIASED, VIOLATED) else found.verdict
-        name = claim.name.replace("|", "\\|")
-        lines.append([name, claim.paper, claim.form, found.method, *_numbers(row, False), verdict])
+        lines.append([as_text(claim.name), claim.paper, claim.form, found.method, *_numbers(row, False), verdict])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def markdown_errata() -> str:
+    """The misprints as a table in Markdown."""
+    lines = [["", "paper", "printed", "right", "note"], ["---"] * 5]
+    for one in ERRATA:
+        place = f"{one.paper}, {one.place}"
+        lines.append([f"E{one.number}", place, *(as_text(text) for text in (one.printed, one.right, one.note))])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def as_text(formula: str) -> str:
+    """Plain text for a cell of a table in Markdown, which would read some characters of formulas as its own."""
+    return re.sub(r"([|*~_<`\\])", r"\\\1", formula)
 
 
 def _numbers(row: Row, moments: bool) -> list[str]:

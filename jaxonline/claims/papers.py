@@ -1,0 +1,168 @@
+"""The page docs/papers.md: from paper, section and equation to file and claim.
+
+`python -m jaxonline.claims.papers > docs/papers.md` writes it anew; what is linked is where a name is defined now.
+"""
+
+import importlib
+import importlib.util
+import inspect
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jaxonline
+from jaxonline.claims.errata import PAPERS
+from jaxonline.claims.registry import Claim, all_claims
+from jaxonline.claims.report import as_text
+
+
+class Place(NamedTuple):
+    """A place in a paper.
+
+    Attributes:
+        where: sections, equations, theorems, algorithms, separated by commas; a claim about one of them belongs here.
+        what: in a few words.
+        names: of the package, as dotted paths below `jaxonline`, separated by blanks; none where it is not in the code.
+    """
+
+    where: str
+    what: str
+    names: str
+
+
+PLACES: dict[str, list[Place]] = {
+    "A": [
+        Place("section 2", "oracles of noisy copies; the losses; the kernels",
+              "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
+        Place("section 3.1", "online gradient descent, its bound", "learners.GradientLearner bounds.gradient_descent"),
+        Place("section 3.2", "the general estimator, polynomials Q_n -> f, and better laws of N",
+              "estimators.PolynomialSequenceEstimator estimators.chebyshev estimators.minimum_variance "
+              "estimators.cost_aware"),
+        Place("Lemma 1", "the series estimator, its queries and its second moment",
+              "estimators.SeriesEstimator estimators.Geometric estimators.series_moments.lemma1_bound"),
+        Place("Algorithm 1", "kernel learning from noisy copies", "learners.NoisyKernel"),
+        Place("Theorem 1, Theorem 2, Example 1", "its regret with dot-product kernels and with the Gaussian kernel",
+              "bounds.noisy_kernel_geometric"),
+        Place("Subroutine 1, Lemma 2", "Grad_Length_Estimate, the length of the gradient", "estimators.GradientLength"),
+        Place("Example 2", "the exponential loss", "losses.Exponential"),
+        Place("Example 3", "the smoothed absolute loss", "losses.SmoothedAbsolute"),
+        Place("Example 4", "the smoothed hinge loss", "losses.SmoothedHinge"),
+        Place("section 4.3, Theorem 3, section 5.3, Theorem 5", "one noisy copy is not enough",
+              "environments.indistinguishable_pair environments.unavoidable_regret study.ready.impossibility"),
+        Place("Theorem 4", "regret with any unbiased g~ and Psi~", "bounds.unbiased_steps bounds.noisy_kernel"),
+        Place("section 5.2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
+              "estimators.DotProductFeatureMap"),
+        Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
+              "estimators.feature_maps.prod"),
+        Place("Appendix A", "the other two notions of regret", "game"),
+        Place("Appendix B, Eq. 6, Subroutine 5, Lemma 5, Subroutine 6, Lemma 6, Subroutine 7",
+              "Map_Estimate and Prod of the Gaussian kernel", "estimators.GaussianFeatureMap"),
+        Place("Appendix C", "the series of Examples 3 and 4", "losses.SmoothedAbsolute losses.SmoothedHinge"),
+    ],
+    "B": [
+        Place("section 3.1", "gradient descent on estimates", "learners.GradientLearner"),
+        Place("section 4, Lemma 1, Algorithm 1", "two copies (left) and one copy with its covariance (right)",
+              "estimators.TwoCopies estimators.KnownCovariance"),
+        Place("Theorem 1", "regret with two copies", "bounds.two_copies"),
+        Place("section 5, Lemma 2", "one copy and its covariance", "estimators.KnownCovariance"),
+        Place("Theorem 2", "regret with one copy and its covariance", "bounds.known_covariance"),
+        Place("section 6, Algorithm 2", "a Gaussian kernel and Gaussian noise", "learners.SurrogateKernel"),
+        Place("Theorem 3", "its regret", "bounds.surrogate_kernel"),
+        Place("section 6.1, Theorem 4", "radial kernels as mixtures of Gaussian ones (Schoenberg)", "kernels.radial"),
+        Place("Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
+        Place("Lemma 4", "the surrogate kernel k^ with E k^(a, x~) = k(a, x)", "estimators.Surrogate"),
+        Place("Lemma 5, Lemma 6, Lemma 9", "the angle beta, and the radius W that it gives",
+              "comparators.positive_negative_angle bounds.surrogate_radius"),
+        Place("Appendix E, Lemma 8", "surrogates of radial kernels, the worked case (1 + r^2/d)^-1",
+              "estimators.radial_surrogate kernels.radial.Cauchy"),
+        Place("Theorem 5, Lemma 7", "regret in the worked case, its R",
+              "bounds.surrogate_radial_kernel estimators.surrogates.lemma7_bound"),
+    ],
+    "C": [
+        Place("section 2", "k attributes of each instance", "feedback.Attributes"),
+        Place("section 2.1, Algorithm 1", "Baseline: moments from pairs of attributes", "estimators.AttributePairs"),
+        Place("section 2.2, Eq. 4, Algorithm 2", "AER: the gradient from k attributes", "estimators.AttributeGradient"),
+        Place("Hazan and Koren 2012", "AERR: the same with an l2 law", "estimators.AttributeGradient"),
+        Place("Theorem 1, Theorem 2", "risks of Baseline and AER", ""),
+        Place("section 2.3, Theorem 3, Theorem 4", "lower bounds", ""),
+        Place("section 4", "MNIST", "datasets"),
+    ],
+    "D": [
+        Place("section 2, Lemma 1", "random Fourier features",
+              "estimators.FourierFeatures kernels.Gaussian kernels.Laplacian"),
+        Place("Eq. 9, Eq. 10, Eq. 11", "the Vovk-Azoury-Warmuth forecaster, its regret", "learners.VAW bounds.vaw"),
+        Place("Lemma 2, Theorem 1", "VAW on the features of all kernels", "bounds.concatenated"),
+        Place("Theorem 2", "VAW over the kernels' forecasters, plain or truncated (Eq. 28)",
+              "learners.MultiKernel learners.Truncated bounds.vaw2"),
+        Place("Eq. 29, Eq. 30", "exponential weights over experts", "learners.EWA bounds.ewa"),
+        Place("Theorem 3", "exponential weights over truncated forecasters", "bounds.vaw_ewa"),
+        Place("section 4", "the other combiners, Raker and OMKL-GF",
+              "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF"),
+        Place("Eq. 32", "the autoregressive series", "environments.Autoregressive"),
+        Place("Table 1, Table 2, Figure 1, Figure 2", "the experiments; Table 2 was made with online ridge (E17)",
+              "study.ready.multikernel datasets"),
+    ],
+    "E": [
+        Place("regret, negative result", "learner and adversary, regret against the best expert", "game"),
+        Place("Algorithm 1", "halving", ""),
+        Place("exponential weights", "Algorithms 2 and 3 and their regret", "learners.EWA"),
+        Place("Algorithm 4", "the perceptron", ""),
+    ],
+}  # fmt: skip
+
+
+def claims_at(letter: str, place: Place) -> list[Claim]:
+    """The claims about a place, each form of them: those whose last place it is."""
+    keys = {key.strip().lower() for key in place.where.split(",")}
+    found = []
+    for claim in all_claims():
+        source, *places = [part.strip() for part in claim.paper.split(",")]
+        last = places[-1] if places else source
+        if last.lower() in keys and source in (letter, last):
+            found.append(claim)
+    return found
+
+
+def resolve(name: str) -> Any:
+    """The module, class or function of a dotted path below `jaxonline`.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    value: Any = jaxonline
+    for part in name.split("."):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            if not inspect.ismodule(value) or importlib.util.find_spec(f"{value.__name__}.{part}") is None:
+                raise
+            value = importlib.import_module(f"{value.__name__}.{part}")
+    return value
+
+
+def source_of(name: str) -> Path:
+    """The file where a name is defined, or the folder of a room, from the root of the repository on."""
+    file = Path(inspect.getfile(resolve(name))).relative_to(Path(jaxonline.__file__).parents[1])
+    return file.parent if file.name == "__init__.py" else file
+
+
+def papers_page() -> str:
+    """The page in Markdown."""
+    lines = [
+        "# Where each paper is in the code",
+        "",
+        "Made by `python -m jaxonline.claims.papers > docs/papers.md`. The claims, and the misprints E1 to E19, are in "
+        "[claims.md](claims.md).",
+    ]
+    for letter, places in PLACES.items():
+        lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]
+        lines += ["| place | what | in the code | claims |", "| --- | --- | --- | --- |"]
+        for place in places:
+            code = ", ".join(f"[`{name}`](../{source_of(name).as_posix()})" for name in place.names.split())
+            claims = "; ".join(dict.fromkeys(claim.name for claim in claims_at(letter, place)))
+            cells = (place.where, as_text(place.what), code or "not in the code", as_text(claims))
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(papers_page(), end="")
