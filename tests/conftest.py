@@ -28,8 +28,8 @@ settings.load_profile("deterministic")
 
 @pytest.fixture(scope="module", autouse=True)
 def _forget_programs():
-    """Each compiled program takes memory maps, and Linux grants a process 65,530 of them. Who runs all modules in one
-    process may need more; `make test` does not come near that."""
+    """Each compiled program takes memory maps, and Linux grants a process 65,530 of them: too few for all programs of
+    `make test-all` in one process."""
     yield
     maps = Path("/proc/self/maps")
     if maps.exists() and maps.read_bytes().count(b"\n") > 30_000:
