@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from jaxonline._util import check
-from jaxonline.results.growth import Growth, growth
+from jaxonline.results.statistics import Growth, growth
 
 if TYPE_CHECKING:
     import xarray
@@ -145,7 +145,7 @@ class Result:
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
     ) -> dict[str, Growth]:
-        """By learner, the exponent a with which the mean grows like t^a, with its interval (`results.growth`).
+        """By learner, the exponent a with which the mean grows like t^a, with its interval (`statistics.growth`).
 
         Regret of a learner that learns grows at most like sqrt(t) where its steps are eta / sqrt(t); that of one that
         converges to a wrong hypothesis like t.
