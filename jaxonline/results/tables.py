@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
 
 
@@ -26,18 +26,18 @@ class Text:
     numeric: ClassVar[bool] = False
     style: ClassVar[str | None] = None
 
-    def show(self, row: Row) -> str:
+    def show(self, row: _Row) -> str:
         """The cell: "-" for what is not known, nothing where the row has no such entry."""
         if self.key not in row:
             return ""
         value = row[self.key]
         return "-" if value is None or value != value else self._words(value, row)
 
-    def wanted(self, rows: Sequence[Row]) -> bool:
+    def wanted(self, rows: Sequence[_Row]) -> bool:
         """Whether the column is shown."""
         return True
 
-    def _words(self, value: Any, row: Row) -> str:
+    def _words(self, value: Any, row: _Row) -> str:
         return str(value)
 
 
@@ -48,7 +48,7 @@ class Number(Text):
     form: Form = "{:.6g}"
     numeric: ClassVar[bool] = True
 
-    def _words(self, value: Any, row: Row) -> str:
+    def _words(self, value: Any, row: _Row) -> str:
         return _formed(self.form, value)
 
 
@@ -67,7 +67,7 @@ class Interval(Number):
 
     brackets: bool = False
 
-    def _words(self, value: Any, row: Row) -> str:
+    def _words(self, value: Any, row: _Row) -> str:
         low, high = limits(row, self.key)
         if self.brackets:
             return "{} [{}, {}]".format(*(_formed(self.form, each) for each in (value, low, high)))
@@ -81,7 +81,7 @@ class Count(Number):
     form: Form = "{:d}"
     style: ClassVar[str | None] = "red"
 
-    def wanted(self, rows: Sequence[Row]) -> bool:
+    def wanted(self, rows: Sequence[_Row]) -> bool:
         """Whether a row has any."""
         return any(row.get(self.key) for row in rows)
 
@@ -127,7 +127,7 @@ class Table:
     """
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[_Row]
     columns: Sequence[Text] = ()
     group: str = ""
     headed: bool = False
@@ -213,18 +213,18 @@ class Table:
                 made.add_section()
             if heading:
                 made.add_row(text.Text(heading, style="bold"))
-                cells = [f"  {cells[0]}", *cells[1:]]
-            made.add_row(*map(text.Text, cells))
+            indent = "  " if self.headed else ""
+            made.add_row(text.Text(indent + cells[0]), *map(text.Text, cells[1:]))
         return made
 
 
-def limits(row: Row, key: str) -> tuple[float, float]:
+def limits(row: _Row, key: str) -> tuple[float, float]:
     """The ends of the interval of an entry: `<key>_low` and `<key>_high`, or else `low` and `high`."""
     own = f"{key}_low" in row
     return (row[f"{key}_low"], row[f"{key}_high"]) if own else (row["low"], row["high"])
 
 
-def across(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
+def across(rows: Sequence[_Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
     """Rows that share an entry become one: `value` and its limits under the label of each.
 
     Args:

@@ -1,7 +1,7 @@
 """Progress of long work, reported from the host between pieces of it: no callback inside a compiled loop.
 
-Whatever takes long has an argument `progress`: False for silence, True for a bar on standard error (a plain line now and
-then where that is no terminal), or a function `progress(done, total, what)`. Work inside a piece of work is handed
+Whatever takes long has an argument `progress`: False for silence, True for a bar on standard error (a plain line now
+and then where that is no terminal), or a function `progress(done, total, what)`. Work inside a piece of work is handed
 `reporter.within(what)`, and counts as a fraction of the piece.
 """
 

@@ -1,4 +1,4 @@
-"""Studies: `Study`, its `Context` and `Report`; `Comparison` and `BestOf`, what most are made of; `ready`, one file each."""
+"""Studies: `Study`, its `Context` and `Report`; `Comparison` and `BestOf`, what most are made of; `ready` ones."""
 
 from jaxonline.study.comparison import Compared, Comparison
 from jaxonline.study.study import Context, Report, Study

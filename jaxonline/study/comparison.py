@@ -1,6 +1,7 @@
 """Learners side by side in one game, with their step sizes, bounds, rows and curves: what most studies are made of."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,44 +21,50 @@ class Compared(NamedTuple):
         result: the numbers.
         etas: of the steps eta / sqrt(t), by learner, where a step was asked for.
         bounds: what a theorem promises at each recorded round [G], by learner.
+        about: entries of every row.
+        late: from this share of the rounds on, growth is measured.
     """
 
     result: Result
     etas: dict[str, float]
     bounds: dict[str, np.ndarray]
+    about: Mapping[str, Any]
+    late: float
 
-    def rows(self, first_round: int | None = None) -> list[dict[str, Any]]:
-        """`Result.table` with the bounds at the horizon, the exponents of growth from `first_round` on, and the steps."""
+    @property
+    def growth_from(self) -> int:
+        """The first round whose growth is measured."""
+        return math.ceil(self.late * self.result.rounds[-1])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """`Result.table` with what it is about, the steps, the bounds at the horizon, and the exponents of growth."""
         table = self.result.table({name: bound[-1] for name, bound in self.bounds.items()})
-        growths = self.result.growth(first_round)
-        keys = ("exponent", "exponent_low", "exponent_high")
+        growths = self.result.growth(self.growth_from)
+        keys = "exponent", "exponent_low", "exponent_high"
         return [
-            row | dict(zip(keys, growths[row["learner"]], strict=True)) | {"eta": self.etas.get(row["learner"])}
+            {**self.about, "eta": self.etas.get(row["learner"])}
+            | row
+            | dict(zip(keys, growths[row["learner"]], strict=True))
             for row in table
         ]
 
-    def curves(self, first_round: int | None = None) -> dict[str, Any]:
+    def curves(self) -> dict[str, Any]:
         """The curves of every learner as lists, for JSON: regret with its interval, queries, growth, runs left out."""
         result, level = self.result, 0.95
         regret, queries, growths = (
-            result.mean("regret", level),
+            result.mean(level=level),
             result.mean("queries", level),
-            result.growth(first_round),
+            result.growth(self.growth_from),
         )
         learners = {
             name: {
-                "regret": regret.mean[i].tolist(),
-                "low": regret.low[i].tolist(),
-                "high": regret.high[i].tolist(),
-                "queries": queries.mean[i].tolist(),
-                "bound": np.asarray(self.bounds[name], float).tolist() if name in self.bounds else None,
-                "growth": growths[name]._asdict(),
-                "failed": int(result.failed[i]),
-                "overflowed": int(result.overflowed[i]),
+                "regret": regret.mean[i], "low": regret.low[i], "high": regret.high[i], "queries": queries.mean[i],
+                "bound": self.bounds.get(name), "growth": growths[name]._asdict(),
+                "failed": int(result.failed[i]), "overflowed": int(result.overflowed[i]),
             }
             for i, name in enumerate(result.learners)
-        }
-        return {"rounds": result.rounds.tolist(), "runs": len(result.runs), "level": level, "learners": learners}
+        }  # fmt: skip
+        return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +79,8 @@ class Comparison:
         bounds: by learner, what a theorem promises for steps eta / sqrt(t): functions of eta and the rounds, such as
             `RegretBound.inverse_sqrt_step`.
         tune: eta of all learners, or by learner; or `BestOf` a few.
+        about: entries of every row of the table.
+        late: from this share of the rounds on, growth is measured.
 
     Example:
         >>> import numpy as np
@@ -89,6 +98,8 @@ class Comparison:
     comparator: Any = None
     bounds: Mapping[str, Callable[[float, np.ndarray], np.ndarray]] = dataclasses.field(default_factory=dict)
     tune: BestOf | Mapping[str, float] | float | None = None
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    late: float = 1 / 8
 
     def play(self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any) -> Compared:
         """Choose the steps, play, and work out the bounds.
@@ -118,7 +129,7 @@ class Comparison:
             made = {name: make(InverseSqrt(etas[name])) for name, make in self.learners.items()}
             result = simulate(context, made, n_rounds)
         if callable(self.comparator):
-            best = np.broadcast_to(self.comparator(result.rounds), result.cumulative_loss.shape)
+            best = np.broadcast_to(np.asarray(self.comparator(result.rounds)), result.cumulative_loss.shape)
             result = dataclasses.replace(result, comparator_loss=best)
         bounds = {name: bound(etas[name], result.rounds) for name, bound in self.bounds.items() if name in etas}
-        return Compared(result, etas, bounds)
+        return Compared(result, etas, bounds, self.about, self.late)

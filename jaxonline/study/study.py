@@ -75,14 +75,18 @@ class Context:
         before: list[str] = []
         with Reporter(self.progress, total) as reporter:
 
+            def finish() -> None:
+                if before:
+                    reporter.advance(before[-1])
+
             def part(name: str) -> Context:
-                before and reporter.advance(before[-1])
+                finish()
                 before.append(name)
                 folder = self.checkpoint and self.checkpoint / _file_name(name)
                 return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
 
             yield part
-            before and reporter.advance(before[-1])
+            finish()
 
     def keep(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """What `compute` makes of the inputs, from the checkpoint where it is there."""
@@ -114,7 +118,8 @@ class Report:
         >>> from rich.console import Console
         >>> from jaxonline.results.tables import Number, Table, Text
         >>> from jaxonline.study import Report
-        >>> table = Table("Regret", [{"learner": "a", "regret": 2.0}], (Text("learner"), Number("regret", form="{:.2f}")))
+        >>> columns = Text("learner"), Number("regret", form="{:.2f}")
+        >>> table = Table("Regret", [{"learner": "a", "regret": 2.0}], columns)
         >>> report = Report({"table": table}, sentences=["One learner is enough."])
         >>> report.show(Console(file=sys.stdout, width=40))
         Regret

@@ -9,7 +9,7 @@ STUDIES = {
     "noisy-kernels": "jaxonline.study.ready.noisy_kernels:NoisyKernels",
     "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
     "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
-    "multikernel": "jaxonline.study.ready.multikernel:MultiKernel",
+    "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
 }
 
 

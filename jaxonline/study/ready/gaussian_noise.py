@@ -7,7 +7,7 @@ not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, on ru
 
 import math
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -33,31 +33,6 @@ from jaxonline.study.study import Names, Numbers, Words, chosen
 
 TWO_FEATURES = "Fourier, 2 copies"
 ON_SETS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
-
-
-class Played(NamedTuple):
-    """Learners that were played on the data of this name, with this noise."""
-
-    data: str
-    noise: float
-    compared: Compared
-
-    @property
-    def half(self) -> int:
-        """The round with which the second half begins, whose exponents are reported."""
-        return math.ceil(self.compared.result.rounds[-1] / 2)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row a learner: step, queries, regret, bound and exponent at the horizon."""
-        rows, rounds = self.compared.rows(self.half), int(self.compared.result.rounds[-1])
-        return [{"data": self.data, "noise": self.noise, "rounds": rounds, "eta": row["eta"]} | row for row in rows]
-
-    def numbers(self) -> dict[str, Any]:
-        """For JSON: `growth` is the exponent over the second half of the rounds."""
-        found = self.compared.curves(self.half)
-        for name, numbers in found["learners"].items():
-            numbers["eta"] = self.compared.etas[name]
-        return {"noise": self.noise, "growth_from": self.half} | found
 
 
 class GaussianNoise(Study):
@@ -96,62 +71,43 @@ class GaussianNoise(Study):
 
         names = list(chosen("only", self.only, dict.fromkeys((CLEAN, *NOISY))))
         problem, (sets, skipped) = self.problem(context.seed), self._real_sets(context.seed)
-        short, passes, shown_noise = self.rounds // 4, problem.passes * self.rounds, self.shown_noise
         longer = [name for name in (ALGORITHM_1, TWO_FEATURES) if name in names]
-        tune = BestOf({f"{eta:g}": eta for eta in self.etas})
-        total = len(self.noises) + 2 + sum(len(own.noises) for own in sets)
-        with context.parts(total) as part:
+        short, steps = self.rounds // 4, BestOf({f"{eta:g}": eta for eta in self.etas})
+        with context.parts(len(self.noises) + 2 + sum(len(own.noises) for own in sets)) as part:
 
-            def play(own: Problem, noise: float, names: Any, n_rounds: int, what: str, tune: Any = tune) -> Played:
-                compared = own.play(part(what), noise, names, tune, n_runs=self.runs, n_rounds=n_rounds)
-                return Played(own.name, noise, compared)
+            def play(own: Problem, noise: float, names: Any, rounds: int, tune: Any = steps) -> Compared:
+                context = part(f"{own.name}, noise {noise:.3g}, {rounds:,} rounds")
+                return own.play(context, noise, names, tune, n_runs=self.runs, n_rounds=rounds)
 
             by_noise = [
-                play(problem, each, [n for n in names if n != CLEAN or each == 0.0], short, f"noise {each:g}")
-                for each in self.noises
+                play(problem, each, [n for n in names if n != CLEAN or each == 0.0], short) for each in self.noises
             ]
-            shown = play(problem, shown_noise, names, self.rounds, f"noise {shown_noise:g}, longer")
-            long = play(problem, shown_noise, longer, passes, "many passes", shown.compared.etas) if longer else None
-            real = {
-                own.name: [
-                    play(
-                        own,
-                        each,
-                        [n for n in ON_SETS if n in names],
-                        min(len(own.y), self.rounds),
-                        f"{own.name}, {each:.2g}",
-                    )
-                    for each in own.noises
-                ]
-                for own in sets
-            }
+            at_one = [play(problem, self.shown_noise, names, self.rounds)]
+            if longer:
+                at_one.append(play(problem, self.shown_noise, longer, self.passes * self.rounds, at_one[0].etas))
+            own_names = [name for name in ON_SETS if name in names]
+            rows = {own.name: min(len(own.y), self.rounds) for own in sets}
+            real = {o.name: [play(o, each, own_names, rows[o.name]) for each in o.noises] for o in sets}
         zero = {problem.name: problem.regret_of_zero(short)}
-        zero |= {own.name: own.regret_of_zero(min(len(own.y), self.rounds)) for own in sets}
-        at_one = [shown, long] if long else [shown]
+        zero |= {own.name: own.regret_of_zero(rows[own.name]) for own in sets}
         everything = [*by_noise, *at_one, *(each for own in real.values() for each in own)]
-        keys = "passes", "disc", "label_noise", "real_noises"
+        results = {"results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.about): p.result for p in everything}
+        table = Table("Kernel learners under Gaussian noise", [row for each in everything for row in each.rows()])
         return Report(
-            {
-                "table": Table(
-                    "Kernel learners under Gaussian noise", [row for each in everything for row in each.rows()]
-                )
-            },
+            {"table": table},
             {"figure": lambda: plot(self, by_noise, at_one, zero["disc"])},
             [*self._sentences(problem, at_one, zero), *skipped],
-            {
-                f"results/{each.data}, noise {each.noise:.3g}, {each.compared.result.rounds[-1]} rounds": each.compared.result
-                for each in everything
-            },
+            results,
             {
                 "settings": self._settings(context.seed),
                 "geometry": [problem.geometry(each) for each in self.noises],
                 "regret_of_zero": zero,
-                "by_noise": [each.numbers() for each in by_noise],
-                "shown": shown.numbers(),
-                "long": long and long.numbers(),
-                "real": {name: [each.numbers() for each in own] for name, own in real.items()},
+                "by_noise": [_numbers(each) for each in by_noise],
+                "shown": _numbers(at_one[0]),
+                "long": _numbers(at_one[1]) if longer else None,
+                "real": {name: [_numbers(each) for each in own] for name, own in real.items()},
             },
-            self._tables(by_noise, at_one, real, short),
+            self._tables(by_noise, at_one, real),
         )
 
     def problem(self, seed: int) -> Problem:
@@ -160,7 +116,8 @@ class GaussianNoise(Study):
         distance = self.disc * np.sqrt(generator.uniform(size=self.rounds))
         angle = generator.uniform(0.0, 2.0 * math.pi, self.rounds)
         X = np.stack([distance * np.cos(angle), distance * np.sin(angle)], axis=1)
-        kernel, points, a = Gaussian(self.width), self.disc * np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0])
+        kernel, points = Gaussian(self.width), self.disc * np.array([[1.0, 0.0], [-1.0, 0.0]])
+        a = np.array([1.0, -1.0])
         a *= self.radius / rkhs_norm(kernel, points, a)
         y = gram_matrix(kernel, X, points) @ a + self.label_noise * generator.standard_normal(self.rounds)
         return Problem("disc", X, y, kernel, self.radius, self.noises, self.frequencies, points, a, self.passes)
@@ -194,14 +151,12 @@ class GaussianNoise(Study):
         settings |= {"rounds_by_noise": self.rounds // 4, "passes_of_algorithm_1": self.passes, "seed": seed}
         return settings | {"real_noises_in_deviations": self.real_noises}
 
-    def _tables(
-        self, by_noise: list[Played], at_one: list[Played], real: dict[str, list[Played]], short: int
-    ) -> list[Table]:
+    def _tables(self, by_noise: list[Compared], at_one: list[Compared], real: dict[str, list[Compared]]) -> list[Table]:
         """One noise with exponents and bounds; regret by noise; regret per round on real sets."""
         title = f"noise {self.shown_noise:g}: regret, and its exponent over the second half of the rounds"
         tables = [Table(title, [row for each in at_one for row in each.rows()], COLUMNS)]
         labels = {f"{noise:g}": each for noise, each in zip(self.noises, by_noise, strict=True)}
-        tables.append(_across(f"regret after {short:,} rounds, by noise", labels, "{:.0f}"))
+        tables.append(_across(f"regret after {self.rounds // 4:,} rounds, by noise", labels, "{:.0f}"))
         if real:
             labels = {
                 f"{name}\nnoise {relative:g} sd": each
@@ -211,16 +166,17 @@ class GaussianNoise(Study):
             tables.append(_across("regret per round on real sets, one pass", labels, "{:.3f}", per_round=True))
         return tables
 
-    def _sentences(self, problem: Problem, at_one: list[Played], zero: dict[str, float]) -> list[str]:
+    def _sentences(self, problem: Problem, at_one: list[Compared], zero: dict[str, float]) -> list[str]:
         """The target's geometry, whose exponents fit a square root or a line, equal queries, and the predictor 0."""
-        at, shown = problem.geometry(self.shown_noise), at_one[0].compared.result
-        found = {name: each for played in at_one for name, each in played.compared.result.growth(played.half).items()}
+        at, shown = problem.geometry(self.shown_noise), at_one[0].result
+        found = {name: each for played in at_one for name, each in played.result.growth(played.growth_from).items()}
         root = [name for name, growth in found.items() if growth.low <= 0.5]
         line = [name for name, growth in found.items() if growth.low <= 1.0 <= growth.high]
         zeros = ", ".join(f"{name} {each:,.0f}" for name, each in zero.items())
         sentences = [
-            f"Target: beta = {math.degrees(at['angle']):.0f} degrees; at noise {at['noise']:g} R = {at['constant']:.3f} "
-            f"and W = {at['W']:.3f} ({at['W_sharp']:.3f} by the angle alone, {at['W_printed']:.3f} as printed).",
+            f"Target: beta = {math.degrees(at['angle']):.0f} degrees; at noise {at['noise']:g} "
+            f"R = {at['constant']:.3f} and W = {at['W']:.3f} ({at['W_sharp']:.3f} by the angle alone, "
+            f"{at['W_printed']:.3f} as printed).",
             f"Exponent compatible with at most 1/2, at these horizons: {', '.join(root) or 'none'}.",
             f"Exponent compatible with 1: {', '.join(line) or 'none'}.",
             f"Regret of the predictor 0: {zeros}.",
@@ -228,10 +184,9 @@ class GaussianNoise(Study):
         if {ALGORITHM_2, "mean of 2 copies"} <= set(shown.learners):
             pair = shown.paired_difference(ALGORITHM_2, "mean of 2 copies")
             ends = f"{pair.mean[-1]:.1f} [{pair.low[-1]:.1f}, {pair.high[-1]:.1f}]"
-            sentences.insert(
-                3, f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
-            )
-        risks = at_one[-1].compared.result.meta["overflow_probability"]
+            equal = f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
+            sentences.insert(3, equal)
+        risks = at_one[-1].result.meta["overflow_probability"]
         if risks.get(ALGORITHM_1):
             sentences.append(f"Algorithm 1 runs out of storage with probability {risks[ALGORITHM_1]:.1g} in a run.")
         return sentences
@@ -248,7 +203,15 @@ COLUMNS = (
 )
 
 
-def _across(title: str, plays: dict[str, Played], form: str, per_round: bool = False) -> Table:
+def _numbers(compared: Compared) -> dict[str, Any]:
+    """For JSON: `growth` is the exponent over the second half of the rounds."""
+    found = compared.curves()
+    for name, numbers in found["learners"].items():
+        numbers["eta"] = compared.etas[name]
+    return {"noise": compared.about["noise"], "growth_from": compared.growth_from} | found
+
+
+def _across(title: str, plays: dict[str, Compared], form: str, per_round: bool = False) -> Table:
     """Learners down, noises across."""
     rows, labels = [], []
     for label, played in plays.items():

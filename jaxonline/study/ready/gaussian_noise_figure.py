@@ -8,7 +8,8 @@ import numpy as np
 
 from jaxonline.results.plotting import COLOURS, band, tidy
 from jaxonline.results.statistics import Estimate
-from jaxonline.study.ready.gaussian_noise import GaussianNoise, Played
+from jaxonline.study import Compared
+from jaxonline.study.ready.gaussian_noise import GaussianNoise
 from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ STYLES = {  # colour, line, marker
 }
 
 
-def plot(study: GaussianNoise, by_noise: Sequence[Played], at_one: Sequence[Played], zero: float) -> "Figure":
+def plot(study: GaussianNoise, by_noise: Sequence[Compared], at_one: Sequence[Compared], zero: float) -> "Figure":
     """Regret against the noise, regret against rounds at one noise with the bounds, and exponents with intervals.
 
     Args:
@@ -43,7 +44,7 @@ def plot(study: GaussianNoise, by_noise: Sequence[Played], at_one: Sequence[Play
     figure = Figure(figsize=(15.0, 5.6), layout="constrained")
     panels = figure.subplots(1, 3, width_ratios=(1.0, 1.15, 1.0))
     titles = (
-        f"(a) after {by_noise[0].compared.result.rounds[-1]:,} rounds, as the noise grows",
+        f"(a) after {by_noise[0].result.rounds[-1]:,} rounds, as the noise grows",
         f"(b) noise {study.shown_noise:g}; dashed: what the theorems promise",
         f"(c) growth at noise {study.shown_noise:g}",
     )
@@ -61,10 +62,10 @@ def plot(study: GaussianNoise, by_noise: Sequence[Played], at_one: Sequence[Play
     return figure
 
 
-def _noise_panel(axes: "Axes", by_noise: Sequence[Played], zero: float, limit: float) -> None:
-    noises = [played.noise for played in by_noise]
+def _noise_panel(axes: "Axes", by_noise: Sequence[Compared], zero: float, limit: float) -> None:
+    noises = [played.about["noise"] for played in by_noise]
     for name, (colour, ls, marker) in STYLES.items():
-        own = {p.noise: p.compared.result.select(name).mean() for p in by_noise if name in p.compared.result.learners}
+        own = {p.about["noise"]: p.result.select(name).mean() for p in by_noise if name in p.result.learners}
         if own and name == CLEAN:
             axes.axhline(next(iter(own.values())).mean[0, -1], color=colour, ls=ls, lw=1.2)
         elif own:
@@ -81,10 +82,10 @@ def _noise_panel(axes: "Axes", by_noise: Sequence[Played], zero: float, limit: f
     axes.yaxis.set_major_formatter("{x:,g}")
 
 
-def _rounds_panel(axes: "Axes", at_one: Sequence[Played]) -> None:
+def _rounds_panel(axes: "Axes", at_one: Sequence[Compared]) -> None:
     from matplotlib.ticker import NullFormatter
 
-    plays = {name: played.compared for played in at_one for name in played.compared.result.learners}
+    plays = {name: played for played in at_one for name in played.result.learners}
     for name, (colour, ls, marker) in STYLES.items():
         if name not in plays:
             continue
@@ -95,8 +96,8 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[Played]) -> None:
             axes.plot(result.rounds, bound, color=colour, ls=(0, (5, 2)), lw=1.1)
             axes.annotate("bound", (result.rounds[0], bound[0]), xytext=(0, 9), textcoords="offset points",
                           fontsize=8, color=colour)  # fmt: skip
-    shown = at_one[0].compared.result
-    ends = np.array([shown.rounds[1], at_one[-1].compared.result.rounds[-1]], float)
+    shown = at_one[0].result
+    ends = np.array([shown.rounds[1], at_one[-1].result.rounds[-1]], float)
     base = 0.45 * np.nanmin(np.abs(shown.mean().mean[:, 1]))
     for slope, text in ((1.0, "slope 1"), (0.5, "slope 1/2")):
         line = base * (ends / ends[0]) ** slope
@@ -109,7 +110,7 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[Played]) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _exponent_panel(axes: "Axes", at_one: Sequence[Played]) -> None:
+def _exponent_panel(axes: "Axes", at_one: Sequence[Compared]) -> None:
     shown, *longer = (played.rows() for played in at_one)
     found = [row for row in shown if not longer or row["learner"] != ALGORITHM_1] + [
         row for own in longer for row in own

@@ -8,14 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline import bounds, estimators
+from jaxonline import bounds, estimators, learners
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
 from jaxonline.kernels import Gaussian
-from jaxonline.learners import GradientLearner, KernelGradient, NoisyKernel, Storage, SurrogateKernel, WithFeatures
 from jaxonline.losses import Squared
 from jaxonline.study import BestOf, Compared, Comparison, Context
 
@@ -92,6 +91,8 @@ class Problem:
                 for name, bound in promised.items()
             },
             tune,
+            {"data": self.name, "noise": noise_std, "rounds": n_rounds},
+            late=1 / 2,
         ).play(context, n_runs=n_runs, n_rounds=n_rounds, record_at=self._record_at)
 
     def makers(self, noise_std: float) -> dict[str, Callable[[Any], Any]]:
@@ -104,21 +105,21 @@ class Problem:
         """
         kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
         surrogate, ball = self._surrogate(noise_std), self._surrogate_ball(noise_std)
-        storage = Storage.of(*self._estimators(max(self.noises)), d, self.passes * n_points)
+        storage = learners.Storage.of(*self._estimators(max(self.noises)), d, self.passes * n_points)
         estimates = self._estimators(noise_std)
         features = estimators.FourierFeatures.draw(jax.random.key(0), kernel, d, self.frequencies)
 
         def points(estimator: Any) -> Callable[[Any], Any]:
-            return lambda step: KernelGradient(kernel, estimator, step, n_points, radius)
+            return lambda step: learners.KernelGradient(kernel, estimator, step, n_points, radius)
 
         def fourier(estimator: Any) -> Callable[[Any], Any]:
-            return lambda step: WithFeatures(GradientLearner(estimator, step, radius), features)
+            return lambda step: learners.WithFeatures(learners.GradientLearner(estimator, step, radius), features)
 
         clean = points(estimators.FullGradient())
         return {
             CLEAN: lambda step: Entrant(clean(step), FullInformation()),
-            ALGORITHM_2: lambda step: SurrogateKernel(surrogate, step, n_points, ball),
-            ALGORITHM_1: lambda step: NoisyKernel(*estimates, step, radius, storage),
+            ALGORITHM_2: lambda step: learners.SurrogateKernel(surrogate, step, n_points, ball),
+            ALGORITHM_1: lambda step: learners.NoisyKernel(*estimates, step, radius, storage),
             NAIVE: points(estimators.NaiveCopy()),
             **{name: points(estimators.MeanOfCopies(n)) for name, n in MEANS.items()},
             **{name: fourier(estimator) for name, estimator in FOURIER.items()},
@@ -170,7 +171,8 @@ class Problem:
         n_rows = len(self.y)
         if n_rounds > n_rows and n_rounds % n_rows:
             raise ValueError(f"n_rounds must be a multiple of the {n_rows} rows, got {n_rounds}")
-        piece, first = max(n_rows // SEGMENTS_PER_PASS, 1), min(n_rounds, n_rows)
+        first = min(n_rounds, n_rows)
+        piece = min(max(n_rows // SEGMENTS_PER_PASS, 1), first)
         within = piece * np.round(np.geomspace(1, first // piece, 11)).astype(int)
         passes = n_rows * np.round(np.geomspace(1, max(n_rounds // n_rows, 1), 8)).astype(int)
         return np.unique([piece, *within[:-1], *(passes if n_rounds > n_rows else ()), n_rounds]).tolist()

@@ -19,20 +19,14 @@ from jaxtyping import Array, Float, Key
 from pydantic import Field
 from scipy import stats
 
-from jaxonline import kernels, losses
+from jaxonline import estimators, kernels, learners, losses
 from jaxonline._util.struct import replace
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
-from jaxonline.estimators import FourierFeatures, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
-from jaxonline.estimators.feature_maps import DotProductFeatureMap
-from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, Law
+from jaxonline.estimators import NaiveCopy
 from jaxonline.game import Entrant, Game, play
-from jaxonline.learners import Constant, GradientLearner, InverseSqrt
-from jaxonline.learners.featured import WithFeatures
-from jaxonline.learners.kernel_gradient import KernelGradient
-from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
+from jaxonline.learners import InverseSqrt
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text
 from jaxonline.study import Compared, Comparison, Context, Report, Study
@@ -42,7 +36,7 @@ SECOND_MOMENT = 5.0  # of a copy
 ONE, TOLD, TWO = "one copy", "one copy, covariance told", "two copies"
 MEAN, OTHER = "mean of copies as if clean", "one copy, not a linear predictor"
 KINDS = (ONE, TOLD, TWO, MEAN, OTHER)
-WORLDS = ("without_noise", "with_noise")
+WORLDS: tuple[str, str] = ("without_noise", "with_noise")
 LINEAR, SUBLINEAR, UNDECIDED = "linear", "sublinear", "undecided"
 RULE = (  # exponents are those of `Result.growth`: of the rounds after an eighth of the horizon
     "linear: in one of the worlds the whole interval of the exponent is above 3/4. sublinear: in both of them it "
@@ -57,8 +51,8 @@ _ADAM = optax.adam(1.0)
 class Impossibility(Study):
     """Regret against the best linear predictor of a ball, in both worlds.
 
-    The covariance is revealed to learners of kind `TOLD` alone: the feedback of the others hides it. The best predictors
-    are e/5 and e.
+    The covariance is revealed to learners of kind `TOLD` alone: the feedback of the others hides it. The best
+    predictors are e/5 and e.
     """
 
     title: ClassVar[str] = (
@@ -83,13 +77,13 @@ class Impossibility(Study):
             context.parts(2) as part,
         ):  # parts of optax do not run under a stricter one
             for world, game, open_game in zip(WORLDS, games, told, strict=True):
-                learners = chosen("only", self.only, self.learners(open_game.feedback))
-                kinds = {name: kind for name, (kind, _) in learners.items()}
-                compared = Comparison(game, {name: own for name, (_, own) in learners.items()}, L2Ball(self.radius))
+                entries = chosen("only", self.only, self.entries(open_game.feedback))
+                kinds = {name: kind for name, (kind, _) in entries.items()}
+                compared = Comparison(game, {name: own for name, (_, own) in entries.items()}, L2Ball(self.radius))
                 worlds[world] = compared.play(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
             for name in _ALIKE:
                 if name in kinds:
-                    learner, rounds = self.learners(None)[name][1], min(self.rounds, self.alike_rounds)
+                    learner, rounds = self.entries(None)[name][1], min(self.rounds, self.alike_rounds)
                     alike[name] = _alike(games, learner, rounds, self.runs, jax.random.key(context.seed))
         unavoidable = unavoidable_regret(self.radius)
         rows = _rows(worlds, kinds, unavoidable)
@@ -107,35 +101,39 @@ class Impossibility(Study):
             [Table(title, rows, REGRETS, group="kind"), Table("Exponent of its growth", rows, GROWTHS, group="kind")],
         )  # fmt: skip
 
-    def learners(self, told: Any) -> dict[str, tuple[str, Any]]:
+    def entries(self, told: Any) -> dict[str, tuple[str, Any]]:
         """The learners of the study by name, each with its kind.
 
         Left out are learners that need other answers than copies (full information, attributes, experts; VAW and online
         ridge read the instance itself), `MeanOfCopies(1)`, which is `NaiveCopy`, and `SurrogateKernel`, which is for
-        Gaussian noise and takes two copies. Losses other than the squared one are what the learner descends; it is judged
-        by the squared loss like all others. "constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy and a
-        geometric number of others, two in the mean.
+        Gaussian noise and takes two copies. Losses other than the squared one are what the learner descends; it is
+        judged by the squared loss like all others. "constant steps" are eta / sqrt(T). "Algorithm 1" takes one copy
+        and a geometric number of others, two in the mean.
 
         Args:
             told: the feedback of those that are told the covariance.
         """
         radius, n_rounds = self.radius, self.rounds
 
-        def gradient(estimator: Any, eta: float = 0.05, **options: Any) -> GradientLearner:
-            return GradientLearner(estimator, **{"step_size": InverseSqrt(eta), "radius": radius, **options})
+        def gradient(estimator: Any, eta: float = 0.05, **options: Any) -> learners.GradientLearner:
+            return learners.GradientLearner(estimator, **{"step_size": InverseSqrt(eta), "radius": radius, **options})
 
-        def kernel(kernel: Any, radius: float | None) -> KernelGradient:
-            return KernelGradient(kernel, NaiveCopy(), step_size=InverseSqrt(0.05), n_rounds=n_rounds, radius=radius)
+        def kernel(kernel: Any, radius: float | None) -> learners.KernelGradient:
+            return learners.KernelGradient(
+                kernel, NaiveCopy(), step_size=InverseSqrt(0.05), n_rounds=n_rounds, radius=radius
+            )
 
         def informed(form: str) -> Entrant:
-            return Entrant(gradient(KnownCovariance(form=form)), told)
+            return Entrant(gradient(estimators.KnownCovariance(form=form)), told)
 
-        feature_map = DotProductFeatureMap(kernels.Linear(), Law([0.0, 1.0]))
+        feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.Law([0.0, 1.0]))
         factor = (radius * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
-        length = GradientLength.of(losses.Squared(), Geometric(2.0), second_moment=factor)
-        storage = Storage.of(feature_map, length, dimension=1, n_rounds=n_rounds)
-        features = FourierFeatures.draw(jax.random.key(0), kernels.Gaussian(2.0), dimension=1, n_frequencies=400)
-        constant = Constant.over_horizon(0.2, n_rounds)
+        length = estimators.GradientLength.of(losses.Squared(), estimators.Geometric(2.0), second_moment=factor)
+        storage = learners.Storage.of(feature_map, length, dimension=1, n_rounds=n_rounds)
+        features = estimators.FourierFeatures.draw(
+            jax.random.key(0), kernels.Gaussian(2.0), dimension=1, n_frequencies=400
+        )
+        constant = learners.Constant.over_horizon(0.2, n_rounds)
         return {
             "one copy": (ONE, gradient(NaiveCopy())),
             "one copy, averaged": (ONE, gradient(NaiveCopy(), hypothesis="average")),
@@ -148,14 +146,20 @@ class Impossibility(Study):
             "one copy, logistic loss": (ONE, gradient(NaiveCopy(losses.Logistic()), 0.3)),
             "covariance told": (TOLD, informed("corrected")),
             "told, as printed": (TOLD, informed("printed")),
-            "two copies": (TWO, gradient(TwoCopies())),
-            "two copies, averaged": (TWO, gradient(TwoCopies(), hypothesis="average")),
-            "Algorithm 1, linear kernel": (TWO, NoisyKernel(feature_map, length, InverseSqrt(0.025), radius, storage)),
-            "mean of 2 copies": (MEAN, gradient(MeanOfCopies(2))),
-            "mean of 5 copies": (MEAN, gradient(MeanOfCopies(5))),
-            "mean of 20 copies": (MEAN, gradient(MeanOfCopies(20))),
+            "two copies": (TWO, gradient(estimators.TwoCopies())),
+            "two copies, averaged": (TWO, gradient(estimators.TwoCopies(), hypothesis="average")),
+            "Algorithm 1, linear kernel": (
+                TWO,
+                learners.NoisyKernel(feature_map, length, InverseSqrt(0.025), radius, storage),
+            ),
+            "mean of 2 copies": (MEAN, gradient(estimators.MeanOfCopies(2))),
+            "mean of 5 copies": (MEAN, gradient(estimators.MeanOfCopies(5))),
+            "mean of 20 copies": (MEAN, gradient(estimators.MeanOfCopies(20))),
             "one copy, affine kernel": (OTHER, kernel(kernels.Inhomogeneous(1), None)),
-            "one copy, Fourier features": (OTHER, WithFeatures(gradient(NaiveCopy(), 0.3, radius=None), features)),
+            "one copy, Fourier features": (
+                OTHER,
+                learners.WithFeatures(gradient(NaiveCopy(), 0.3, radius=None), features),
+            ),
         }
 
 
@@ -167,7 +171,7 @@ def _as_one_program(reveal_covariance: bool) -> tuple[Game, Game]:
     return pair.without_noise, replace(pair.with_noise, environment=twice)
 
 
-def _alike(games: Any, learner: GradientLearner, rounds: int, n_runs: int, key: jax.Array) -> dict[str, Any]:
+def _alike(games: Any, learner: learners.GradientLearner, rounds: int, n_runs: int, key: jax.Array) -> dict[str, Any]:
     """Whether the hypotheses of a learner, at e, have the same law in both worlds.
 
     The means without and with noise, their difference with its interval, and the p-value of the two-sample
@@ -185,7 +189,7 @@ def _alike(games: Any, learner: GradientLearner, rounds: int, n_runs: int, key: 
 
 @jax.jit(static_argnames=("rounds", "n_runs"))
 def _hypotheses(
-    game: Game, learner: GradientLearner, rounds: int, n_runs: int, key: Key[Array, ""]
+    game: Game, learner: learners.GradientLearner, rounds: int, n_runs: int, key: Key[Array, ""]
 ) -> Float[Array, "n_runs"]:
     def hypothesis(run):
         state, _ = play(game, learner, jax.random.fold_in(key, run), rounds)
@@ -210,11 +214,12 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
 def _rows(worlds: Mapping[str, Compared], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
     """The table at the horizon, one row for each learner: regrets a round and exponents of both worlds, and a verdict.
 
-    "larger" is that of the two regrets with the larger mean. "unavoidable" is for the kind to which the theorem applies.
+    "larger" is that of the two regrets with the larger mean. "unavoidable" is for the kind of the theorem.
     """
     found = []
     for pair in zip(*(worlds[world].rows() for world in WORLDS), strict=True):
-        each, name = dict(zip(WORLDS, pair, strict=True)), pair[0]["learner"]
+        each: dict[str, Any] = dict(zip(WORLDS, pair, strict=True))
+        name = pair[0]["learner"]
         most = max(WORLDS, key=lambda world: each[world]["regret"])
         horizon = int(worlds[most].result.rounds[-1])
         row: dict[str, Any] = {

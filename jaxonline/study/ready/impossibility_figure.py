@@ -1,6 +1,6 @@
 """The figure of the study of one and two copies: four panels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np

@@ -10,28 +10,25 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from jaxonline import bounds, estimators
-from jaxonline.bounds import RegretBound
+from jaxonline import bounds, estimators, kernels, losses
 from jaxonline.comparators import RKHSBall
 from jaxonline.environments import DataStream
 from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
-from jaxonline.kernels import ExponentialKernel, Gaussian
-from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
-from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
 from jaxonline.study.study import Numbers, Words, chosen
 
 KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
-    "exponential kernel": (ExponentialKernel(), 2.0),
-    "Gaussian kernel": (Gaussian(2.0), 3.0),
+    "exponential kernel": (kernels.ExponentialKernel(), 2.0),
+    "Gaussian kernel": (kernels.Gaussian(2.0), 3.0),
 }
 LOSSES: dict[str, Any] = {
-    "squared": Squared(),
-    "smoothed absolute": SmoothedAbsolute(0.5),
-    "exponential": Exponential(),
-    "smoothed hinge": SmoothedHinge(0.5),
+    "squared": losses.Squared(),
+    "smoothed absolute": losses.SmoothedAbsolute(0.5),
+    "exponential": losses.Exponential(),
+    "smoothed hinge": losses.SmoothedHinge(0.5),
 }
 THEOREM, BEST = "the theorem's step", "the best step tried"
 
@@ -39,8 +36,8 @@ THEOREM, BEST = "the theorem's step", "the best step tried"
 class Case(NamedTuple):
     """A kernel (a key of `KERNELS`), a loss (of `LOSSES`), and a law of the numbers of copies.
 
-    The parameter of the law "geometric" is p; that of "best" is the overhead (what an estimate costs in copies; infinity
-    where copies cost nothing).
+    The parameter of the law "geometric" is p; that of "best" is the overhead (what an estimate costs in copies;
+    infinity where copies cost nothing).
     """
 
     kernel: str
@@ -59,20 +56,6 @@ class Case(NamedTuple):
         if self.law == "geometric":
             return f"p = {self.parameter:g}"
         return "best" if math.isinf(self.parameter) else f"best, overhead {self.parameter:g}"
-
-
-class Played(NamedTuple):
-    """A case: what was found with the theorem's step and with the best step tried, and what was known before.
-
-    Attributes:
-        compared: the numbers, in the runs in which no step was chosen.
-        bound: Theorem 4 with the exact second moments.
-        queries: the expected number of a round.
-    """
-
-    compared: Compared
-    bound: RegretBound
-    queries: float
 
 
 class NoisyKernels(Study):
@@ -100,62 +83,61 @@ class NoisyKernels(Study):
     def run(self, context: Context) -> Report:
         from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
 
-        kernels = chosen("kernels", self.kernels, KERNELS)
+        chosen_kernels = chosen("kernels", self.kernels, KERNELS)
         parameters = [("geometric", p) for p in self.ps] + [("best", overhead) for overhead in self.overheads]
-        losses = chosen("losses", self.losses, LOSSES)
-        cells = [Case(name, loss, "geometric", p) for name, (_, p) in kernels.items() for loss in losses]
-        laws = [Case(name, "squared", *each) for name in kernels for each in parameters]
-        cases = dict.fromkeys(case for name in kernels for case in (*cells, *laws) if case.kernel == name)
+        chosen_losses = chosen("losses", self.losses, LOSSES)
+        cells = [Case(name, loss, "geometric", p) for name, (_, p) in chosen_kernels.items() for loss in chosen_losses]
+        laws = [Case(name, "squared", *each) for name in chosen_kernels for each in parameters]
+        cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
         with context.parts(len(cases)) as part:
             played = {case: self.play(case, part(case.name)) for case in cases}
-        rows = {case: _rows(case, played[case]) for case in cases}
+        rows = {case: compared.rows() for case, compared in played.items()}
+        numbers = {case: _numbers(compared) for case, compared in played.items()}
+        settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
+        settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
         titles = (
             "Algorithm 1 with the paper's law: regret at the horizon (95 % intervals)",
             "The same for other laws of the number of copies, squared loss",
         )
         kernel, loss, p, law = Text("kernel"), Text("loss"), Number("parameter", "p", "{:g}"), Text("law")
-        settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in kernels.items()}}
-        settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
+        left_out = sum(row["failed"] + row["overflowed"] for pair in rows.values() for row in pair)
+        risk = max((max(each["overflow_probability"].values()) for each in numbers.values()), default=0.0)
+        caption = f"runs left out (failed, out of storage): {left_out}; "
+        caption += f"a run is out of storage with probability {risk:.1g} at most"
         return Report(
-            {"table": Table("Algorithm 1", [row for case in (*cells, *laws) for row in rows[case]])},
+            {"table": Table("Algorithm 1", [_csv_row(row) for case in (*cells, *laws) for row in rows[case]])},
             {
                 "regret": lambda: losses_figure({case: played[case] for case in cells}),
                 "laws": lambda: laws_figure({case: played[case] for case in laws}),
             },
-            results={f"results/{case.name}": each.compared.result for case, each in played.items()},
+            results={f"results/{case.name}": compared.result for case, compared in played.items()},
             numbers={
                 "settings": settings,
-                "losses": {k: {c.loss: _numbers(played[c]) for c in cells if c.kernel == k} for k in kernels},
-                "laws": [
-                    {"kernel": case.kernel, "law": case.law, "parameter": case.parameter} | _numbers(played[case])
-                    for case in laws
-                ],
+                "losses": {name: {c.loss: numbers[c] for c in cells if c.kernel == name} for name in chosen_kernels},
+                "laws": [{k: v for k, v in case._asdict().items() if k != "loss"} | numbers[case] for case in laws],
             },
             shown=[
                 Table(
-                    titles[0],
-                    [_row(c, *rows[c]) for c in cells],
-                    (kernel, loss, p, *COLUMNS),
-                    caption=_left_out(played, rows),
+                    titles[0], [_row(case, *rows[case]) for case in cells], (kernel, loss, p, *COLUMNS), caption=caption
                 ),
                 Table(titles[1], [_row(case, *rows[case]) for case in laws], (kernel, law, *COLUMNS)),
             ],
         )
 
-    def play(self, case: Case, context: Context) -> Played:
-        """Algorithm 1 in one case."""
+    def play(self, case: Case, context: Context) -> Compared:
+        """Algorithm 1 in one case: the theorem's step, and the best tried, in the runs in which none was chosen."""
         loss, kernel = LOSSES[case.loss], KERNELS[case.kernel][0]
         X, y = self.problem(loss.kind, context.seed)
         law, y_bound = noise.gaussian(self.noise_variance), float(np.abs(y).max())
         copy_moment = bounds.moment_bounds(X, np.zeros(len(X)), law).x_second ** 2  # bounds E|x~|^2 in every round
-        feature_map: Any
+        length_law: Any = estimators.minimum_variance
         if case.law == "best":
-            feature_map = estimators.best_feature_map(kernel, copy_moment, overhead=case.parameter)
-            length_law: Any = estimators.minimum_variance
+            feature_map: Any = estimators.best_feature_map(kernel, copy_moment, overhead=case.parameter)
         else:
-            length_law = estimators.Geometric(case.parameter)
-            made = estimators.GaussianFeatureMap if isinstance(kernel, Gaussian) else estimators.DotProductFeatureMap
-            feature_map = made(kernel, length_law)
+            length_law, radial = estimators.Geometric(case.parameter), isinstance(kernel, kernels.Gaussian)
+            feature_map = (estimators.GaussianFeatureMap if radial else estimators.DotProductFeatureMap)(
+                kernel, length_law
+            )
         factors = bounds.factor_moment(
             self.radius, feature_map.second_moment(copy_moment), y_bound if loss.kind == "regression" else 0.0
         )
@@ -164,14 +146,15 @@ class NoisyKernels(Study):
         own = math.sqrt(2 / bound.G) * self.radius  # minimises the anytime form of the bound
         storage = Storage.of(feature_map, length, self.dimension, self.rounds)
         etas = {THEOREM: own} | {f"{eta:g}": eta * self.radius for eta in self.etas}
-        compared = Comparison(
+        queries = feature_map.expected_queries() * (1.0 + length.series.law.mean())
+        return Comparison(
             Game(DataStream(X, y), NoisyCopies(law), loss=loss),
             {BEST: lambda step: NoisyKernel(feature_map, length, step, self.radius, storage)},
             RKHSBall(kernel, self.radius, loss),
             dict.fromkeys((THEOREM, BEST), bound.inverse_sqrt_step),
             tune=BestOf(etas, runs="third", beside=(THEOREM,)),
+            about=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
         ).play(context, n_runs=self.runs, n_rounds=self.rounds, record_at=16)
-        return Played(compared, bound, feature_map.expected_queries() * (1.0 + length.series.law.mean()))
 
     def problem(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Instances, and targets: numbers of [-1/2, 1/2] for "regression", or +1 and -1 of which 1 in 20 is wrong."""
@@ -200,35 +183,25 @@ COLUMNS = (
 )
 
 
-def _rows(case: Case, played: Played) -> list[dict[str, Any]]:
-    """Of the theorem's step and of the best, at the horizon."""
-    keys = ("queries_per_round", "regret", "low", "high", "bound", "failed", "overflowed")
-    keys += ("exponent", "exponent_low", "exponent_high")
-    return [
-        case._asdict() | {"step": row["learner"], "eta": row["eta"], "expected_queries_per_round": played.queries}
-        | {key: row[key] for key in keys}
-        for row in played.compared.rows()
-    ]  # fmt: skip
+CSV = "kernel", "loss", "law", "parameter", "learner", "eta", "expected_queries_per_round", "queries_per_round"
+CSV += "regret", "low", "high", "bound", "failed", "overflowed", "exponent", "exponent_low", "exponent_high"
+
+
+def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {"step" if key == "learner" else key: row[key] for key in CSV}
 
 
 def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any]:
-    """Both side by side, in words."""
+    """The theorem's step and the best side by side, in words."""
     words = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
     return best | words | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
 
 
-def _left_out(played: dict[Case, Played], rows: dict[Case, list[dict[str, Any]]]) -> str:
-    left_out = sum(row["failed"] + row["overflowed"] for pair in rows.values() for row in pair)
-    risks = (max(each.compared.result.meta["overflow_probability"].values()) for each in played.values())
-    risk = f"a run is out of storage with probability {max(risks, default=0.0):.1g} at most"
-    return f"runs left out (failed, out of storage): {left_out}; {risk}"
-
-
-def _numbers(played: Played) -> dict[str, Any]:
-    risks = played.compared.result.meta["overflow_probability"]
+def _numbers(compared: Compared) -> dict[str, Any]:
+    risks, bound = compared.result.meta["overflow_probability"], compared.about["theorem"]
     return {
-        "theorem": {"bound": played.bound.value, "step": played.bound.step_size, "G": played.bound.G},
-        "expected_queries_per_round": played.queries,
+        "theorem": {"bound": bound.value, "step": bound.step_size, "G": bound.G},
+        "expected_queries_per_round": compared.about["expected_queries_per_round"],
         "overflow_probability": {name.removeprefix(BEST): risk for name, risk in risks.items()},
-        "etas": played.compared.etas,
-    } | played.compared.curves()
+        "etas": compared.etas,
+    } | compared.curves()

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxonline.results.plotting import COLOURS, band, log_log, tidy
-from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, Played, short
+from jaxonline.study import Compared
+from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-Cases = Mapping[Case, Played]
+Cases = Mapping[Case, Compared]
 
 
 def losses_figure(cells: Cases) -> "Figure":
@@ -38,8 +39,8 @@ def losses_figure(cells: Cases) -> "Figure":
     return figure
 
 
-def _regret_panel(axes: "Axes", played: Played) -> None:
-    result, bound = played.compared.result, played.compared.bounds[THEOREM]
+def _regret_panel(axes: "Axes", played: Compared) -> None:
+    result, bound = played.result, played.bounds[THEOREM]
     estimate, rounds = result.mean(), np.asarray(result.rounds, float)
     log_log(axes)
     for i, (name, colour) in enumerate(((THEOREM, COLOURS[0]), (BEST, COLOURS[3]))):
@@ -69,7 +70,7 @@ def laws_figure(laws: Cases) -> "Figure":
         for law, colour in (("geometric", "0.35"), ("best", COLOURS[0])):
             _frontier(left, {case: played for case, played in own.items() if case.law == law}, colour)
         for i, (case, played) in enumerate(own.items()):
-            result, geometric = played.compared.result, case.law == "geometric"
+            result, geometric = played.result, case.law == "geometric"
             spent, regret = result.mean("queries").mean[1], result.mean().mean[1] / result.rounds
             shade = str(0.1 + 0.17 * i) if geometric else COLOURS[(0, 1, 3)[i % 3]]
             right.plot(spent, regret, color=shade, lw=1.3 if geometric else 2.0, label=case.law_name)
@@ -88,9 +89,9 @@ def _frontier(axes: "Axes", own: Cases, colour: str) -> None:
         return
     means, lows, highs = np.transpose([
         [each.mean[1, -1], each.low[1, -1], each.high[1, -1]]
-        for each in (played.compared.result.mean() for played in own.values())
+        for each in (played.result.mean() for played in own.values())
     ])  # fmt: skip
-    queries = [played.queries for played in own.values()]
+    queries = [played.about["expected_queries_per_round"] for played in own.values()]
     label = "the paper's: (p-1)/p^(n+1)" if next(iter(own)).law == "geometric" else "the best for a price"
     line = {"color": colour, "marker": "o", "ms": 5, "lw": 1.4, "capsize": 3, "label": label}
     axes.errorbar(queries, means, (highs - lows) / 2, **line)

@@ -46,24 +46,26 @@ class Quickstart(Study):
 
         clean, noisy = bounds.moment_bounds(X, y), bounds.moment_bounds(X, y, law)
         told = (noisy.x_fourth, noisy.y_second, noisy.covariance_norm)
+        promised = {
+            "full information": bounds.full_information(radius, clean.x_second, clean.y_second, n_rounds),
+            "two noisy copies": bounds.two_copies(radius, noisy.x_second, noisy.y_second, n_rounds),
+            "known covariance": bounds.known_covariance(radius, *told, n_rounds),
+        }
         full = learner(estimators.FullGradient())
+        learners = {
+            "full information": lambda step: Entrant(full(step), FullInformation()),
+            "two noisy copies": learner(estimators.TwoCopies()),
+            "known covariance": learner(estimators.KnownCovariance()),
+            "known covariance, as printed": learner(estimators.KnownCovariance(form="printed")),
+            "one noisy copy, naive": learner(estimators.NaiveCopy()),
+        }
         found = Comparison(
             Game(DataStream(X, y, order="shuffled"), NoisyCopies(law, reveal_covariance=True)),
-            chosen("only", self.only, {
-                "full information": lambda step: Entrant(full(step), FullInformation()),
-                "two noisy copies": learner(estimators.TwoCopies()),
-                "known covariance": learner(estimators.KnownCovariance()),
-                "known covariance, as printed": learner(estimators.KnownCovariance(form="printed")),
-                "one noisy copy, naive": learner(estimators.NaiveCopy()),
-            }),
+            chosen("only", self.only, learners),
             L2Ball(radius),
-            {
-                "full information": bounds.full_information(radius, clean.x_second, clean.y_second, n_rounds).inverse_sqrt_step,
-                "two noisy copies": bounds.two_copies(radius, noisy.x_second, noisy.y_second, n_rounds).inverse_sqrt_step,
-                "known covariance": bounds.known_covariance(radius, *told, n_rounds).inverse_sqrt_step,
-            },
+            {name: bound.inverse_sqrt_step for name, bound in promised.items()},
             tune=self.eta,
-        ).play(context, n_runs=self.runs, n_rounds=n_rounds)  # fmt: skip
+        ).play(context, n_runs=self.runs, n_rounds=n_rounds)
         rows = found.result.table({name: bound[-1] for name, bound in found.bounds.items()})
         words = "Linear prediction when every measurement is noisy (diabetes data, regret on the clean data)"
         return Report(
