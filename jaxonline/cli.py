@@ -20,34 +20,22 @@ from jaxonline.study.ready import STUDIES, load
 from jaxonline.study.study import LIMITS, write
 
 
-class _Quickstart(TyperGroup):
-    """The first study beside the other commands."""
-
-    studies: typing.ClassVar[tuple[str, ...]] = ("quickstart",)
+class _Studies(TyperGroup):
+    """A group with commands of studies: quickstart on the top, the others in `reproduce`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*self.studies, *super().list_commands(ctx)]
+        return [*self._studies(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return study_command(cmd_name) if cmd_name in self.studies else super().get_command(ctx, cmd_name)
+        return study_command(cmd_name) if cmd_name in self._studies() else super().get_command(ctx, cmd_name)
+
+    def _studies(self) -> list[str]:
+        return [name for name in STUDIES if (name == "quickstart") == (self.name != "reproduce")]
 
 
-class _Reproduce(_Quickstart):
-    """All other studies."""
-
-    studies = tuple(name for name in STUDIES if name != "quickstart")
-
-
-app = typer.Typer(
-    cls=_Quickstart,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="The laboratory for online learning under limited information.",
-)
-reproduce = typer.Typer(
-    cls=_Reproduce, no_args_is_help=True, help="Tables and figures of the papers, each one command."
-)
+options: dict[str, Any] = {"cls": _Studies, "no_args_is_help": True, "add_completion": False}
+app = typer.Typer(pretty_exceptions_enable=False, **options)
+reproduce = typer.Typer(**options)
 app.add_typer(reproduce, name="reproduce")
 
 
@@ -100,16 +88,11 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     several = typing.get_origin(field.annotation) is tuple
     default = ",".join(map(str, field.default)) if several else field.default
     remarks = [f"default {default}"] if default not in (None, "") else []
-    remarks += [
-        f"{word} {getattr(limit, key):g}"
-        for limit in field.metadata
-        for key, word in LIMITS.items()
-        if hasattr(limit, key)
-    ]
+    limits = ((limit, key) for limit in field.metadata for key in LIMITS if hasattr(limit, key))
+    remarks += [f"{LIMITS[key]} {getattr(limit, key):g}" for limit, key in limits]
     words = f"{field.description} ({', '.join(remarks)})" if remarks else field.description
-    return _parameter(
-        name, list[str] if several else str | None, None, help=words, metavar="LIST" if several else "VALUE"
-    )
+    kind, metavar = (list[str], "LIST") if several else (str | None, "VALUE")
+    return _parameter(name, kind, None, help=words, metavar=metavar)
 
 
 def _play(
@@ -124,7 +107,7 @@ def _play(
         words = " ".join(str(error).split())
         first = words.partition(" ")[0]
         option = f"--{first.replace('_', '-')}" if first in {*study.model_fields, "seed"} else first
-        command = name if name in _Quickstart.studies else f"reproduce {name}"
+        command = name if name == "quickstart" else f"reproduce {name}"
         typer.echo(f"Error: {option}{words.removeprefix(first)}\nTry 'jaxonline {command} --help'.", err=True)
         raise typer.Exit(2) from error
     report.show(console)

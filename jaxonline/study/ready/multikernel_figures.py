@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, log_log, tidy
+from jaxonline.results.plotting import COLOURS, tidy
 from jaxonline.study.ready.multikernel import ALGORITHMS, DESCENT, SetResult, printed
 from jaxonline.study.ready.multikernel_draws import Draws, intervals
 
@@ -19,6 +19,8 @@ NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}
 
 def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
     """Mean squared error up to each round, averaged over dictionaries, one panel a set; forecaster "ridge" or "vaw"."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     figure, panels = _panels(f"Running mean squared error, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
         tidy(axes, "round", title=result.name)
@@ -28,7 +30,12 @@ def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
             rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
             axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
             positive |= bool((curve[rounds - 1] > 0).any())
-        log_log(axes, linear_y=not positive)  # all errors are 0 where all targets are equal
+        axes.set_xscale("log")
+        if positive:  # all errors are 0 where all targets are equal
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     panels[-1].legend(frameon=False, fontsize=8)
     return figure
