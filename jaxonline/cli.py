@@ -1,40 +1,47 @@
-"""The command line: `jaxonline quickstart`, ..."""
+"""The command line: `jaxonline quickstart`, `jaxonline reproduce NAME`, `jaxonline verify`.
+
+The commands of studies are made from the studies' fields when they are used.
+"""
 
 import contextlib
+import inspect
 import os
 import time
+import typing
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from typer.core import TyperCommand
+from typer.core import TyperGroup
+
+from jaxonline.study import Context
+from jaxonline.study.ready import STUDIES, load
+from jaxonline.study.study import LIMITS, write
 
 
-class _ListCommand(TyperCommand):
-    """A command whose options --data, --sets and --seeds take several values: `--sets a b` is `--sets a --sets b`."""
+class _Studies(TyperGroup):
+    """A group with commands of studies: quickstart on the top, the others in `reproduce`."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        spread, option = [], ""
-        for arg in args:
-            if arg.startswith("-"):
-                option = arg if arg in ("--data", "--sets", "--seeds") else ""
-            elif option and spread[-1] != option:
-                spread.append(option)
-            spread.append(arg)
-        return super().parse_args(ctx, spread)
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self._studies(), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return study_command(cmd_name) if cmd_name in self._studies() else super().get_command(ctx, cmd_name)
+
+    def _studies(self) -> list[str]:
+        return [name for name in STUDIES if (name == "quickstart") == (self.name != "reproduce")]
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="The laboratory for online learning under limited information.",
-)
-reproduce = typer.Typer(no_args_is_help=True, help="Tables and figures of the papers, each one command.")
+options: dict[str, Any] = {"cls": _Studies, "no_args_is_help": True, "add_completion": False}
+app = typer.Typer(pretty_exceptions_enable=False, **options)
+reproduce = typer.Typer(**options)
 app.add_typer(reproduce, name="reproduce")
-console = Console()
+
+
+@reproduce.callback()
+def _papers() -> None:
+    """Tables and figures of the papers, each one command."""
 
 
 @app.callback()
@@ -47,26 +54,65 @@ def _top() -> None:
             use_all_cores()
 
 
-@app.command()
-def quickstart(
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each learner.")] = 1000,
-    passes: Annotated[int, typer.Option(min=1, help="Passes over the data set.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for the table, the figure and the numbers.")] = Path(
-        "results/quickstart"
-    ),
-) -> None:
-    """Regret of five learners on noisy medical measurements, with intervals and bounds."""
-    from jaxonline.study.ready.quickstart import quickstart as play
-    from jaxonline.study.ready.quickstart import write
+def study_command(name: str) -> Any:
+    """The command of a study: an option for each field, and those of every study."""
+    study = load(name)
+    made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-    began = time.perf_counter()
-    study = play(n_runs=runs, passes=passes, seed=seed, progress=True)
-    written = write(study, out)
-    rows = study.result.table({name: bound[-1] for name, bound in study.bounds.items()})
-    horizon = int(study.result.rounds[-1])
-    console.print(regret_table(rows, f"{runs:,} runs of {horizon:,} rounds, regret on the clean data"))
-    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.1f} s in all")
+    def command(out: Path, json: Path | None, seed: int, checkpoint: Path | None, **fields: Any) -> None:
+        _play(name, study, {k: v for k, v in fields.items() if v not in (None, [])}, out, json, seed, checkpoint)
+
+    parameters = [_option(key, field) for key, field in study.model_fields.items()]
+    parameters += [
+        _parameter("out", Path, Path("results") / name, help="Folder for tables, figures and numbers."),
+        _parameter("json", Path | None, None, help="Write all numbers to this file."),
+        _parameter("seed", int, 0, help="Of all randomness."),
+        _parameter("checkpoint", Path | None, None, help="Folder from which an interrupted study goes on."),
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__doc__ = study.title
+    made.command(name)(command)
+    return typer.main.get_command(made)
+
+
+def _parameter(name: str, kind: Any, default: Any, **options: Any) -> inspect.Parameter:
+    option = typer.Option(f"--{name.replace('_', '-')}", **options)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _option(name: str, field: Any) -> inspect.Parameter:
+    """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
+    if field.annotation is bool:
+        return _parameter(name, bool, field.default, help=field.description)
+    several = typing.get_origin(field.annotation) is tuple
+    default = ",".join(map(str, field.default)) if several else field.default
+    remarks = [f"default {default}"] if default not in (None, "") else []
+    limits = ((limit, key) for limit in field.metadata for key in LIMITS if hasattr(limit, key))
+    remarks += [f"{LIMITS[key]} {getattr(limit, key):g}" for limit, key in limits]
+    words = f"{field.description} ({', '.join(remarks)})" if remarks else field.description
+    kind, metavar = (list[str], "LIST") if several else (str | None, "VALUE")
+    return _parameter(name, kind, None, help=words, metavar=metavar)
+
+
+def _play(
+    name: str, study: Any, fields: dict[str, Any], out: Path, json: Path | None, seed: int, checkpoint: Path | None
+) -> None:
+    """Play, write, print; what is wrong with a field is two lines and exit code 2."""
+    console, began = Console(), time.perf_counter()
+    try:
+        report = study(**fields).run(Context(out, checkpoint, seed=seed, progress=True))
+        written = report.save(out) + ([] if json is None else [write(json, report.json())])
+    except (ValueError, OSError) as error:
+        words = " ".join(str(error).split())
+        first = words.partition(" ")[0]
+        option = f"--{first.replace('_', '-')}" if first in {*study.model_fields, "seed"} else first
+        command = name if name == "quickstart" else f"reproduce {name}"
+        typer.echo(f"Error: {option}{words.removeprefix(first)}\nTry 'jaxonline {command} --help'.", err=True)
+        raise typer.Exit(2) from error
+    report.show(console)
+    paths = ", ".join(str(path) for path in written)
+    console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all")
 
 
 @app.command()
@@ -85,180 +131,12 @@ def verify(
     from jaxonline.claims.report import verify_command
 
     try:
-        code = verify_command(claim, samples, seed, json_file, figure, console)
+        code = verify_command(claim, samples, seed, json_file, figure, Console())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     raise typer.Exit(code)
 
 
-@reproduce.command("variance")
-def _variance(
-    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/variance"),
-) -> None:
-    """Variance of series estimators against expected queries, for every loss and law of the number of copies."""
-    from jaxonline.study.ready.variance import variance, write
-
-    console.print(f"{', '.join(str(path) for path in write(variance(), out))} written")
-
-
-@reproduce.command("noisy-kernels")
-def _noisy_kernels(
-    runs: Annotated[int, typer.Option(min=4, help="Runs of each learner; a third of them chooses the step.")] = 72,
-    rounds: Annotated[int, typer.Option(min=16, help="The horizon.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the table, the figures and the numbers.")] = Path(
-        "results/noisy-kernels"
-    ),
-) -> None:
-    """Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."""
-    from jaxonline.study.files import write_json
-    from jaxonline.study.ready.noisy_kernels import noisy_kernels
-    from jaxonline.study.ready.noisy_kernels_report import as_json, terminal_tables, write
-
-    began = time.perf_counter()
-    study = noisy_kernels(runs, rounds, seed, progress=True)
-    written = write(study, out)
-    if json_file is not None:
-        written.append(write_json(json_file, as_json(study)))
-    for table in terminal_tables(study):
-        console.print(table)
-    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.0f} s in all")
-
-
-@reproduce.command("impossibility")
-def _impossibility(
-    runs: Annotated[int, typer.Option(min=2, help="Runs of each learner in each world.")] = 256,
-    rounds: Annotated[int, typer.Option(min=16, help="The horizon.")] = 3000,
-    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/impossibility"),
-) -> None:
-    """Two worlds that one noisy copy does not tell apart: linear regret in one of them, but not with two copies."""
-    from jaxonline.study.files import write_json
-    from jaxonline.study.ready.impossibility import impossibility
-    from jaxonline.study.ready.impossibility_report import RULE, as_json, sentence, terminal_tables, write
-
-    began = time.perf_counter()
-    study = impossibility(n_runs=runs, n_rounds=rounds, seed=seed, progress=True)
-    written = write(study, out)
-    if json_file is not None:
-        written.append(write_json(json_file, as_json(study)))
-    for table in terminal_tables(study):
-        console.print(table)
-    for line in (RULE, *(sentence(name, alike) for name, alike in study.alike.items())):
-        console.print(line, markup=False, highlight=False)
-    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.1f} s in all")
-
-
-@reproduce.command("gaussian-noise")
-def _gaussian_noise(
-    runs: Annotated[int, typer.Option(min=2, help="Runs of each learner.")] = 24,
-    rounds: Annotated[int, typer.Option(min=128, help="The horizon, a multiple of 128.")] = 4096,
-    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder of Airfoil and Concrete, before the folder JAXONLINE_DATA.")
-    ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the table and the figure.")] = Path("results/gaussian-noise"),
-) -> None:
-    """Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."""
-    from jaxonline.study.files import write_json
-    from jaxonline.study.ready.gaussian_noise import gaussian_noise
-    from jaxonline.study.ready.gaussian_noise_figure import write
-    from jaxonline.study.ready.gaussian_noise_report import as_json, sentences, terminal_tables
-
-    def say(line: str) -> None:
-        console.print(line, markup=False, highlight=False)
-
-    began = time.perf_counter()
-    try:
-        with console.status("") as status:
-            study = gaussian_noise(
-                n_runs=runs, n_rounds=rounds, seed=seed, data=data, say=say,
-                progress=lambda done, total, what: status.update(f"{done} of {total}: {what}"),
-            )  # fmt: skip
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    written = write(study, out)
-    if json_file is not None:
-        written.append(write_json(json_file, as_json(study)))
-    for table in terminal_tables(study):
-        console.print(table)
-    for line in sentences(study):
-        say(line)
-    console.print(f"{', '.join(str(path) for path in written)} written; {time.perf_counter() - began:.0f} s in all")
-
-
-@reproduce.command("multikernel", cls=_ListCommand)
-def _multikernel(
-    data: Annotated[
-        list[Path] | None, typer.Option(help="Folders and files of data, before the folder JAXONLINE_DATA.")
-    ] = None,
-    sets: Annotated[
-        list[str] | None, typer.Option(help="Sets, e.g. AR(4),Airfoil,Concrete, or files (.npz with X and y, .csv).")
-    ] = None,
-    seeds: Annotated[
-        list[str] | None, typer.Option(help="How many from 0 on, or a list or range: 5, 0,1,2, 0-4.")
-    ] = None,
-    forward: Annotated[bool, typer.Option(help="Figures for true VAW instead of online ridge.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the errors of every seed.")] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the target in CSV files, by name or number.")] = None,
-    impute: Annotated[str | None, typer.Option(help="Fill gaps with the column's mean or median.")] = None,
-    draws: Annotated[int, typer.Option(min=0, help="Draws of the features by jax, to compare algorithms.")] = 0,
-    sampler: Annotated[str, typer.Option(help="Of OMKL-GF: correct or published.")] = "correct",
-    dtype: Annotated[str, typer.Option(help="float64, or float32 to see the drift.")] = "float64",
-    out: Annotated[Path, typer.Option(help="Folder for tables and figures.")] = Path("results/multikernel"),
-) -> None:
-    """Table 2 of the multi-kernel paper beside ours: online ridge, which was published, and VAW, which was meant."""
-    import jax
-
-    from jaxonline.study.ready.multikernel_command import run
-
-    try:
-        with jax.enable_x64(True):
-            run(
-                data=data, sets=sets, seeds=",".join(seeds or ["5"]), forward=forward, json=json_file, target=target,
-                impute=impute, draws=draws, sampler=sampler, dtype=dtype, out=out, say=console.print,
-            )  # fmt: skip
-    except (ValueError, OSError) as error:
-        console.print(f"Error: {error}", style="red", markup=False, soft_wrap=True)
-        raise typer.Exit(2) from error
-
-
-def regret_table(rows: list[dict[str, Any]], title: str) -> Table:
-    """The rows of `Result.table` for a terminal.
-
-    Example:
-        >>> from jaxonline.cli import regret_table
-        >>> row = dict(learner="a", queries_per_round=1.0, regret=2.0, low=1.5, high=2.5, regret_per_round=0.1,
-        ...            bound=None, failed=0, overflowed=0)
-        >>> regret_table([row], "a table").row_count
-        1
-    """
-    table = Table(title=title, title_justify="left")
-    for column in ("learner", "queries\n/round", "regret\n(95 %)", "regret\n/round", "theorem's\nbound"):
-        table.add_column(column, justify="left" if column == "learner" else "right", no_wrap=True)
-    left_out = [what for what in ("failed", "overflowed") if any(row[what] for row in rows)]
-    for what in left_out:
-        table.add_column(f"{what}\nruns", justify="right", style="red")
-    for row in rows:
-        bound = "-" if row["bound"] is None else f"{row['bound']:,.0f}"
-        half_width = (row["high"] - row["low"]) / 2
-        cells = [
-            row["learner"], f"{row['queries_per_round']:.2f}", f"{row['regret']:.2f} ± {half_width:.2f}",
-            f"{row['regret_per_round']:.5f}", bound,
-        ]  # fmt: skip
-        table.add_row(*cells, *(str(row[what]) for what in left_out))
-    return table
-
-
 def main() -> None:
-    """The console script.
-
-    Example:
-        >>> from jaxonline.cli import main
-        >>> callable(main)
-        True
-    """
+    """The console script."""
     app()

@@ -14,7 +14,7 @@ import numpy as np
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.fourier import FourierFeatures
-from jaxonline.kernels import Gaussian, Kernel, Laplacian
+from jaxonline.kernels import Gaussian, Kernel, Laplacian, ShiftInvariantKernel
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
@@ -23,7 +23,7 @@ X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.5, 0.7, 0.1])
 
 
 def _inner_product(layout: str) -> Any:
-    def sample(kernel: Kernel, key: jax.Array) -> jax.Array:
+    def sample(kernel: ShiftInvariantKernel, key: jax.Array) -> jax.Array:
         features = FourierFeatures.draw(key, kernel, 3, 4, layout)
         return features(jnp.asarray(X, jnp.float32)) @ features(jnp.asarray(X2, jnp.float32))
 

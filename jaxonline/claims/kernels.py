@@ -23,7 +23,7 @@ from jaxonline.claims.printed_kernels import (
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
 from jaxonline.estimators.laws import Geometric
-from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
+from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification
@@ -85,7 +85,7 @@ def _stratum(feature_map, sizes, key):
     return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
 
 
-def _dot_product(kernel: Kernel, options: Options, p: float = P, target: float | None = None) -> Verification:
+def _dot_product(kernel: DotProductKernel, options: Options, p: float = P, target: float | None = None) -> Verification:
     feature_map = DotProductFeatureMap(kernel, Geometric(p))
     terms = np.abs([feature_map.term((n,), X, X2) for n in range(CAPACITY)])
     last = int(np.flatnonzero(terms > _TAIL * terms.max())[-1])

@@ -21,12 +21,12 @@ from jaxonline.bounds import (
 )
 from jaxonline.claims.printed_kernels import printed_lemma5_bound, printed_lemma7_bound
 from jaxonline.estimators.series_moments import lemma1_bound
-from jaxonline.kernels import Gaussian, Kernel
-from jaxonline.losses import Loss
+from jaxonline.kernels import DotProductKernel, Gaussian
+from jaxonline.losses import SeriesLoss
 
 
 def printed_noisy_kernel(
-    kernel: Kernel, loss: Loss, p: float, radius: float, copy_moment: float, n_rounds: int
+    kernel: DotProductKernel | Gaussian, loss: SeriesLoss, p: float, radius: float, copy_moment: float, n_rounds: int
 ) -> RegretBound:
     """E19, A Theorems 1 and 2: `noisy_kernel_geometric` without the labels, for the Gaussian kernel with E6 and E7."""
     if not isinstance(kernel, Gaussian):

@@ -18,10 +18,10 @@ from scipy import special
 from jaxonline._util import check
 from jaxonline._util.numbers import floating, known
 from jaxonline._util.struct import struct
-from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, silenced
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
 from jaxonline.estimators.laws import AnyLaw
+from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, silenced
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
 

@@ -27,7 +27,7 @@ from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_varian
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
-from jaxonline.losses import Exponential, Logistic, Loss, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries, second_moment
 from jaxonline.verify.result import Verification
@@ -85,7 +85,7 @@ def _second(mean: float, centre: float = 0.0) -> float:
     return (mean - centre) ** 2 + SPREAD**2
 
 
-def _by_strata(loss: Loss, law: Any, options: Options, mean: float = MEAN, centre: float = 0.0) -> Verification:
+def _by_strata(loss: SeriesLoss, law: Any, options: Options, mean: float = MEAN, centre: float = 0.0) -> Verification:
     """The estimator of l'(mean) against l'(mean), computed without the series, in float64."""
     estimator = SeriesEstimator.of(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import erf
 
-from jaxonline.losses import Exponential, Logistic, Loss, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
 
 _POINTS = 1024
 
 
-def complex_derivative(loss: Loss) -> Callable[[np.ndarray], np.ndarray]:
+def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
     """l' of a loss as a function of complex numbers, written from the papers' closed forms.
 
     Raises:
@@ -31,7 +31,7 @@ def complex_derivative(loss: Loss) -> Callable[[np.ndarray], np.ndarray]:
     raise TypeError(f"loss must be one of the papers' losses, got {type(loss).__name__}")
 
 
-def taylor_terms(loss: Loss, centre: float, offset: float, n_terms: int) -> np.ndarray:
+def taylor_terms(loss: SeriesLoss, centre: float, offset: float, n_terms: int) -> np.ndarray:
     """gamma_n offset^n for n < n_terms, where l'(a) = sum gamma_n (a - centre)^n, to about 1e-15 of the largest l'.
 
     Cauchy's integral over a circle of twice the offset, or half way to the edge of the disc of convergence, by the

@@ -62,7 +62,7 @@ class DataStream:
         X = np.zeros((len(np.atleast_1d(self.y)), 1)) if none else self.X
         check.rows("X", X, "y", self.y, vectors=False)
         if self.X is None:
-            set_field(self, "X", X[:, :0])
+            set_field(self, "X", X[:, :0])  # type: ignore[index]
         check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         set_field(self, "X", jnp.asarray(self.X, dtype))

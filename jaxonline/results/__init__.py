@@ -1,5 +1,6 @@
 """What a study measured: `result`, its statistics, tables, figures and storage."""
 
-from jaxonline.results.result import Estimate, Result
+from jaxonline.results.result import Result
+from jaxonline.results.statistics import Estimate
 
 __all__ = ["Estimate", "Result"]

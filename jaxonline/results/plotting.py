@@ -58,8 +58,7 @@ def plot_result(
     for i, name in enumerate(result.learners):
         colour = COLOURS[i % len(COLOURS)]
         for axes in panels:
-            axes.plot(result.rounds, estimate.mean[i], color=colour, label=name, lw=1.8)
-            axes.fill_between(result.rounds, estimate.low[i], estimate.high[i], color=colour, alpha=0.25, lw=0)
+            band(axes, result.rounds, estimate, i, color=colour, label=name, lw=1.8)
         if bounds and name in bounds:
             panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
     what = LABELS.get(quantity, quantity.replace("_", " "))
@@ -77,6 +76,12 @@ def plot_result(
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     return figure
+
+
+def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> None:
+    """The mean of learner i as a line, and its interval as a band around it."""
+    axes.plot(x, estimate.mean[i], color=color, **line)
+    axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
 
 
 def _runs(result: "Result", n_runs: np.ndarray) -> str:

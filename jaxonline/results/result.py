@@ -4,26 +4,15 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from jaxonline._util import check
-from jaxonline.results.growth import Growth, growth
+from jaxonline.results.statistics import Estimate, Growth, growth, mean_over_runs
 
 if TYPE_CHECKING:
     import xarray
-
-
-class Estimate(NamedTuple):
-    """A mean over runs with its standard error and confidence interval; fields share one shape."""
-
-    mean: np.ndarray
-    standard_error: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    n_runs: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +122,7 @@ class Result:
             >>> result.mean("cumulative_loss").mean.tolist()
             [[2.0]]
         """
-        return _estimate(self.values(quantity), level)
+        return mean_over_runs(self.values(quantity), level)
 
     def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Mean of first minus second over common runs, with its interval; fields have the shape [G].
@@ -143,7 +132,7 @@ class Result:
         """
         values = self.values(quantity)
         difference = values[self._at(first)] - values[self._at(second)]
-        return Estimate(*(part[0] for part in _estimate(difference[None], level)))
+        return Estimate(*(part[0] for part in mean_over_runs(difference[None], level)))
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""
@@ -155,7 +144,7 @@ class Result:
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
     ) -> dict[str, Growth]:
-        """By learner, the exponent a with which the mean grows like t^a, with its interval (`results.growth`).
+        """By learner, the exponent a with which the mean grows like t^a, with its interval (`statistics.growth`).
 
         Regret of a learner that learns grows at most like sqrt(t) where its steps are eta / sqrt(t); that of one that
         converges to a wrong hypothesis like t.
@@ -264,14 +253,3 @@ class Result:
         from jaxonline.results.plotting import plot_result
 
         return plot_result(self, path, **options)
-
-
-def _estimate(values: np.ndarray, level: float) -> Estimate:
-    check.number("level", level, gt=0.0, lt=1.0)
-    n_runs = (~np.isnan(values)).sum(axis=1)
-    some = np.maximum(n_runs, 1)
-    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
-    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
-    half = stats.t.ppf(0.5 + level / 2, np.maximum(n_runs - 1, 1)) * error
-    return Estimate(mean, error, mean - half, mean + half, n_runs)

@@ -1,6 +1,6 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.overflow import overflow_probabilities, warn_of_likely_overflow, warn_of_overflow
-from jaxonline.simulation.progress import Reporter
+from jaxonline.simulation.progress import Progress, Reporter
 from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
 from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.sweeps import Team, as_team, distinct
@@ -82,7 +82,7 @@ def simulate(
     runs: Sequence[int] | None = None,
     block_size: int | None = None,
     mesh: Mesh | None = None,
-    progress: bool | Callable[[int, int, str], None] = False,
+    progress: Progress = False,
     checkpoint: str | Path | None = None,
 ) -> Result:
     """Play every learner `n_runs` times, and record losses, queries, regret and other measures along the way.
@@ -149,7 +149,9 @@ def simulate(
     members = {name: learner for team in teams for name, learner in team.members.items()}
 
     key = key if isinstance(key, jax.Array) else jax.random.key(key)
-    plan = Plan(key, n_rounds, length, rounds, width, mesh, sorted({int(run) // width for run in selected}))
+    own = sorted({int(run) // width for run in selected})
+    mesh = blocks.default_mesh(mesh.devices.flat[: len(own)])  # a device without a block would play one for nothing
+    plan = Plan(key, n_rounds, length, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight, comparator = Hindsight(game, comparator, plan, selected), None

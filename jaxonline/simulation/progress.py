@@ -1,9 +1,16 @@
-"""Progress of long work, reported from the host between pieces of it: no callback inside a compiled loop."""
+"""Progress of long work, reported from the host between pieces of it: no callback inside a compiled loop.
+
+Whatever takes long has an argument `progress`: False for silence, True for a bar on standard error (a plain line now
+and then where that is no terminal), or a function `progress(done, total, what)`. Work inside a piece of work is handed
+`reporter.within(what)`, and counts as a fraction of the piece.
+"""
 
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+Progress = bool | Callable[[float, float, str], None]
 
 
 class Reporter:
@@ -11,8 +18,8 @@ class Reporter:
 
     Args:
         progress: False for silence, True for a progress bar on standard error (a plain line now and then where it
-            is no terminal), or a function called as `progress(done, total, what)` for each finished piece, and
-            before the first one for each line that is said.
+            is no terminal), or a function called as `progress(done, total, what)` for each finished piece, for what is
+            done of a piece, and before the first one for each line that is said.
         total: the number of pieces.
 
     Example:
@@ -20,13 +27,15 @@ class Reporter:
         >>> seen = []
         >>> with Reporter(lambda done, total, what: seen.append((done, total, what)), total=2) as reporter:
         ...     reporter.advance("first")
+        ...     inner = reporter.within("second")
+        ...     inner(1, 4, "a quarter")
         ...     reporter.advance("second")
         >>> seen
-        [(1, 2, 'first'), (2, 2, 'second')]
+        [(1, 2, 'first'), (1.25, 2, 'second: a quarter'), (2, 2, 'second')]
     """
 
-    def __init__(self, progress: bool | Callable[[int, int, str], None], total: int):
-        self._report: Callable[[int, int, str], None] | None = None
+    def __init__(self, progress: Progress, total: int):
+        self._report: Callable[[float, float, str], None] | None = None
         self._bar: Any = None
         self._done = 0
         self._total = total
@@ -66,8 +75,29 @@ class Reporter:
         if self._report is not None:
             self._report(self._done, self._total, what)
 
-    def _update_bar(self, done: int, total: int, what: str) -> None:
+    def within(self, what: str) -> Progress:
+        """The progress of the work inside the next piece, which is called `what`."""
+        return False if self._report is None else _Part(self, what)
+
+    def part(self, fraction: float, what: str) -> None:
+        """A fraction of the next piece is done."""
+        if self._report is not None:
+            self._report(self._done + fraction, self._total, what)
+
+    def _update_bar(self, done: float, total: float, what: str) -> None:
         self._bar.update(self._task, completed=done, total=total, description=what)
+
+
+class _Part:
+    """Reports the progress of work inside a piece of work."""
+
+    def __init__(self, reporter: Reporter, what: str):
+        self._reporter = reporter
+        self._what = what
+
+    def __call__(self, done: float, total: float, what: str = "") -> None:
+        words = f"{self._what}: {what}" if what else self._what
+        self._reporter.part(min(done / max(total, 1), 1.0), words)
 
 
 def _bar() -> Any:
@@ -87,8 +117,8 @@ class _PlainLines:
         self._every_s = every_s
         self._start = self._last = time.monotonic()
 
-    def __call__(self, done: int, total: int, what: str) -> None:
+    def __call__(self, done: float, total: float, what: str) -> None:
         now = time.monotonic()
         if done == total or now - self._last >= self._every_s:
             self._last = now
-            print(f"{done}/{total}  {now - self._start:5.1f} s  {what}", file=sys.stderr, flush=True)
+            print(f"{int(done)}/{total}  {now - self._start:5.1f} s  {what}", file=sys.stderr, flush=True)

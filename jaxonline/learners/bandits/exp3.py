@@ -50,7 +50,7 @@ class EXP3:
 
     def __post_init__(self):
         if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
-            set_field(self, "combiner", EWA(self.combiner))
+            set_field(self, "combiner", EWA(self.combiner))  # type: ignore[arg-type]
         check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
         check.number("exploration", self.exploration, ge=0.0, le=1.0)
 

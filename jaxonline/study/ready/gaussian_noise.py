@@ -5,277 +5,220 @@ section 6) and Algorithm 1 (paper A) are unbiased; those that take a copy, or a 
 not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, on runs of its own.
 """
 
-import dataclasses
-from collections.abc import Callable, Sequence
+import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from jaxonline._util import check
-from jaxonline.comparators import RKHSBall
-from jaxonline.environments import DataStream
-from jaxonline.feedback import FullInformation, NoisyCopies, noise
-from jaxonline.game import Entrant, Game
-from jaxonline.learners import InverseSqrt
-from jaxonline.results import Result
-from jaxonline.simulation import simulate
-from jaxonline.study.ready.gaussian_noise_learners import (
+from jaxonline import datasets
+from jaxonline.comparators import rkhs_norm
+from jaxonline.comparators.rkhs import gram_matrix
+from jaxonline.kernels import Gaussian
+from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text, across
+from jaxonline.study import BestOf, Compared, Context, Report, Study
+from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
     ALGORITHM_2,
     CLEAN,
-    DISC,
-    LABEL_NOISE,
     MEANS,
-    N_FREQUENCIES,
     NAIVE,
-    NOISES,
     NOISY,
-    PASSES,
-    RADIUS,
-    SET_NOISES,
-    SET_RADIUS,
-    SET_WIDTH,
-    WIDTH,
+    SEGMENTS_PER_PASS,
     Problem,
-    disc,
-    geometry,
-    makers,
-    real_set,
-    target_losses,
-    theorems,
+    standardised,
 )
+from jaxonline.study.study import Names, Numbers, Words, chosen
 
-SHOWN = 0.3
-ETAS = (0.006, 0.02, 0.06, 0.2, 0.6, 2.0)
-PIECES = 32  # of a pass: programs of one length
-SETS = ("Airfoil", "Concrete")
 TWO_FEATURES = "Fourier, 2 copies"
-Progress = bool | Callable[[int, int, str], None]
+ON_SETS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
 
 
-class Played(NamedTuple):
-    """Learners that were played on one problem with one noise.
+class GaussianNoise(Study):
+    """All learners at all noises; at one noise for longer, Algorithm 1 for many passes; on real sets with noise.
 
-    Attributes:
-        noise: standard deviation of each coordinate's noise.
-        result: the numbers, regret against the best predictor of the ball on the clean data.
-        etas: of the steps eta / sqrt(t), by learner.
-        bounds: what the theorems promise at each recorded round [G], by learner.
-
-    Example:
-        >>> from jaxonline.study.ready.gaussian_noise import Played
-        >>> Played._fields
-        ('noise', 'result', 'etas', 'bounds')
+    A real set that is not in `data`, nor in the folder that the environment variable JAXONLINE_DATA names, nor to be
+    fetched, is skipped, and the report says so.
     """
 
-    noise: float
-    result: Result
-    etas: dict[str, float]
-    bounds: dict[str, np.ndarray]
+    title: ClassVar[str] = (
+        "Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."
+    )
+    runs: int = Field(24, ge=2, description="Runs of each learner.")
+    rounds: int = Field(4096, ge=128, multiple_of=4 * SEGMENTS_PER_PASS, description="The horizon.")
+    only: Names = Field((), description="Learners to play; by default all.")
+    data: Path | None = Field(None, description="Folder of the real sets, before the folder JAXONLINE_DATA.")
+    sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
+    noises: Numbers = Field(
+        (0.0, 0.1, 0.2, 0.3, 0.45, 0.6),
+        description="Noises per coordinate; Algorithm 2 needs less than width / sqrt(2).",
+    )
+    shown_noise: float = Field(0.3, ge=0, description="The noise that is played for longer.")
+    etas: Numbers = Field((0.006, 0.02, 0.06, 0.2, 0.6, 2.0), description="Steps to choose from.")
+    passes: int = Field(5, ge=1, description="Passes of Algorithm 1 over the rows.")
+    frequencies: int = Field(100, ge=1, description="Frequencies of the Fourier features.")
+    width: float = Field(1.0, gt=0, description="Width of the kernel.")
+    disc: float = Field(0.5, gt=0, description="Radius of the disc.")
+    radius: float = Field(2.0, gt=0, description="Norm of the target, and radius of the ball.")
+    label_noise: float = Field(0.1, ge=0, description="Noise of the labels.")
+    real_noises: Numbers = Field((0.25, 0.5), description="Noises of real sets, in standard deviations of a column.")
+    real_width: float = Field(2.0, gt=0, description="Width of the kernel on real sets.")
+    real_radius: float = Field(3.0, gt=0, description="Radius of the ball on real sets.")
 
+    def run(self, context: Context) -> Report:
+        from jaxonline.study.ready.gaussian_noise_figure import plot
 
-class Study(NamedTuple):
-    """What the study brings.
+        names = list(chosen("only", self.only, dict.fromkeys((CLEAN, *NOISY))))
+        problem, (sets, skipped) = self.problem(context.seed), self._real_sets(context.seed)
+        longer = [name for name in (ALGORITHM_1, TWO_FEATURES) if name in names]
+        short, steps = self.rounds // 4, BestOf({f"{eta:g}": eta for eta in self.etas})
+        with context.parts(len(self.noises) + 2 + sum(len(own.noises) for own in sets)) as part:
 
-    Attributes:
-        problem: the disc.
-        settings: of the study.
-        geometry: numbers of the target in the surrogate RKHS, by noise.
-        zero: the regret of the predictor 0 after the rounds of `by_noise`, and after those of each real set.
-        by_noise: all learners, a row for each noise.
-        shown: all learners at one noise, for more rounds.
-        long: Algorithm 1, and Fourier features, at that noise for many passes.
-        real: real data, by set.
+            def play(own: Problem, noise: float, names: Any, rounds: int, tune: Any = steps) -> Compared:
+                context = part(f"{own.name}, noise {noise:.3g}, {rounds:,} rounds")
+                return own.play(context, noise, names, tune, n_runs=self.runs, n_rounds=rounds)
 
-    Example:
-        >>> from jaxonline.study.ready.gaussian_noise import Study
-        >>> Study._fields[-1]
-        'real'
-    """
-
-    problem: Problem
-    settings: dict[str, Any]
-    geometry: list[dict[str, float]]
-    zero: dict[str, float]
-    by_noise: list[Played]
-    shown: Played
-    long: Played
-    real: dict[str, list[Played]]
-
-
-def play(
-    problem: Problem,
-    noise_std: float,
-    names: Sequence[str],
-    *,
-    n_runs: int,
-    n_rounds: int,
-    seed: int = 0,
-    etas: dict[str, float] | None = None,
-    progress: Progress = False,
-) -> Played:
-    """Choose every learner's step, then play.
-
-    The steps are compared over a quarter of the rounds, in other runs. All noises and numbers of rounds are played by
-    the same compiled programs.
-
-    Args:
-        problem: what is to be learned; rounds beyond its rows are further passes over them.
-        noise_std: of each coordinate of a copy, one of the problem's.
-        names: of learners: `CLEAN` and those of `NOISY`.
-        n_runs: at least 2.
-        n_rounds: up to the number of rows; or, for learners that do not store a point a round, a multiple of it.
-        seed: of all randomness.
-        etas: of the steps, by learner; chosen when None.
-        progress: as in `simulate`.
-
-    Raises:
-        ValueError: fewer than 2 runs, rounds that end inside a further pass, noise for which there is no surrogate.
-
-    Example:
-        >>> from jaxonline.study.ready.gaussian_noise import play
-        >>> from jaxonline.study.ready.gaussian_noise_learners import disc
-        >>> found = play(disc(64), 0.2, ["one copy"], n_runs=2, n_rounds=64)
-        >>> found.result.rounds.tolist(), found.etas["one copy"]
-        ([2, 4, 6, 8, 12, 16, 22, 32, 46, 64], 0.6)
-    """
-    check.count("n_runs", n_runs, ge=2)
-    _record_at(len(problem.y), n_rounds)  # raises before anything is played
-    make = makers(problem, noise_std)
-    game = Game(DataStream(problem.X, problem.y), NoisyCopies(noise.gaussian(noise_std**2)))
-
-    def entrants(etas: dict[str, float]) -> dict[str, Entrant]:
-        feedbacks = {name: FullInformation() if name == CLEAN else game.feedback for name in names}
-        return {name: Entrant(make[name](InverseSqrt(etas[name])), feedbacks[name]) for name in names}
-
-    def numbers(etas: dict[str, float], horizon: int, key: int) -> Result:
-        rounds = _record_at(len(problem.y), horizon)
-        return simulate(
-            game, entrants(etas), n_runs=n_runs, n_rounds=horizon, key=key, record_at=rounds, progress=progress
+            by_noise = [
+                play(problem, each, [n for n in names if n != CLEAN or each == 0.0], short) for each in self.noises
+            ]
+            at_one = [play(problem, self.shown_noise, names, self.rounds)]
+            if longer:
+                at_one.append(play(problem, self.shown_noise, longer, self.passes * self.rounds, at_one[0].etas))
+            own_names = [name for name in ON_SETS if name in names]
+            rows = {own.name: min(len(own.y), self.rounds) for own in sets}
+            real = {o.name: [play(o, each, own_names, rows[o.name]) for each in o.noises] for o in sets}
+        zero = {problem.name: problem.regret_of_zero(short)}
+        zero |= {own.name: own.regret_of_zero(rows[own.name]) for own in sets}
+        everything = [*by_noise, *at_one, *(each for own in real.values() for each in own)]
+        results = {"results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.about): p.result for p in everything}
+        table = Table("Kernel learners under Gaussian noise", [row for each in everything for row in each.rows()])
+        return Report(
+            {"table": table},
+            {"figure": lambda: plot(self, by_noise, at_one, zero["disc"])},
+            [*self._sentences(problem, at_one, zero), *skipped],
+            results,
+            {
+                "settings": self._settings(context.seed),
+                "geometry": [problem.geometry(each) for each in self.noises],
+                "regret_of_zero": zero,
+                "by_noise": [_numbers(each) for each in by_noise],
+                "shown": _numbers(at_one[0]),
+                "long": _numbers(at_one[1]) if longer else None,
+                "real": {name: [_numbers(each) for each in own] for name, own in real.items()},
+            },
+            self._tables(by_noise, at_one, real),
         )
 
-    if etas is None:
-        quarter = max(n_rounds // 4, 1)
-        pilots = [numbers(dict.fromkeys(names, eta), quarter, seed + 1).mean("cumulative_loss") for eta in ETAS]
-        losses = np.array([pilot.mean[:, -1] for pilot in pilots])
-        etas = {name: ETAS[int(np.nanargmin(losses[:, i]))] for i, name in enumerate(names)}
-    result = numbers(etas, n_rounds, seed)
-    best = _best_losses(problem, result.rounds)
-    result = dataclasses.replace(result, comparator_loss=np.broadcast_to(best, result.cumulative_loss.shape))
-    return Played(
-        noise_std,
-        result,
-        {name: etas[name] for name in names},
-        _promises(problem, noise_std, result.rounds, best, etas),
-    )
+    def problem(self, seed: int) -> Problem:
+        """Instances uniform on a disc, y = a k(c, x) - a k(-c, x) + noise, with a target of the norm `radius`."""
+        generator = np.random.default_rng(seed)
+        distance = self.disc * np.sqrt(generator.uniform(size=self.rounds))
+        angle = generator.uniform(0.0, 2.0 * math.pi, self.rounds)
+        X = np.stack([distance * np.cos(angle), distance * np.sin(angle)], axis=1)
+        kernel, points = Gaussian(self.width), self.disc * np.array([[1.0, 0.0], [-1.0, 0.0]])
+        a = np.array([1.0, -1.0])
+        a *= self.radius / rkhs_norm(kernel, points, a)
+        y = gram_matrix(kernel, X, points) @ a + self.label_noise * generator.standard_normal(self.rounds)
+        return Problem("disc", X, y, kernel, self.radius, self.noises, self.frequencies, points, a, self.passes)
+
+    def real_set(self, name: str, seed: int) -> Problem:
+        """A real set, in a random order.
+
+        Raises:
+            ValueError: `data` does not exist.
+            OSError: the set is not there and cannot be fetched.
+        """
+        _, X, y = datasets.load(name, self.data)
+        order = np.random.default_rng(seed).permutation(len(y))
+        noises = tuple(each / math.sqrt(X.shape[1]) for each in self.real_noises)
+        kernel = Gaussian(self.real_width)
+        return Problem(name, *standardised(X[order], y[order]), kernel, self.real_radius, noises, self.frequencies)
+
+    def _real_sets(self, seed: int) -> tuple[list[Problem], list[str]]:
+        found, skipped = [], []
+        for name in self.sets:
+            try:
+                found.append(self.real_set(name, seed))
+            except OSError as error:
+                skipped.append(f"{name} is skipped: {error}")
+        return found, skipped
+
+    def _settings(self, seed: int) -> dict[str, Any]:
+        own = "runs", "rounds", "noises", "shown_noise", "width", "disc", "radius", "label_noise", "etas", "frequencies"
+        own += "real_width", "real_radius"
+        settings = self.model_dump(include=set(own))
+        settings |= {"rounds_by_noise": self.rounds // 4, "passes_of_algorithm_1": self.passes, "seed": seed}
+        return settings | {"real_noises_in_deviations": self.real_noises}
+
+    def _tables(self, by_noise: list[Compared], at_one: list[Compared], real: dict[str, list[Compared]]) -> list[Table]:
+        """One noise with exponents and bounds; regret by noise; regret per round on real sets."""
+        title = f"noise {self.shown_noise:g}: regret, and its exponent over the second half of the rounds"
+        tables = [Table(title, [row for each in at_one for row in each.rows()], COLUMNS)]
+        labels = {f"{noise:g}": each for noise, each in zip(self.noises, by_noise, strict=True)}
+        tables.append(_across(f"regret after {self.rounds // 4:,} rounds, by noise", labels, "{:.0f}"))
+        if real:
+            labels = {
+                f"{name}\nnoise {relative:g} sd": each
+                for name, own in real.items()
+                for relative, each in zip(self.real_noises, own, strict=True)
+            }
+            tables.append(_across("regret per round on real sets, one pass", labels, "{:.3f}", per_round=True))
+        return tables
+
+    def _sentences(self, problem: Problem, at_one: list[Compared], zero: dict[str, float]) -> list[str]:
+        """The target's geometry, whose exponents fit a square root or a line, equal queries, and the predictor 0."""
+        at, shown = problem.geometry(self.shown_noise), at_one[0].result
+        found = {name: each for played in at_one for name, each in played.result.growth(played.growth_from).items()}
+        root = [name for name, growth in found.items() if growth.low <= 0.5]
+        line = [name for name, growth in found.items() if growth.low <= 1.0 <= growth.high]
+        zeros = ", ".join(f"{name} {each:,.0f}" for name, each in zero.items())
+        sentences = [
+            f"Target: beta = {math.degrees(at['angle']):.0f} degrees; at noise {at['noise']:g} "
+            f"R = {at['constant']:.3f} and W = {at['W']:.3f} ({at['W_sharp']:.3f} by the angle alone, "
+            f"{at['W_printed']:.3f} as printed).",
+            f"Exponent compatible with at most 1/2, at these horizons: {', '.join(root) or 'none'}.",
+            f"Exponent compatible with 1: {', '.join(line) or 'none'}.",
+            f"Regret of the predictor 0: {zeros}.",
+        ]
+        if {ALGORITHM_2, "mean of 2 copies"} <= set(shown.learners):
+            pair = shown.paired_difference(ALGORITHM_2, "mean of 2 copies")
+            ends = f"{pair.mean[-1]:.1f} [{pair.low[-1]:.1f}, {pair.high[-1]:.1f}]"
+            equal = f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
+            sentences.insert(3, equal)
+        risks = at_one[-1].result.meta["overflow_probability"]
+        if risks.get(ALGORITHM_1):
+            sentences.append(f"Algorithm 1 runs out of storage with probability {risks[ALGORITHM_1]:.1g} in a run.")
+        return sentences
 
 
-def gaussian_noise(
-    n_runs: int = 24,
-    n_rounds: int = 4096,
-    seed: int = 0,
-    data: str | Path | None = None,
-    progress: Progress = False,
-    say: Callable[[str], Any] = lambda line: None,
-) -> Study:
-    """Play the study.
-
-    Args:
-        n_runs: runs of each learner, at least 2.
-        n_rounds: of the learners that store a point a round, a multiple of 128; Algorithm 1 makes `PASSES` passes.
-        seed: of all randomness.
-        data: a folder with the real sets, before the one that the environment variable JAXONLINE_DATA names.
-        progress: as in `simulate`.
-        say: is told what is played, and which real set is not there.
-
-    Raises:
-        ValueError: numbers that are too small or no multiple, a folder that does not exist.
-
-    Example:
-        >>> from jaxonline.study.ready.gaussian_noise import gaussian_noise
-        >>> gaussian_noise(n_runs=1)
-        Traceback (most recent call last):
-        ValueError: n_runs must be at least 2, got 1
-    """
-    check.count("n_runs", n_runs, ge=2)
-    if check.count("n_rounds", n_rounds) % (4 * PIECES):
-        raise ValueError(f"n_rounds must be a multiple of {4 * PIECES}, got {n_rounds}")
-    problem = disc(n_rounds, seed)
-    sets = _real_sets(data, seed, say)
-    common: dict[str, Any] = {"n_runs": n_runs, "seed": seed, "progress": progress}
-    short = n_rounds // 4
-    by_noise = []
-    for noise_std in NOISES:
-        say(f"noise {noise_std:g}: {short:,} rounds")
-        names = (CLEAN, *NOISY) if noise_std == 0.0 else NOISY
-        by_noise.append(play(problem, noise_std, names, n_rounds=short, **common))
-    say(f"noise {SHOWN:g}: {n_rounds:,} rounds, and {problem.passes * n_rounds:,} for Algorithm 1")
-    shown = play(problem, SHOWN, (CLEAN, *NOISY), n_rounds=n_rounds, **common)
-    longer, step = (ALGORITHM_1, TWO_FEATURES), shown.etas[ALGORITHM_1]
-    risk = makers(problem, SHOWN)[ALGORITHM_1](step).overflow_probability(problem.passes * n_rounds)
-    say(f"Algorithm 1 runs out of storage with probability {risk:.1g} in a run")
-    long = play(problem, SHOWN, longer, n_rounds=problem.passes * n_rounds, etas=shown.etas, **common)
-    real: dict[str, list[Played]] = {}
-    for own in sets:
-        rows = min(len(own.y), n_rounds)
-        say(f"{own.name}: {rows:,} rounds")
-        names = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
-        real[own.name] = [play(own, each, names, n_rounds=rows, **common) for each in own.noises]
-    settings = {
-        "runs": n_runs, "rounds": n_rounds, "rounds_by_noise": short, "passes_of_algorithm_1": PASSES, "seed": seed,
-        "noises": NOISES, "shown_noise": SHOWN, "width": WIDTH, "disc": DISC, "radius": RADIUS,
-        "label_noise": LABEL_NOISE, "etas": ETAS, "frequencies": N_FREQUENCIES,
-        "real_noises_in_deviations": SET_NOISES, "real_width": SET_WIDTH, "real_radius": SET_RADIUS,
-    }  # fmt: skip
-    zero = {problem.name: _regret_of_zero(problem, short)} | {
-        own.name: _regret_of_zero(own, min(len(own.y), n_rounds)) for own in sets
-    }
-    geometries = [geometry(problem, each) for each in NOISES]
-    return Study(problem, settings, geometries, zero, by_noise, shown, long, real)
+COLUMNS = (
+    Text("learner"),
+    Number("rounds", form="{:,}"),
+    Number("queries_per_round", "queries\n/round", "{:.2f}"),
+    Interval("regret", "regret\n(95 %)", "{:,.1f}"),
+    Interval("exponent", "exponent\n(95 %)", "{:.2f}", brackets=True),
+    Number("bound", form="{:,.0f}"),
+    *LEFT_OUT,
+)
 
 
-def _real_sets(data: str | Path | None, seed: int, say: Callable[[str], Any]) -> list[Problem]:
-    found = []
-    for name in SETS:
-        try:
-            found.append(real_set(name, data, seed))
-        except OSError as error:
-            say(f"{name} is skipped: {error}")
-    return found
+def _numbers(compared: Compared) -> dict[str, Any]:
+    """For JSON: `growth` is the exponent over the second half of the rounds."""
+    found = compared.curves()
+    for name, numbers in found["learners"].items():
+        numbers["eta"] = compared.etas[name]
+    return {"noise": compared.about["noise"], "growth_from": compared.growth_from} | found
 
 
-def _record_at(n_rows: int, n_rounds: int) -> list[int]:
-    """About ten rounds of the first pass, multiples of a thirty-second of the rows, and ends of passes."""
-    if n_rounds > n_rows and n_rounds % n_rows:
-        raise ValueError(f"n_rounds must be a multiple of the {n_rows} rows, got {n_rounds}")
-    piece, first = max(n_rows // PIECES, 1), min(n_rounds, n_rows)
-    within = piece * np.round(np.geomspace(1, first // piece, 11)).astype(int)
-    passes = n_rows * np.round(np.geomspace(1, max(n_rounds // n_rows, 1), 8)).astype(int)
-    return np.unique([piece, *within[:-1], *(passes if n_rounds > n_rows else ()), n_rounds]).tolist()
-
-
-def _regret_of_zero(problem: Problem, n_rounds: int) -> float:
-    return float((problem.y[:n_rounds] ** 2).sum() - _best_losses(problem, np.array([n_rounds]))[0])
-
-
-def _best_losses(problem: Problem, rounds: np.ndarray) -> np.ndarray:
-    """Of the best predictor of the ball, in hindsight: in one pass, and at ends of passes, which are all alike."""
-    n = len(problem.y)
-    own = np.unique(np.minimum(rounds, n))
-    losses = RKHSBall(problem.kernel, problem.radius).best_losses(problem.X[: own[-1]], problem.y[: own[-1]], own)
-    table = dict(zip(own.tolist(), losses.tolist(), strict=True))
-    return np.array([table[min(t, n)] * max(1, t // n) for t in rounds.tolist()])
-
-
-def _promises(
-    problem: Problem, noise_std: float, rounds: np.ndarray, best: np.ndarray, etas: dict[str, float]
-) -> dict[str, np.ndarray]:
-    """The theorems speak of the target; the best in hindsight is a little better than that, which is added."""
-    if problem.points is None:
-        return {}
-    better = target_losses(problem, rounds) - best
-    promised = theorems(problem, noise_std, int(rounds[-1]))
-    return {
-        name: bound.inverse_sqrt_step(etas[name], rounds) + better for name, bound in promised.items() if name in etas
-    }
+def _across(title: str, plays: dict[str, Compared], form: str, per_round: bool = False) -> Table:
+    """Learners down, noises across."""
+    rows, labels = [], []
+    for label, played in plays.items():
+        for row in played.rows():
+            scale = row["rounds"] if per_round else 1
+            rows.append({"learner": row["learner"]} | {key: row[key] / scale for key in ("regret", "low", "high")})
+            labels.append(label)
+    found = across(rows, "learner", labels, "regret")
+    found.sort(key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
+    return Table(title, found, (Text("learner"), *(Interval(label, form=form) for label in plays)))

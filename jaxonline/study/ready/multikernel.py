@@ -4,30 +4,25 @@ Rokhlin and Gurtovaya (2025), Table 2, names its experts after Vovk, Azoury and 
 online ridge at both levels (erratum E17). Both are computed here, from the same features.
 """
 
-import time
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from pydantic import BeforeValidator, Field
 
-from jaxonline import datasets
+from jaxonline import datasets, learners
 from jaxonline._util.precision import working_dtype
 from jaxonline._util.threads import in_parallel
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.experts.aggregating import Aggregating
-from jaxonline.learners.experts.boa import BOA
-from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.ml_poly import MLPoly
-from jaxonline.learners.experts.ml_prod import MLProd
-from jaxonline.learners.experts.over_advice import OverAdvice
-from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners import Truncated
 from jaxonline.learners.offline import BLOCK, expert_jobs, play_sequence, scan_blocks
-from jaxonline.learners.omkl_gf import OMKLGF
-from jaxonline.learners.raker import Raker
+from jaxonline.results.tables import Number, Table, Text
+from jaxonline.study import Context, Report, Study
 
 SETS = ("AR(4)", "Airfoil", "Concrete")
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
@@ -53,12 +48,6 @@ class SetResult(NamedTuple):
         mse: mean squared error of each dictionary [S].
         running: mean squared error up to each round, averaged over dictionaries [T].
         weights: of the kernels after the last round, first dictionary [N].
-        seconds: the time it took, compilation included.
-
-    Example:
-        >>> from jaxonline.study.ready.multikernel import SetResult
-        >>> SetResult._fields[:3]
-        ('name', 'shape', 'mse')
     """
 
     name: str
@@ -66,112 +55,143 @@ class SetResult(NamedTuple):
     mse: dict[tuple[str, str], np.ndarray]
     running: dict[tuple[str, str], np.ndarray]
     weights: dict[tuple[str, str], np.ndarray]
-    seconds: float
+
+    def by_algorithm(self) -> dict[str, dict[str, np.ndarray]]:
+        """The mean squared errors {algorithm: {forecaster: [S]}}, in the order of the table."""
+        found: dict[str, dict[str, np.ndarray]] = {algorithm: {} for algorithm in ALGORITHMS}
+        for (algorithm, forecaster), mse in self.mse.items():
+            found[algorithm][forecaster] = mse
+        return found
 
 
-def reproduce(
-    sets: Sequence[str | Path] | None = None,
-    data: str | Path | Sequence[str | Path] | None = None,
-    *,
-    seeds: Sequence[int] = range(5),
-    target: str | int | None = None,
-    impute: str | None = None,
-    sampler: str = "correct",
-    dtype: str = "float64",
-    progress: Callable[[str], None] | None = None,
-) -> list[SetResult]:
-    """The table's numbers, with features drawn as published by NumPy's legacy generator.
+def printed(name: str) -> dict[str, float | None]:
+    """Of a set: Table 2 as printed, by algorithm."""
+    numbers = PUBLISHED.get(datasets.known_as(name) or name, (None,) * len(ALGORITHMS))
+    return dict(zip(ALGORITHMS, numbers, strict=True))
 
-    float64 is enabled inside this call only.
 
-    Args:
-        sets: names and files, as in `datasets.load`; by default the files that `data` names, or else AR(4), Airfoil
-            and Concrete.
-        data: folders and files, as in `datasets.load`.
-        seeds: of the dictionaries.
-        target: column of the target, for files of columns. (Sets known by name have their own.)
-        impute: "mean" or "median", for files with gaps.
-        sampler: of `OMKLGF`, "correct" or "published".
-        dtype: "float64", or "float32" to see the drift.
-        progress: called with a line after each set.
+def parse_seeds(text: str) -> list[int]:
+    """Seeds from text: "5" is the first five seeds, "0,3" or "0-4" name them ("7," is seed 7 alone).
 
     Raises:
-        ValueError: no seed, two sets of the same name, or what `datasets.load` raises.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> import numpy as np
-        >>> from jaxonline.study.ready.multikernel import reproduce
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     file = pathlib.Path(folder) / "line.npz"
-        ...     np.savez(file, X=np.arange(6.0)[:, None], y=np.arange(6.0))
-        ...     result = reproduce(data=file, seeds=[0])[0]
-        >>> result.name, result.mse["VAW2", "ridge"].shape
-        ('line', (1,))
+        ValueError: the text is none of these, or a seed is negative.
     """
-    if len(seeds) == 0:
-        raise ValueError("seeds must name at least one seed, got none")
-    results = []
-    for name, X, y in load_sets(sets, data, target=target, impute=impute):
-        X, y = scaled(X, y)
-        frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in seeds])
-        results.append(play_set(name, X, y, frequencies, key=seeds[0], sampler=sampler, dtype=dtype))
-        if progress is not None:
-            progress(f"{name}: {len(y)} rounds, {len(seeds)} dictionaries, {results[-1].seconds:.1f} s")
-    return results
+    parts = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()]
+    seeds = [seed for part in parts if part for seed in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    if re.fullmatch(r"\s*\d+\s*", text):
+        seeds = list(range(int(text)))
+    if None in parts or not seeds:
+        raise ValueError(f'seeds must be a number as "5" or a list as "0,1,2" or "0-4", got {text!r}')
+    return seeds
 
 
-def chosen_sets(
-    sets: Sequence[str | Path] | None, data: str | Path | Sequence[str | Path] | None
-) -> Sequence[str | Path]:
-    """The sets asked for: `sets`; or the files in `data`; or AR(4), Airfoil and Concrete.
+def _seeds(value: Any) -> Any:
+    texts = [value] if isinstance(value, str) else value
+    return parse_seeds(",".join(texts)) if texts and all(isinstance(text, str) for text in texts) else value
 
-    Example:
-        >>> from jaxonline.study.ready.multikernel import chosen_sets
-        >>> chosen_sets(None, None)
-        ('AR(4)', 'Airfoil', 'Concrete')
+
+def _places(value: Any) -> list[str]:
+    """Items one by one: each may be a list with commas, unless it is a path."""
+    items = [value] if isinstance(value, str | Path) else value
+    parts = [[str(item)] if Path(item).exists() else str(item).split(",") for item in items]
+    return [part.strip() for group in parts for part in group if part.strip()]
+
+
+Places = Annotated[tuple[str, ...], BeforeValidator(_places)]
+
+
+class MultiKernelTable(Study):
+    """The table's numbers, with features drawn as published by NumPy's legacy generator, in float64.
+
+    With `draws`, many more of them drawn by JAX: which differences of the table are real? (200 take some minutes.)
     """
-    if sets:
-        return sets
-    places = [data] if isinstance(data, str | Path) else list(data or ())
-    return [Path(place) for place in places if Path(place).is_file()] or SETS
+
+    title: ClassVar[str] = (
+        "Table 2 of the multi-kernel paper beside ours: online ridge, which was published, and VAW, which was meant."
+    )
+    data: Places = Field((), description="Folders and files of data, before the folder JAXONLINE_DATA.")
+    sets: Places = Field(
+        (),
+        description="Sets, e.g. AR(4),Airfoil, or files (.npz with X and y, .csv); by default those of data, or three.",
+    )
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
+        (0, 1, 2, 3, 4),
+        min_length=1,
+        description="Of the dictionaries: how many from 0 on, or a list or range: 5, 0,1,2, 0-4.",
+    )
+    forward: bool = Field(False, description="Figures for true VAW instead of online ridge.")
+    target: str | int | None = Field(None, description="Column of the target in CSV files, by name or number.")
+    impute: Literal["mean", "median"] | None = Field(None, description="Fill gaps with the column's mean or median.")
+    draws: int = Field(0, ge=0, description="Draws of the features by jax, to compare algorithms.")
+    sampler: Literal["correct", "published"] = Field("correct", description="Of OMKL-GF: correct or published.")
+    dtype: Literal["float64", "float32"] = Field("float64", description="float64, or float32 to see the drift.")
+
+    def run(self, context: Context) -> Report:
+        from jaxonline.study.ready import multikernel_draws as many
+        from jaxonline.study.ready import multikernel_figures as figures
+
+        loaded, rough = self.load_sets(), self.dtype == "float32"
+        with jax.enable_x64(True), context.parts(len(loaded) * (1 + rough + (self.draws > 0))) as part:
+            results = [self.play(each, part(each.name), self.dtype) for each in loaded]
+            exact = [self.play(each, part(f"{each.name} in float64"), "float64") for each in loaded if rough]
+            draws = [
+                many.draw_many(name, *scaled(X, y), part(f"{name}, draws"), n_draws=self.draws)
+                for name, X, y in loaded
+                if self.draws
+            ]
+        kind = "vaw" if self.forward else "ridge"
+        tables = {"table": Table("multi-kernel online least squares", _rows(results))}
+        drawn = {"running": lambda: figures.running(results, kind), "weights": lambda: figures.weights(results, kind)}
+        if draws:
+            tables["draws"] = Table("mean squared errors over the draws", many.interval_rows(draws))
+            tables["differences"] = Table("differences over the draws", many.differences(draws))
+            drawn["draws"] = lambda: figures.draws(draws)
+        lines = [line for each in zip(results, exact, strict=False) for line in drift(*each)]
+        lines += many.summary(tables["differences"].rows) if draws else []
+        return Report(
+            tables, drawn, lines, numbers={each.name: each.by_algorithm() for each in results}, shown=[_shown(results)]
+        )
+
+    def load_sets(self) -> list[datasets.DataSet]:
+        """The sets asked for: `sets`; or the files in `data`; or AR(4), Airfoil and Concrete.
+
+        Raises:
+            ValueError: two sets of the same name, or what `datasets.load` raises.
+        """
+        loaded: list[datasets.DataSet] = []
+        for name in self.sets or [place for place in self.data if Path(place).is_file()] or SETS:
+            own = datasets.known_as(str(name)) is not None
+            loaded.append(datasets.load(name, self.data, target=None if own else self.target, impute=self.impute))
+            if loaded[-1].name in [other.name for other in loaded[:-1]]:
+                raise ValueError(f"sets must have different names, got {loaded[-1].name!r} twice")
+        return loaded
+
+    def play(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
+        """All algorithms on one set, with a dictionary for each seed."""
+        X, y = scaled(data.X, data.y)
+        frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in self.seeds])
+        return kept(context, data.name, X, y, frequencies, key=self.seeds[0], sampler=self.sampler, dtype=dtype)
 
 
-def load_sets(
-    sets: Sequence[str | Path] | None = None,
-    data: str | Path | Sequence[str | Path] | None = None,
-    *,
-    target: str | int | None = None,
-    impute: str | None = None,
-) -> list[datasets.DataSet]:
-    """The sets that `reproduce` plays, with the same arguments.
+def kept(
+    context: Context, name: str, X: np.ndarray, y: np.ndarray, frequencies: np.ndarray, **options: Any
+) -> SetResult:
+    """`play_set`, or its numbers from the context's checkpoint."""
 
-    Raises:
-        ValueError: two sets of the same name, or what `datasets.load` raises.
+    def compute() -> dict[str, np.ndarray]:
+        found = play_set(name, X, y, frequencies, **options)
+        parts = {part: getattr(found, part) for part in ("mse", "running", "weights")}
+        return {"/".join((part, *which)): of for part, numbers in parts.items() for which, of in numbers.items()}
 
-    Example:
-        >>> from jaxonline.study.ready.multikernel import load_sets
-        >>> [(name, X.shape) for name, X, y in load_sets(["ar4"])]
-        [('ar4', (5000, 4))]
-    """
-    loaded = []
-    for name in chosen_sets(sets, data):
-        own = datasets.known_as(str(name)) is not None
-        loaded.append(datasets.load(name, data, target=None if own else target, impute=impute))
-        if loaded[-1].name in [other.name for other in loaded[:-1]]:
-            raise ValueError(f"sets must have different names, got {loaded[-1].name!r} twice")
-    return loaded
+    found: dict[str, dict] = {"mse": {}, "running": {}, "weights": {}}
+    for path, numbers in context.keep((X, y, frequencies, options), compute).items():
+        part, *which = path.split("/")
+        found[part][tuple(which)] = numbers
+    return SetResult(name, X.shape, **found)
 
 
 def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
-    """As published: X divided by its largest row norm, y mapped onto [0, 1] (Eqs. 33 and 34); equal targets onto 0.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.study.ready.multikernel import scaled
-        >>> [part.tolist() for part in scaled(np.array([[0.0, 2.0], [1.0, 0.0]]), np.array([3.0, 5.0]))]
-        [[[0.0, 1.0], [0.5, 0.0]], [0.0, 1.0]]
-    """
+    """As published: X divided by its largest row norm, y mapped onto [0, 1] (Eqs. 33 and 34); equal targets onto 0."""
     norm, width = float(np.linalg.norm(X, axis=1).max()), float(np.ptp(y))
     return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
 
@@ -199,15 +219,7 @@ def play_set(
 
     Raises:
         ValueError: targets outside [0, 1], or an unknown `sampler`.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.study.ready.multikernel import play_set
-        >>> result = play_set("one kernel", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
-        >>> result.mse["best-expert", "vaw"].round(3).tolist()  # predictions 0, 1/3, 2/4
-        [0.565]
     """
-    began = time.perf_counter()
     if ((y < 0) | (y > 1)).any():
         raise ValueError(f"targets must be in [0, 1], got {y.min():g} to {y.max():g}")
     with jax.enable_x64(dtype == "float64"):
@@ -222,7 +234,6 @@ def play_set(
         {which: loss.mean(axis=1) for which, loss in losses.items()},
         {which: loss.mean(axis=0).cumsum() / rounds for which, loss in losses.items()},
         {which: of[0] for which, of in weights.items()},
-        time.perf_counter() - began,
     )  # fmt: skip
 
 
@@ -256,11 +267,11 @@ def _play_set(frequencies, X, y, key, sampler):
 def _rules() -> dict[str, Any]:
     """The combiners besides VAW, as published."""
     return {
-        "EWA": Truncated(OverAdvice(EWA.over_range(0.0, 1.0), late_start=True)),
-        "Aggregating": Truncated(Aggregating(0.0, 1.0, late_start=True)),
-        "BOA": Truncated(BOA()),
-        "ML-Poly": Truncated(MLPoly()),
-        "ML-Prod": Truncated(MLProd()),
+        "EWA": Truncated(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0), late_start=True)),
+        "Aggregating": Truncated(learners.Aggregating(0.0, 1.0, late_start=True)),
+        "BOA": Truncated(learners.BOA()),
+        "ML-Poly": Truncated(learners.MLPoly()),
+        "ML-Prod": Truncated(learners.MLProd()),
     }
 
 
@@ -278,29 +289,59 @@ def _second_level(experts, y):
 
 @jax.jit
 def _raker(frequencies, X, y):
-    return jax.vmap(lambda one: play_sequence(Raker(Dictionary(one)), X, y)[0])(frequencies)
+    return jax.vmap(lambda one: play_sequence(learners.Raker(Dictionary(one)), X, y)[0])(frequencies)
 
 
 @jax.jit(static_argnames=("sampler",))
 def _omkl_gf(frequencies, X, y, keys, sampler):
-    learner = lambda one: OMKLGF(Dictionary(one), sampler=sampler)  # noqa: E731
+    learner = lambda one: learners.OMKLGF(Dictionary(one), sampler=sampler)  # noqa: E731
     return jax.vmap(lambda one, key: play_sequence(learner(one), X, y, key)[0])(frequencies, keys)
 
 
-def as_json(results: Sequence[SetResult]) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """{set: {algorithm: {"ridge": [mse per seed], "vaw": [mse per seed]}}}; "ogd" for Raker and OMKL-GF.
+def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
+    """One row for each set, algorithm and forecaster: MSE x 1000, as printed, mean and deviation over seeds."""
+    return [
+        {
+            "set": result.name, "algorithm": name, "forecaster": forecaster,
+            "printed": printed(result.name)[name] if forecaster != "vaw" else None,
+            "mse_x1000": 1e3 * float(mse.mean()),
+            "deviation_x1000": 1e3 * float(mse.std(ddof=1)) if len(mse) > 1 else None,
+            "seeds": len(mse),
+        }
+        for result in results
+        for name, of in result.by_algorithm().items()
+        for forecaster, mse in of.items()
+    ]  # fmt: skip
 
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.study.ready.multikernel import SetResult, as_json
-        >>> as_json([SetResult("a", (1, 1), {("Raker", "ogd"): np.ones(1)}, {}, {}, 0.0)])
-        {'a': {'Raker': {'ogd': [1.0]}}}
-    """
-    table: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for result in results:
-        rows = table.setdefault(result.name, {})
-        for algorithm in ALGORITHMS:
-            for (name, forecaster), mse in result.mse.items():
-                if name == algorithm:
-                    rows.setdefault(name, {})[forecaster] = [float(value) for value in mse]
-    return table
+
+def _shown(results: Sequence[SetResult]) -> Table:
+    """For each set what was printed, ours with online ridge, and true VAW."""
+    rows = [
+        {
+            "group": f"{result.name}: {result.shape[0]:,} rounds, d = {result.shape[1]}",
+            "algorithm": name, "printed": printed(result.name)[name], "vaw": None,
+        }
+        | {"vaw" if forecaster == "vaw" else "ridge": 1e3 * float(mse.mean()) for forecaster, mse in of.items()}
+        for result in results
+        for name, of in result.by_algorithm().items()
+    ]  # fmt: skip
+    columns = (
+        Text("algorithm", "set, algorithm"),
+        Number("printed", form="{:.2f}"),
+        Number("ridge", "online ridge\n(as published)", "{:.5f}"),
+        Number("vaw", "true VAW", "{:.5f}"),
+    )
+    return Table("mean squared error x 1000, mean over the seeds", rows, columns, group="group", headed=True)
+
+
+def drift(rough: SetResult, exact: SetResult) -> list[str]:
+    """What float32 does to the mean squared errors of the table. (OMKL-GF draws other numbers.)"""
+    gaps = {
+        which: abs(mse.mean() / exact.mse[which].mean() - 1)
+        for which, mse in rough.mse.items()
+        if which[0] != "OMKL-GF" and exact.mse[which].mean() > 0
+    }
+    worst = max(gaps, key=lambda which: gaps[which], default=None)
+    if worst is None:
+        return []
+    return [f"{rough.name}: float32 moves the table by up to {gaps[worst]:.1e} of its values ({', '.join(worst)})"]

@@ -4,236 +4,204 @@ Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernel
 the paper's law of the numbers of copies, and with better laws.
 """
 
-import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
-from jaxonline import bounds
-from jaxonline._util import check
-from jaxonline.bounds import RegretBound
+from jaxonline import bounds, estimators, kernels, losses
 from jaxonline.comparators import RKHSBall
 from jaxonline.environments import DataStream
-from jaxonline.estimators import (
-    DotProductFeatureMap,
-    GaussianFeatureMap,
-    Geometric,
-    GradientLength,
-    best_feature_map,
-    minimum_variance,
-)
 from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
-from jaxonline.kernels import ExponentialKernel, Gaussian, Kernel
-from jaxonline.learners import InverseSqrt
-from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
-from jaxonline.losses import Exponential, Loss, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.results import Result
-from jaxonline.simulation import simulate, sweep
-from jaxonline.simulation.progress import Reporter
+from jaxonline.learners import NoisyKernel, Storage
+from jaxonline.results.tables import Interval, Number, Table, Text
+from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
+from jaxonline.study.study import Numbers, Words, chosen
 
-N_INSTANCES, DIMENSION = 400, 3
-NOISE_VARIANCE = 0.02  # of each coordinate; |x| <= 1/2
-RADIUS = 1.0
-KERNELS: dict[str, Kernel] = {"exponential kernel": ExponentialKernel(), "Gaussian kernel": Gaussian(2.0)}
-P = {"exponential kernel": 2.0, "Gaussian kernel": 3.0}  # good ones (see `laws`); of 1.5, 2, 3, 5
-LOSSES: dict[str, Loss] = {
-    "squared": Squared(),
-    "smoothed absolute": SmoothedAbsolute(0.5),
-    "exponential": Exponential(),
-    "smoothed hinge": SmoothedHinge(0.5),
+KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
+    "exponential kernel": (kernels.ExponentialKernel(), 2.0),
+    "Gaussian kernel": (kernels.Gaussian(2.0), 3.0),
 }
-ETAS = (0.05, 0.15, 0.5)  # steps eta / sqrt(t) that are tried beside the theorem's
-PS = (1.5, 2.0, 3.0, 5.0)
-OVERHEADS = (math.inf, 0.5)
+LOSSES: dict[str, Any] = {
+    "squared": losses.Squared(),
+    "smoothed absolute": losses.SmoothedAbsolute(0.5),
+    "exponential": losses.Exponential(),
+    "smoothed hinge": losses.SmoothedHinge(0.5),
+}
 THEOREM, BEST = "the theorem's step", "the best step tried"
 
 
-class Played(NamedTuple):
-    """Algorithm 1 with one feature map and one loss: the theorem's step, and the best step tried.
+class Case(NamedTuple):
+    """A kernel (a key of `KERNELS`), a loss (of `LOSSES`), and a law of the numbers of copies.
 
-    Attributes:
-        result: of the two, in the runs in which no step was chosen.
-        etas: of eta / sqrt(t), by learner.
-        bound: Theorem 4 with the exact second moments.
-        bounds: what it promises at each recorded round, by learner.
-        queries_per_round: the expected number.
-
-    Example:
-        >>> from jaxonline.study.ready.noisy_kernels import Played
-        >>> Played._fields
-        ('result', 'etas', 'bound', 'bounds', 'queries_per_round')
-    """
-
-    result: Result
-    etas: dict[str, float]
-    bound: RegretBound
-    bounds: dict[str, np.ndarray]
-    queries_per_round: float
-
-
-class LawRow(NamedTuple):
-    """One law of the numbers of copies.
-
-    Attributes:
-        kernel: a key of `KERNELS`.
-        law: "geometric" or "best".
-        parameter: p, or the overhead (what an estimate costs in copies; inf where copies cost nothing).
-        played: the numbers.
-
-    Example:
-        >>> from jaxonline.study.ready.noisy_kernels import LawRow
-        >>> LawRow._fields
-        ('kernel', 'law', 'parameter', 'played')
+    The parameter of the law "geometric" is p; that of "best" is the overhead (what an estimate costs in copies;
+    infinity where copies cost nothing).
     """
 
     kernel: str
+    loss: str
     law: str
     parameter: float
-    played: Played
+
+    @property
+    def name(self) -> str:
+        """The case in words."""
+        return "{}, {} loss, {} law {:g}".format(*self)
+
+    @property
+    def law_name(self) -> str:
+        """The law in a word."""
+        if self.law == "geometric":
+            return f"p = {self.parameter:g}"
+        return "best" if math.isinf(self.parameter) else f"best, overhead {self.parameter:g}"
 
 
-class NoisyKernels(NamedTuple):
-    """What the study brings.
-
-    Attributes:
-        cells: by kernel (a key of `KERNELS`) and loss (of `LOSSES`), with the paper's law, p of `P`.
-        laws: the squared loss with other laws.
-
-    Example:
-        >>> from jaxonline.study.ready.noisy_kernels import NoisyKernels
-        >>> NoisyKernels._fields
-        ('cells', 'laws')
-    """
-
-    cells: dict[tuple[str, str], Played]
-    laws: list[LawRow]
-
-
-def problem(kind: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Instances in a ball of radius 1/2, and targets: numbers of [-1/2, 1/2], or +1 and -1 of which 1 in 20 is wrong.
-
-    Args:
-        kind: "regression" or "classification".
-        seed: of the instances.
-
-    Raises:
-        ValueError: another `kind`.
-
-    Example:
-        >>> from jaxonline.study.ready.noisy_kernels import problem
-        >>> X, y = problem("classification")
-        >>> X.shape, sorted(set(y.tolist()))
-        ((400, 3), [-1.0, 1.0])
-    """
-    check.choice("kind", kind, ("regression", "classification"))
-    rng = np.random.default_rng(seed)
-    directions = rng.normal(size=(N_INSTANCES, DIMENSION))
-    lengths = 0.5 * rng.uniform(size=N_INSTANCES) ** (1 / DIMENSION)
-    X = directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]
-    f = np.sin(6 * X[:, 0]) + 2 * X[:, 1]
-    if kind == "regression":
-        return X, 0.5 * np.tanh(1.5 * f)
-    wrong = rng.uniform(size=N_INSTANCES) < 0.05
-    return X, np.where((f > 0) != wrong, 1.0, -1.0)
-
-
-def noisy_kernels(
-    n_runs: int = 72, n_rounds: int = 3000, seed: int = 0, progress: bool | Callable[[int, int, str], None] = False
-) -> NoisyKernels:
-    """Play the study: passes over 400 instances with Gaussian noise on every copy.
+class NoisyKernels(Study):
+    """Passes over instances in a ball of radius 1/2, with Gaussian noise on every copy.
 
     Steps are eta / sqrt(t), the theorem's (with the anytime form of its bound) beside the best of a few, which is
     chosen in a third of the runs and reported in the others.
-
-    Args:
-        n_runs: runs of each learner, at least 4.
-        n_rounds: the horizon, at least 16.
-        seed: of all randomness.
-        progress: as in `simulate`, by games.
-
-    Raises:
-        ValueError: too few runs or rounds.
-
-    Example:
-        >>> from jaxonline.study.ready.noisy_kernels import KERNELS, LOSSES
-        >>> len(KERNELS) * len(LOSSES)
-        8
     """
-    check.count("n_runs", n_runs, ge=4)
-    check.count("n_rounds", n_rounds, ge=16)
-    copy_moment = _copy_moment(problem("regression", seed)[0])
-    cases: dict[tuple[str, str, str, float], tuple[Any, Loss, Any]] = {}
-    for name, kernel in KERNELS.items():
-        for loss_name, loss in LOSSES.items():
-            cases[name, loss_name, "geometric", P[name]] = _paper(kernel, P[name]), loss, Geometric(P[name])
-        for p in PS:
-            cases[name, "squared", "geometric", p] = _paper(kernel, p), LOSSES["squared"], Geometric(p)
-        for overhead in OVERHEADS:
-            best = best_feature_map(kernel, copy_moment, overhead=overhead)
-            cases[name, "squared", "best", overhead] = best, LOSSES["squared"], minimum_variance
-    played = {}
-    with Reporter(progress, len(cases)) as reporter:
-        for case, (feature_map, loss, length_law) in cases.items():
-            played[case] = play(feature_map, loss, length_law, n_runs, n_rounds, seed)
-            reporter.advance("{}, {} loss, {} law {:g}".format(*case))
-    cells = {
-        (name, loss_name): played[name, loss_name, "geometric", P[name]] for name in KERNELS for loss_name in LOSSES
-    }
-    parameters = [("geometric", p) for p in PS] + [("best", overhead) for overhead in OVERHEADS]
-    laws = [LawRow(name, *each, played[(name, "squared", *each)]) for name in KERNELS for each in parameters]
-    return NoisyKernels(cells, laws)
 
-
-def play(
-    feature_map: DotProductFeatureMap | GaussianFeatureMap, loss: Loss, length_law: Any, n_runs: int, n_rounds: int,
-    seed: int = 0,
-) -> Played:  # fmt: skip
-    """Algorithm 1 with a feature map, a loss, and a law for the estimate of the gradient's length.
-
-    Example:
-        >>> from jaxonline.estimators import DotProductFeatureMap, Law, minimum_variance
-        >>> from jaxonline.kernels import Linear
-        >>> from jaxonline.losses import Squared
-        >>> from jaxonline.study.ready.noisy_kernels import play
-        >>> played = play(DotProductFeatureMap(Linear(), Law([0.0, 1.0])), Squared(), minimum_variance, 4, 16)
-        >>> played.result.learners, played.queries_per_round
-        (("the theorem's step", 'the best step tried'), 2.0)
-    """
-    X, y = problem(loss.kind, seed)
-    copy_moment, y_bound = _copy_moment(X), float(np.abs(y).max())
-    factors = bounds.factor_moment(
-        RADIUS, feature_map.second_moment(copy_moment), y_bound if loss.kind == "regression" else 0.0
+    title: ClassVar[str] = (
+        "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."
     )
-    length = GradientLength.of(loss, length_law, factors)
-    bound = bounds.noisy_kernel(feature_map, length, RADIUS, copy_moment, n_rounds, y_bound)
-    own = math.sqrt(2 / bound.G) * RADIUS  # minimises the anytime form of the bound
-    storage = Storage.of(feature_map, length, DIMENSION, n_rounds)
-    etas = {THEOREM: own} | {f"{eta:g}": eta * RADIUS for eta in ETAS}
-    learners = {name: NoisyKernel(feature_map, length, InverseSqrt(eta), RADIUS, storage) for name, eta in etas.items()}
-    game = Game(DataStream(X, y), NoisyCopies(noise.gaussian(NOISE_VARIANCE)), loss=loss)
-    found = simulate(
-        game, {"": sweep(learners)}, n_runs=n_runs, n_rounds=n_rounds, key=seed, record_at=16,
-        comparator=RKHSBall(feature_map.kernel, RADIUS, loss),
-    )  # fmt: skip
-    choosing, reporting = slice(None, n_runs // 3), slice(n_runs // 3, None)
-    best = list(etas)[int(np.argmin(found.select(runs=choosing).mean().mean[:, -1]))]
-    result = found.select(f"[{THEOREM}]", f"[{best}]", runs=reporting)
-    result = dataclasses.replace(result, learners=(THEOREM, BEST))
-    chosen = {THEOREM: own, BEST: etas[best]}
-    promised = {name: bound.inverse_sqrt_step(eta, result.rounds) for name, eta in chosen.items()}
-    queries = feature_map.expected_queries() * (1.0 + length.series.law.mean())
-    return Played(result, chosen, bound, promised, queries)
+    runs: int = Field(72, ge=4, description="Runs of each learner; a third of them chooses the step.")
+    rounds: int = Field(3000, ge=16, description="The horizon.")
+    kernels: Words = Field((), description="Kernels to play; by default all.")
+    losses: Words = Field((), description="Losses to play; by default all.")
+    ps: Numbers = Field((1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's law, for the squared loss.")
+    overheads: Numbers = Field((math.inf, 0.5), description="Overheads of the best laws, for the squared loss.")
+    etas: Numbers = Field((0.05, 0.15, 0.5), description="Steps tried beside the theorem's, in units of the radius.")
+    instances: int = Field(400, ge=2, description="Instances.")
+    dimension: int = Field(3, ge=2, description="Their dimension.")
+    noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
+    radius: float = Field(1.0, gt=0, description="Radius of the ball of predictors.")
+
+    def run(self, context: Context) -> Report:
+        from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
+
+        chosen_kernels = chosen("kernels", self.kernels, KERNELS)
+        parameters = [("geometric", p) for p in self.ps] + [("best", overhead) for overhead in self.overheads]
+        chosen_losses = chosen("losses", self.losses, LOSSES)
+        cells = [Case(name, loss, "geometric", p) for name, (_, p) in chosen_kernels.items() for loss in chosen_losses]
+        laws = [Case(name, "squared", *each) for name in chosen_kernels for each in parameters]
+        cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
+        with context.parts(len(cases)) as part:
+            played = {case: self.play(case, part(case.name)) for case in cases}
+        rows = {case: compared.rows() for case, compared in played.items()}
+        numbers = {case: _numbers(compared) for case, compared in played.items()}
+        settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
+        settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
+        titles = (
+            "Algorithm 1 with the paper's law: regret at the horizon (95 % intervals)",
+            "The same for other laws of the number of copies, squared loss",
+        )
+        kernel, loss, p, law = Text("kernel"), Text("loss"), Number("parameter", "p", "{:g}"), Text("law")
+        left_out = sum(row["failed"] + row["overflowed"] for pair in rows.values() for row in pair)
+        risk = max((max(each["overflow_probability"].values()) for each in numbers.values()), default=0.0)
+        caption = f"runs left out (failed, out of storage): {left_out}; "
+        caption += f"a run is out of storage with probability {risk:.1g} at most"
+        return Report(
+            {"table": Table("Algorithm 1", [_csv_row(row) for case in (*cells, *laws) for row in rows[case]])},
+            {
+                "regret": lambda: losses_figure({case: played[case] for case in cells}),
+                "laws": lambda: laws_figure({case: played[case] for case in laws}),
+            },
+            results={f"results/{case.name}": compared.result for case, compared in played.items()},
+            numbers={
+                "settings": settings,
+                "losses": {name: {c.loss: numbers[c] for c in cells if c.kernel == name} for name in chosen_kernels},
+                "laws": [{k: v for k, v in case._asdict().items() if k != "loss"} | numbers[case] for case in laws],
+            },
+            shown=[
+                Table(
+                    titles[0], [_row(case, *rows[case]) for case in cells], (kernel, loss, p, *COLUMNS), caption=caption
+                ),
+                Table(titles[1], [_row(case, *rows[case]) for case in laws], (kernel, law, *COLUMNS)),
+            ],
+        )
+
+    def play(self, case: Case, context: Context) -> Compared:
+        """Algorithm 1 in one case: the theorem's step, and the best tried, in the runs in which none was chosen."""
+        loss, kernel = LOSSES[case.loss], KERNELS[case.kernel][0]
+        X, y = self.problem(loss.kind, context.seed)
+        law, y_bound = noise.gaussian(self.noise_variance), float(np.abs(y).max())
+        copy_moment = bounds.moment_bounds(X, np.zeros(len(X)), law).x_second ** 2  # bounds E|x~|^2 in every round
+        length_law: Any = estimators.minimum_variance
+        if case.law == "best":
+            feature_map: Any = estimators.best_feature_map(kernel, copy_moment, overhead=case.parameter)
+        else:
+            length_law, radial = estimators.Geometric(case.parameter), isinstance(kernel, kernels.Gaussian)
+            feature_map = (estimators.GaussianFeatureMap if radial else estimators.DotProductFeatureMap)(
+                kernel, length_law
+            )
+        factors = bounds.factor_moment(
+            self.radius, feature_map.second_moment(copy_moment), y_bound if loss.kind == "regression" else 0.0
+        )
+        length = estimators.GradientLength.of(loss, length_law, factors)
+        bound = bounds.noisy_kernel(feature_map, length, self.radius, copy_moment, self.rounds, y_bound)
+        own = math.sqrt(2 / bound.G) * self.radius  # minimises the anytime form of the bound
+        storage = Storage.of(feature_map, length, self.dimension, self.rounds)
+        etas = {THEOREM: own} | {f"{eta:g}": eta * self.radius for eta in self.etas}
+        queries = feature_map.expected_queries() * (1.0 + length.series.law.mean())
+        return Comparison(
+            Game(DataStream(X, y), NoisyCopies(law), loss=loss),
+            {BEST: lambda step: NoisyKernel(feature_map, length, step, self.radius, storage)},
+            RKHSBall(kernel, self.radius, loss),
+            dict.fromkeys((THEOREM, BEST), bound.inverse_sqrt_step),
+            tune=BestOf(etas, runs="third", beside=(THEOREM,)),
+            about=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
+        ).play(context, n_runs=self.runs, n_rounds=self.rounds, record_at=16)
+
+    def problem(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Instances, and targets: numbers of [-1/2, 1/2] for "regression", or +1 and -1 of which 1 in 20 is wrong."""
+        rng = np.random.default_rng(seed)
+        directions = rng.normal(size=(self.instances, self.dimension))
+        lengths = 0.5 * rng.uniform(size=self.instances) ** (1 / self.dimension)
+        X = directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]
+        f = np.sin(6 * X[:, 0]) + 2 * X[:, 1]
+        if kind == "regression":
+            return X, 0.5 * np.tanh(1.5 * f)
+        wrong = rng.uniform(size=self.instances) < 0.05
+        return X, np.where((f > 0) != wrong, 1.0, -1.0)
 
 
-def _paper(kernel: Kernel, p: float) -> DotProductFeatureMap | GaussianFeatureMap:
-    if isinstance(kernel, Gaussian):
-        return GaussianFeatureMap(kernel, Geometric(p))
-    return DotProductFeatureMap(kernel, Geometric(p))
+def short(number: float) -> str:
+    """A bound, which may be huge."""
+    return f"{number:,.0f}" if number < 1e6 else f"{number:.0e}"
 
 
-def _copy_moment(X: np.ndarray) -> float:
-    """A bound on E|x~|^2 in every round."""
-    return bounds.moment_bounds(X, np.zeros(len(X)), noise.gaussian(NOISE_VARIANCE)).x_second ** 2
+COLUMNS = (
+    Number("queries_per_round", "queries\n/round", "{:.2f}"),
+    Interval("own", "theorem's\nstep", "{:.1f}"),
+    Number("bound", "its\nbound", short),
+    Interval("regret", "best step\ntried", "{:.1f}"),
+    Interval("exponent", "exponent", "{:.2f}"),
+)
+
+
+CSV = "kernel", "loss", "law", "parameter", "learner", "eta", "expected_queries_per_round", "queries_per_round"
+CSV += "regret", "low", "high", "bound", "failed", "overflowed", "exponent", "exponent_low", "exponent_high"
+
+
+def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {"step" if key == "learner" else key: row[key] for key in CSV}
+
+
+def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any]:
+    """The theorem's step and the best side by side, in words."""
+    words = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
+    return best | words | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
+
+
+def _numbers(compared: Compared) -> dict[str, Any]:
+    risks, bound = compared.result.meta["overflow_probability"], compared.about["theorem"]
+    return {
+        "theorem": {"bound": bound.value, "step": bound.step_size, "G": bound.G},
+        "expected_queries_per_round": compared.about["expected_queries_per_round"],
+        "overflow_probability": {name.removeprefix(BEST): risk for name, risk in risks.items()},
+        "etas": compared.etas,
+    } | compared.curves()

@@ -1,0 +1,135 @@
+"""Learners side by side in one game, with their step sizes, bounds, rows and curves: what most studies are made of."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxonline.game import Game
+from jaxonline.learners import InverseSqrt
+from jaxonline.results import Result
+from jaxonline.study.study import Context
+from jaxonline.study.tuning import BestOf
+
+
+class Compared(NamedTuple):
+    """What a comparison found.
+
+    Attributes:
+        result: the numbers.
+        etas: of the steps eta / sqrt(t), by learner, where a step was asked for.
+        bounds: what a theorem promises at each recorded round [G], by learner.
+        about: entries of every row.
+        late: from this share of the rounds on, growth is measured.
+    """
+
+    result: Result
+    etas: dict[str, float]
+    bounds: dict[str, np.ndarray]
+    about: Mapping[str, Any]
+    late: float
+
+    @property
+    def growth_from(self) -> int:
+        """The first round whose growth is measured."""
+        return math.ceil(self.late * self.result.rounds[-1])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """`Result.table` with what it is about, the steps, the bounds at the horizon, and the exponents of growth."""
+        table = self.result.table({name: bound[-1] for name, bound in self.bounds.items()})
+        growths = self.result.growth(self.growth_from)
+        keys = "exponent", "exponent_low", "exponent_high"
+        return [
+            {**self.about, "eta": self.etas.get(row["learner"])}
+            | row
+            | dict(zip(keys, growths[row["learner"]], strict=True))
+            for row in table
+        ]
+
+    def curves(self) -> dict[str, Any]:
+        """The curves of every learner as lists, for JSON: regret with its interval, queries, growth, runs left out."""
+        result, level = self.result, 0.95
+        regret, queries, growths = (
+            result.mean(level=level),
+            result.mean("queries", level),
+            result.growth(self.growth_from),
+        )
+        learners = {
+            name: {
+                "regret": regret.mean[i], "low": regret.low[i], "high": regret.high[i], "queries": queries.mean[i],
+                "bound": self.bounds.get(name), "growth": growths[name]._asdict(),
+                "failed": int(result.failed[i]), "overflowed": int(result.overflowed[i]),
+            }
+            for i, name in enumerate(result.learners)
+        }  # fmt: skip
+        return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Learners in one game against one comparator.
+
+    Attributes:
+        game: the game.
+        learners: by name, as in `simulate`; with `tune`, functions that make one from a step size.
+        comparator: as in `simulate`; or the losses of the best in hindsight after each recorded round, as a function of
+            the rounds.
+        bounds: by learner, what a theorem promises for steps eta / sqrt(t): functions of eta and the rounds, such as
+            `RegretBound.inverse_sqrt_step`.
+        tune: eta of all learners, or by learner; or `BestOf` a few.
+        about: entries of every row of the table.
+        late: from this share of the rounds on, growth is measured.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.study import Comparison, Context
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learners = {"gradient": lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)}
+        >>> found = Comparison(game, learners, jo.L2Ball(2.0), tune=0.5).play(Context(), n_runs=2, n_rounds=6)
+        >>> found.etas, found.rows()[0]["learner"]
+        ({'gradient': 0.5}, 'gradient')
+    """
+
+    game: Game
+    learners: Mapping[str, Any]
+    comparator: Any = None
+    bounds: Mapping[str, Callable[[float, np.ndarray], np.ndarray]] = dataclasses.field(default_factory=dict)
+    tune: BestOf | Mapping[str, float] | float | None = None
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    late: float = 1 / 8
+
+    def play(self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any) -> Compared:
+        """Choose the steps, play, and work out the bounds.
+
+        Args:
+            context: of the study, or of a part of it.
+            n_runs: of each learner.
+            n_rounds: the horizon.
+            record_at: as in `simulate`, or a function of the horizon.
+            **options: of `simulate`.
+        """
+
+        def simulate(context: Context, learners: Mapping[str, Any], horizon: int) -> Result:
+            rounds = record_at(horizon) if callable(record_at) else record_at
+            own = None if callable(self.comparator) else self.comparator
+            sizes = {"n_runs": n_runs, "n_rounds": horizon, "record_at": rounds}
+            return context.simulate(self.game, learners, comparator=own, **sizes, **options)
+
+        etas: dict[str, float] = {}
+        if isinstance(self.tune, BestOf):
+            result, etas = self.tune.play(simulate, self.learners, context, n_runs, n_rounds)
+        elif self.tune is None:
+            result = simulate(context, self.learners, n_rounds)
+        else:
+            tune = self.tune
+            etas = {name: tune[name] if isinstance(tune, Mapping) else tune for name in self.learners}
+            made = {name: make(InverseSqrt(etas[name])) for name, make in self.learners.items()}
+            result = simulate(context, made, n_rounds)
+        if callable(self.comparator):
+            best = np.broadcast_to(np.asarray(self.comparator(result.rounds)), result.cumulative_loss.shape)
+            result = dataclasses.replace(result, comparator_loss=best)
+        bounds = {name: bound(etas[name], result.rounds) for name, bound in self.bounds.items() if name in etas}
+        return Compared(result, etas, bounds, self.about, self.late)

@@ -1,0 +1,85 @@
+"""The figures of the multi-kernel study."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxonline.results.plotting import COLOURS, tidy
+from jaxonline.study.ready.multikernel import ALGORITHMS, DESCENT, SetResult, printed
+from jaxonline.study.ready.multikernel_draws import Draws, intervals
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN = ("VAW2", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod", "Raker", "OMKL-GF")
+WEIGHTED = {"VAW2": COLOURS[0], "EWA": COLOURS[1], "ML-Prod": COLOURS[3]}
+NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}
+
+
+def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
+    """Mean squared error up to each round, averaged over dictionaries, one panel a set; forecaster "ridge" or "vaw"."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    figure, panels = _panels(f"Running mean squared error, experts: {NAMES[forecaster]}", len(results))
+    for axes, result in zip(panels, results, strict=True):
+        tidy(axes, "round", title=result.name)
+        positive = False
+        for i, algorithm in enumerate(SHOWN):
+            curve = result.running[algorithm, "ogd" if algorithm in DESCENT else forecaster]
+            rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
+            axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
+            positive |= bool((curve[rounds - 1] > 0).any())
+        axes.set_xscale("log")
+        if positive:  # all errors are 0 where all targets are equal
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
+    panels[0].set_ylabel("mean squared error up to the round, x 1000")
+    panels[-1].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
+    """Weights of the kernels after the last round (first dictionary), one panel a set; forecaster "ridge" or "vaw"."""
+    figure, panels = _panels(f"Final weights, experts: {NAMES[forecaster]}", len(results))
+    for axes, result in zip(panels, results, strict=True):
+        tidy(axes, "kernel", title=result.name)
+        for algorithm, colour in WEIGHTED.items():
+            axes.plot(result.weights[algorithm, forecaster], "o-", color=colour, label=algorithm, lw=0.8, ms=2.5)
+    panels[0].set_ylabel("weight after the last round")
+    panels[-1].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def draws(studies: Sequence[Draws]) -> "Figure":
+    """Mean over many draws with 95 % intervals, the middle 90 % of single draws, and the printed number."""
+    words = "Blue: online ridge; red: true VAW; bands: 90 % of single draws; crosses: as printed (5 draws)"
+    figure, panels = _panels(words, len(studies))
+    for axes, one in zip(panels, studies, strict=True):
+        tidy(axes, "MSE x 1000", title=f"{one.name}, {len(next(iter(one.mse.values())))} draws")
+        for (algorithm, forecaster), found in intervals(one).items():
+            true, in_print = forecaster == "vaw", printed(one.name)[algorithm]
+            at, colour = ALGORITHMS.index(algorithm) + (0.2 if true else -0.1), COLOURS[3 if true else 0]
+            spread = 1e3 * np.quantile(one.mse[algorithm, forecaster], [0.05, 0.95])
+            axes.plot(spread, [at, at], color=colour, alpha=0.35, lw=5, solid_capstyle="butt")
+            axes.plot([1e3 * found.low, 1e3 * found.high], [at, at], color=colour, lw=2)
+            axes.plot(1e3 * found.mean, at, "o", color=colour, ms=3)
+            if in_print is not None and not true:
+                axes.plot(in_print, at, "x", color="black", ms=6)
+        axes.set_xscale("log")
+        axes.set_yticks(range(len(ALGORITHMS)), ALGORITHMS if axes is panels[0] else [""] * len(ALGORITHMS))
+        axes.invert_yaxis()
+        axes.xaxis.set_minor_formatter("{x:g}")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.tick_params(axis="x", which="both", labelsize=7, rotation=45)
+    return figure
+
+
+def _panels(title: str, n: int) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * n + 0.8, 4.4), layout="constrained")
+    figure.suptitle(title)
+    return figure, figure.subplots(1, n, squeeze=False)[0]

@@ -1,0 +1,99 @@
+"""The figures of the study of Algorithm 1."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxonline.results.plotting import COLOURS, band, log_log, tidy
+from jaxonline.study import Compared
+from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+Cases = Mapping[Case, Compared]
+
+
+def losses_figure(cells: Cases) -> "Figure":
+    """A panel for each kernel and loss: regret against rounds with both steps, and what the theorem promises."""
+    from matplotlib.figure import Figure
+
+    kernels, losses = (list(dict.fromkeys(each)) for each in list(zip(*cells, strict=True))[:2])
+    figure = Figure(figsize=(14.0, 7.4), layout="constrained")
+    panels = figure.subplots(len(kernels), len(losses), sharex=True, sharey=True, squeeze=False)
+    for axes, (case, played) in zip(panels.ravel(), cells.items(), strict=True):
+        tidy(axes, title=f"{case.loss} loss\n{case.kernel}, {case.law_name}")
+        _regret_panel(axes, played)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("regret")
+    for axes in panels[-1]:
+        axes.set_xlabel("round")
+    panels[0, 0].legend(frameon=False, fontsize=9, loc="upper left")
+    figure.suptitle(
+        "Algorithm 1 on noisy copies, steps eta / sqrt(t). Dashed: the theorem's bound (its anytime form). "
+        "Grey: slope 1/2"
+    )
+    return figure
+
+
+def _regret_panel(axes: "Axes", played: Compared) -> None:
+    result, bound = played.result, played.bounds[THEOREM]
+    estimate, rounds = result.mean(), np.asarray(result.rounds, float)
+    log_log(axes)
+    for i, (name, colour) in enumerate(((THEOREM, COLOURS[0]), (BEST, COLOURS[3]))):
+        band(axes, rounds, estimate, i, color=colour, lw=1.8, label=name)
+    axes.plot(rounds, bound, color=COLOURS[0], ls="--", lw=1.3)
+    found = result.growth()[BEST]
+    axes.plot(rounds, estimate.mean[1, -1] * 0.5 * np.sqrt(rounds / rounds[-1]), color="0.6", lw=0.8)
+    text = (
+        f"exponent {found.exponent:.2f} ({found.low:.2f} .. {found.high:.2f})\n"
+        f"bound at the end {short(bound[-1])}"
+    )  # fmt: skip
+    axes.annotate(text, (0.97, 0.03), xycoords="axes fraction", ha="right", fontsize=8, color="0.25")
+    axes.set_ylim(2.0, 4.0 * rounds[-1])
+
+
+def laws_figure(laws: Cases) -> "Figure":
+    """For each kernel: regret against queries a round, and regret per round against the queries spent so far."""
+    from matplotlib.figure import Figure
+
+    kernels = list(dict.fromkeys(case.kernel for case in laws))
+    figure = Figure(figsize=(11.5, 8.2), layout="constrained")
+    panels = figure.subplots(len(kernels), 2, squeeze=False)
+    for (left, right), kernel in zip(panels, kernels, strict=True):
+        own = {case: played for case, played in laws.items() if case.kernel == kernel}
+        tidy(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, the best step tried")
+        tidy(right, "queries spent", "regret per round so far", "at equal cost: further down and left is better")
+        for law, colour in (("geometric", "0.35"), ("best", COLOURS[0])):
+            _frontier(left, {case: played for case, played in own.items() if case.law == law}, colour)
+        for i, (case, played) in enumerate(own.items()):
+            result, geometric = played.result, case.law == "geometric"
+            spent, regret = result.mean("queries").mean[1], result.mean().mean[1] / result.rounds
+            shade = str(0.1 + 0.17 * i) if geometric else COLOURS[(0, 1, 3)[i % 3]]
+            right.plot(spent, regret, color=shade, lw=1.3 if geometric else 2.0, label=case.law_name)
+        log_log(left, linear_y=True)
+        left.margins(x=0.12)
+        left.set_ylim(bottom=0.0)
+        log_log(right)
+        left.legend(frameon=False, fontsize=9)
+        right.legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
+    figure.suptitle("What the law of the number of copies is worth")
+    return figure
+
+
+def _frontier(axes: "Axes", own: Cases, colour: str) -> None:
+    if not own:
+        return
+    means, lows, highs = np.transpose([
+        [each.mean[1, -1], each.low[1, -1], each.high[1, -1]]
+        for each in (played.result.mean() for played in own.values())
+    ])  # fmt: skip
+    queries = [played.about["expected_queries_per_round"] for played in own.values()]
+    label = "the paper's: (p-1)/p^(n+1)" if next(iter(own)).law == "geometric" else "the best for a price"
+    line = {"color": colour, "marker": "o", "ms": 5, "lw": 1.4, "capsize": 3, "label": label}
+    axes.errorbar(queries, means, (highs - lows) / 2, **line)
+    for x, y, case in zip(queries, means, own, strict=True):
+        axes.annotate(case.law_name, (x, y), xytext=(5, 6), textcoords="offset points", fontsize=8, color=colour)

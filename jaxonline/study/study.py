@@ -1,0 +1,253 @@
+"""A study is one noun: its fields are its parameters, and `run(context)` makes a report.
+
+The fields are the same in Python and on the command line, where their descriptions and ranges are the help and the
+errors. A `Context` is everything that is not mathematics.
+"""
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import numpy as np
+import pydantic
+from jax.sharding import Mesh
+
+from jaxonline._util import check
+from jaxonline.results import Result
+from jaxonline.results.tables import Table, strict_json
+from jaxonline.simulation import simulate
+from jaxonline.simulation.checkpoint import Checkpoint
+from jaxonline.simulation.progress import Progress, Reporter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below", "multiple_of": "a multiple of"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """Everything of a study that is not mathematics.
+
+    Attributes:
+        out: the folder for what the study writes.
+        checkpoint: a folder for finished work, from which an interrupted study goes on.
+        mesh: the devices; all by default.
+        seed: of all randomness.
+        progress: as in `simulate`.
+
+    Raises:
+        ValueError: a negative seed.
+    """
+
+    out: Path | None = None
+    checkpoint: Path | None = None
+    mesh: Mesh | None = None
+    seed: int = 0
+    progress: Progress = False
+
+    def __post_init__(self):
+        check.count("seed", self.seed, ge=0)
+
+    def simulate(self, game: Any, learners: Any, **options: Any) -> Result:
+        """`simulate` with the context's seed, devices, progress and checkpoint: once in each part of a study."""
+        own = {"key": self.seed, "mesh": self.mesh, "progress": self.progress, "checkpoint": self.checkpoint}
+        return simulate(game, learners, **own, **options)
+
+    @contextlib.contextmanager
+    def parts(self, total: int) -> Iterator[Callable[[str], "Context"]]:
+        """`with context.parts(2) as part`: `part(name)` is the context of the next part, with a checkpoint of its own.
+
+        Example:
+            >>> from pathlib import Path
+            >>> from jaxonline.study import Context
+            >>> with Context(checkpoint=Path("kept"), progress=lambda *each: print(*each)).parts(2) as part:
+            ...     folders = [part(name).checkpoint.as_posix() for name in ("noise 0.1", "noise 0.2")]
+            1 2 noise 0.1
+            2 2 noise 0.2
+            >>> folders
+            ['kept/noise-0.1', 'kept/noise-0.2']
+        """
+        before: list[str] = []
+        with Reporter(self.progress, total) as reporter:
+
+            def finish() -> None:
+                if before:
+                    reporter.advance(before[-1])
+
+            def part(name: str) -> Context:
+                finish()
+                before.append(name)
+                folder = self.checkpoint and self.checkpoint / _file_name(name)
+                return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
+
+            yield part
+            finish()
+
+    def keep(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """What `compute` makes of the inputs, from the checkpoint where it is there."""
+        if self.checkpoint is None:
+            return compute()
+        store = Checkpoint(self.checkpoint, inputs)
+        kept = store.read("numbers", 0)
+        if kept is None:
+            kept = compute()
+            store.write("numbers", 0, kept)
+        return kept
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a study found.
+
+    Attributes:
+        tables: by name, each a file of numbers.
+        figures: functions that draw, by name.
+        sentences: what the numbers say.
+        results: of the simulations, by name.
+        numbers: for JSON; the tables by default.
+        shown: the tables for people; all by default.
+
+    Example:
+        >>> import sys, tempfile
+        >>> from rich.console import Console
+        >>> from jaxonline.results.tables import Number, Table, Text
+        >>> from jaxonline.study import Report
+        >>> columns = Text("learner"), Number("regret", form="{:.2f}")
+        >>> table = Table("Regret", [{"learner": "a", "regret": 2.0}], columns)
+        >>> report = Report({"table": table}, sentences=["One learner is enough."])
+        >>> report.show(Console(file=sys.stdout, width=40))
+        Regret
+        ┏━━━━━━━━━┳━━━━━━━━┓
+        ┃ learner ┃ regret ┃
+        ┡━━━━━━━━━╇━━━━━━━━┩
+        │ a       │   2.00 │
+        └─────────┴────────┘
+        One learner is enough.
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in report.save(folder)]
+        ['table.csv', 'numbers.json']
+    """
+
+    tables: Mapping[str, Table]
+    figures: Mapping[str, Callable[[], "Figure"]] = dataclasses.field(default_factory=dict)
+    sentences: Sequence[str] = ()
+    results: Mapping[str, Result] = dataclasses.field(default_factory=dict)
+    numbers: Any = None
+    shown: Sequence[Table] | None = None
+
+    def show(self, console: Any) -> None:
+        """Print tables and sentences on a console of rich."""
+        for table in self.tables.values() if self.shown is None else self.shown:
+            console.print(table)
+        for sentence in self.sentences:
+            console.print(sentence, markup=False, highlight=False)
+
+    def json(self) -> str:
+        """The numbers as strict JSON."""
+        return strict_json({name: t.rows for name, t in self.tables.items()} if self.numbers is None else self.numbers)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write NAME.csv, NAME.png, NAME.zarr and numbers.json, in a folder made for them; returns what is in it."""
+        folder = Path(folder)
+        texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
+        paths = [folder / name for name in texts]
+        for path, text in zip(paths, texts.values(), strict=True):
+            write(path, text)
+        for name, draw in self.figures.items():
+            paths.append(folder / f"{name}.png")
+            draw().savefig(paths[-1], dpi=150)
+        paths += [result.save(folder / f"{_file_name(name)}.zarr") for name, result in self.results.items()]
+        return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.+/]+", "-", name).strip("-")
+
+
+class Study(pydantic.BaseModel):
+    """Fields with ranges and descriptions, and `run`. A study that is made anew says what is wrong in one line.
+
+    Raises:
+        ValueError: a field out of its range, or one that the study does not have.
+
+    Example:
+        >>> from typing import ClassVar
+        >>> from pydantic import Field
+        >>> from jaxonline.results.tables import Table
+        >>> from jaxonline.study import Context, Report, Study
+        >>> class Squares(Study):
+        ...     title: ClassVar[str] = "Squares of the first numbers."
+        ...     n: int = Field(3, ge=1, description="How many.")
+        ...
+        ...     def run(self, context: Context) -> Report:
+        ...         return Report({"table": Table(self.title, [{"n": n, "square": n**2} for n in range(self.n)])})
+        >>> Squares(n=4).run(Context()).tables["table"].rows[-1]
+        {'n': 3, 'square': 9}
+        >>> Squares(n=0)
+        Traceback (most recent call last):
+        ValueError: n must be at least 1, got 0
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    title: ClassVar[str]
+
+    def __init__(self, **fields: Any):
+        try:
+            super().__init__(**fields)
+        except pydantic.ValidationError as error:
+            raise ValueError(_sentence(error.errors()[0], type(self).model_fields)) from None
+
+    def run(self, context: Context) -> Report:
+        """Play the study."""
+        raise NotImplementedError
+
+
+def _sentence(error: Any, fields: Mapping[str, Any]) -> str:
+    """The field, what it must be, and what it was."""
+    name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
+    if error["type"] == "extra_forbidden":
+        return f"fields must be among {', '.join(fields)}, got {name}"
+    if error["type"] == "value_error":
+        return str(context["error"])
+    wanted = [f"{word} {context[limit]:g}" for limit, word in LIMITS.items() if limit in context]
+    wanted = wanted or [error["msg"].partition(",")[0].removeprefix("Input should be ")]
+    return f"{name} must be {wanted[0]}, got {error['input']}"
+
+
+def _items(value: Any) -> Any:
+    """Lists with commas, one or several, as items."""
+    texts = (value,) if isinstance(value, str) else value
+    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
+        return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    return value
+
+
+Words = Annotated[tuple[str, ...], pydantic.BeforeValidator(_items)]
+Numbers = Annotated[tuple[float, ...], pydantic.BeforeValidator(_items)]
+Names = Annotated[
+    tuple[str, ...], pydantic.BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
+]
+
+
+def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """What a field names, in the order in which it is known; all of it where the field is empty.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"{field} must be of {', '.join(map(repr, known))}, got {unknown[0]!r}")
+    return {name: each for name, each in known.items() if not names or name in names}
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a text, in folders made for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
