@@ -33,6 +33,19 @@ def _forget_programs():
 
 
 @pytest.fixture(scope="module")
+def compiled_quickly():
+    """Programs of this module are compiled without most optimizations, in less than half the time.
+
+    For modules whose programs are run once or twice: their results are the same up to rounding. Say
+    `pytestmark = pytest.mark.usefixtures("compiled_quickly")`.
+    """
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+
+
+@pytest.fixture(scope="module")
 def one_device():
     """Studies of this module are played on one device: eight simulated ones would play few runs eight times."""
     of = blocks.default_mesh
