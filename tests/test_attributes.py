@@ -18,6 +18,8 @@ from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.index_sampling import uniform_subset, weighted_indices
 
+pytestmark = pytest.mark.fast_compile
+
 W = np.array([0.5, -1.0, 0.0, 0.25])
 X = np.array([0.3, -0.8, 0.6, 1.0])
 Y = 0.7
@@ -198,8 +200,8 @@ def test_precision_and_vmap(both_precisions):
     w = jnp.asarray(W, both_precisions)
     oracle = Oracle(X, Y)
     oracle.x, oracle.y = jnp.asarray(X, both_precisions), jnp.asarray(Y, both_precisions)
-    gradients = jax.jit(jax.vmap(lambda key: AttributeGradient(4)(key, w, oracle)))(
-        jax.random.split(jax.random.key(1), 8)
+    gradients = jax.eval_shape(
+        jax.vmap(lambda key: AttributeGradient(4)(key, w, oracle)), jax.random.split(jax.random.key(1), 8)
     )
     assert gradients.dtype == both_precisions
     assert gradients.shape == (8, 4)

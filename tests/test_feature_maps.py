@@ -29,6 +29,8 @@ from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import gaussian
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, PowerSeries, Scaled, Sum
 
+pytestmark = pytest.mark.fast_compile
+
 X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
 STEPS = np.array([[0.3, -0.2], [-0.1, 0.4]])  # noise: one of the two rows, or minus it, each with probability 1/4
 NOISE = np.concatenate([STEPS, -STEPS])
@@ -198,16 +200,24 @@ def exact_moments(feature_map, x2, counts):
     )
 
 
+@functools.partial(jax.jit, static_argnums=2)
+@functools.partial(jax.vmap, in_axes=(None, 0, None))
+def sampled(feature_map, key, capacity):
+    """An estimate in float32, its product with the exact Psi(X2), and its product with itself."""
+    psi = feature_map.estimate(key, noisy_copy, capacity)
+    return psi, feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32)), prod(psi, psi)
+
+
 @pytest.mark.parametrize(
     ("feature_map", "counts", "capacity"),
     [
-        (DotProductFeatureMap(ExponentialKernel(), Geometric(2.0)), list(range(40)), 32),
+        (DotProductFeatureMap(ExponentialKernel(), Geometric(2.0)), list(range(40)), 26),
         (
             DotProductFeatureMap(ExponentialKernel(), minimum_variance(special.rgamma(np.arange(1, 20)) ** 0.5, 0.6)),
             list(range(19)),
             18,
         ),
-        (GaussianFeatureMap(Gaussian(2.5), Geometric(2.0)), list(itertools.product(range(25), repeat=2)), 64),
+        (GaussianFeatureMap(Gaussian(2.5), Geometric(2.0)), list(itertools.product(range(25), repeat=2)), 52),
     ],
     ids=["exponential", "better law", "gaussian"],
 )
@@ -224,13 +234,8 @@ def test_end_to_end_is_unbiased(feature_map, counts, capacity):
     target = float(kernel(jnp.asarray(X2), jnp.asarray(X)))
     np.testing.assert_allclose(mean, target, rtol=1e-5)
 
-    @jax.jit
-    @jax.vmap
-    def sample(key):
-        psi = feature_map.estimate(key, noisy_copy, capacity)
-        return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32)), psi.queries, psi.overflow
-
-    parts = [sample(keys) for keys in jax.random.split(jax.random.key(11), (16, n // 16))]
+    parts = [sampled(feature_map, keys, capacity) for keys in jax.random.split(jax.random.key(11), (16, n // 16))]
+    parts = [(np.asarray(clean), psi.queries, psi.overflow) for psi, clean, _ in parts]
     values, queries, overflow = (np.concatenate(part).astype(float) for part in zip(*parts, strict=True))
     error = math.sqrt((square - mean**2) / n)
     assert 11 * error < 0.05 * target
@@ -301,17 +306,10 @@ def test_moments_of_copies():
 def test_overflow_is_flagged_counted_and_priced(x64):
     """Capacity 2: the estimate is 0 beyond, as often as stated (binomial test, level 1e-9), and biased as stated."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
-
-    @jax.jit
-    @jax.vmap
-    def sample(key):
-        psi = feature_map.estimate(key, lambda key: jnp.asarray(X), 2)
-        return psi, prod(psi, psi)
-
-    psi, values = jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(2), 20_000)))
+    psi, _, values = jax.tree.map(np.asarray, sampled(feature_map, jax.random.split(jax.random.key(2), 1 << 15), 2))
     probability = feature_map.overflow_probability(2)
     np.testing.assert_allclose(probability, 1.5**-3, rtol=1e-6)
-    assert stats.binomtest(int(psi.overflow.sum()), 20_000, probability).pvalue > 1e-9
+    assert stats.binomtest(int(psi.overflow.sum()), 1 << 15, probability).pvalue > 1e-9
     assert (psi.overflow == (psi.queries > 2)).all()
     assert (values[psi.overflow] == 0).all()
     assert (values[~psi.overflow] > 0).all()
@@ -343,14 +341,8 @@ def test_gaussian_cap_is_priced(capacity):
 
 def test_a_larger_capacity_changes_nothing_else():
     feature_map = GaussianFeatureMap(Gaussian(1.5), Geometric(1.5))
-    keys = jax.random.split(jax.random.key(5), 300)
-
-    @jax.jit
-    @jax.vmap
-    def both(key):
-        return feature_map.estimate(key, noisy_copy, 8), feature_map.estimate(key, noisy_copy, 32)
-
-    small, large = jax.tree.map(np.asarray, both(keys))
+    keys = jax.random.split(jax.random.key(5), 1 << 13)
+    small, large = (jax.tree.map(np.asarray, sampled(feature_map, keys, c)[0]) for c in (8, 52))
     same = ~small.overflow
     assert 0.5 < same.mean() < 1.0
     for name in ("level", "sign", "queries"):

@@ -50,7 +50,11 @@ def test_mean_and_variance_of_one_frequency(name, form, x64):
 def drawn(kernel, n, x, x2):
     """Features of both forms, from the same frequencies, which are most of the work."""
     made = {form: FourierFeatures.draw(jax.random.key(9), kernel, 3, n, form) for form in ("cosine", "pair")}
-    return {form: (phi, phi(x), phi(x2), phi(x) @ phi(x2)) for form, phi in made.items()}
+    features = {
+        form: (phi, phi(x), phi(x2), phi(x) @ phi(x2), single_frequency_variance(kernel, x, x2, form))
+        for form, phi in made.items()
+    }
+    return features, kernel.at_zero(), kernel(x, x2)
 
 
 @pytest.mark.parametrize("form", ["cosine", "pair"])
@@ -64,10 +68,11 @@ def test_drawn_features_estimate_the_kernel(name, form):
     """
     n, kernel = 1 << 18, KERNELS[name]
     x, x2 = jnp.asarray(X, jnp.float32), jnp.asarray(X2, jnp.float32)
-    features, one, two, estimate = drawn(kernel, n, x, x2)[form]
+    made, *exact = drawn(kernel, n, x, x2)
+    features, one, two, estimate, variance = made[form]
     one, two = (np.asarray(v, float) * math.sqrt(n) for v in (one, two))
     products = one * two if form == "cosine" else (one * two).reshape(2, n).sum(axis=0)
-    k0, value = float(kernel.at_zero()), float(kernel(x, x2))
+    k0, value = map(float, exact)
     width = (4 if form == "cosine" else 2) * k0
     limit = math.sqrt(math.log(2 / 1e-9) / (2 * n))
     assert features.size == n * (1 if form == "cosine" else 2)
@@ -76,8 +81,7 @@ def test_drawn_features_estimate_the_kernel(name, form):
     assert abs(products.mean() / 2 - value) > width * limit
     if form == "pair":
         assert abs(1.1 * products.mean() - value) > width * limit
-    variance = float(single_frequency_variance(kernel, x, x2, form))
-    assert abs((products**2).mean() - variance - value**2) < (width / 2) ** 2 * limit + 1e-5
+    assert abs((products**2).mean() - float(variance) - value**2) < (width / 2) ** 2 * limit + 1e-5
     assert np.abs(one).max() <= math.sqrt((2 if form == "cosine" else 1) * k0) * (1 + 1e-6)
     if form == "cosine":
         assert np.abs(one).max() > 1.4 * math.sqrt(k0)  # the paper's range [-1, 1] is left

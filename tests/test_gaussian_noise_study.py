@@ -26,7 +26,7 @@ from jaxonline.study.ready.gaussian_noise_learners import (
 )
 from jaxonline.study.ready.gaussian_noise_report import late_growth
 
-pytestmark = pytest.mark.usefixtures("one_device")
+pytestmark = pytest.mark.fast_compile
 COMMAND = ["reproduce", "gaussian-noise", "--runs", "2", "--rounds", "128"]
 
 

@@ -15,6 +15,8 @@ from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Linear
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
+pytestmark = pytest.mark.fast_compile
+
 VALUES = np.array([0.9, -0.1, 0.4])  # <w, Psi~>: three equally likely values, of mean 0.4
 MEAN = VALUES.mean()
 CASES = [
@@ -108,7 +110,7 @@ def test_whole_chain(loss, y):
 
     def fresh(key):
         # +-0.1 on each coordinate, by two bits of the key: every generator inside the loop is one more to compile
-        return feature_map.estimate(key, lambda k: x + 0.1 - 0.2 * (jax.random.key_data(k) % 2).astype(x.dtype), 20)
+        return feature_map.estimate(key, lambda k: x + 0.1 - 0.2 * (jax.random.key_data(k) % 2).astype(x.dtype), 14)
 
     clean = float(sum(a * feature_map.prod_clean(old, x) for a, old in zip(alpha, stored, strict=True)))
     estimator = GradientLength.of(loss, Geometric(3.0), 0.5)

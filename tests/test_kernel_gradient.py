@@ -26,7 +26,7 @@ from jaxonline.learners import KernelGradient
 from jaxonline.learners.supports import Supports, empty
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
-pytestmark = pytest.mark.usefixtures("one_device")
+pytestmark = pytest.mark.fast_compile
 ROUNDS = 60
 
 KERNELS = {

@@ -15,7 +15,7 @@ from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
-pytestmark = pytest.mark.usefixtures("one_device")
+pytestmark = pytest.mark.fast_compile
 T, D = 60, 3
 MAPS = {
     "gaussian": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),

@@ -17,6 +17,8 @@ from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared, ZeroOne
 
+pytestmark = pytest.mark.fast_compile
+
 
 def erf_integral(b, s):
     return b * special.erf(s * b) + np.exp(-((s * b) ** 2)) / (s * np.sqrt(np.pi))
@@ -136,7 +138,7 @@ def test_after_some_rounds(name, kernel):
     X, y = data(name, 40, seed=3)
     k = KERNELS[kernel][0]
     for radius in (1.0, 5.0):
-        rounds = [1, 2, 9, 14, 40]  # 9, 14 and 40 rows are those of other tests: a number of rows is a program
+        rounds = [1, 3, 14, 40]  # as in other tests: a number of rows is a program
         got = RKHSBall(k, radius, loss).best_losses(X, y, np.array(rounds))
         wanted = [rkhs_ball(k, X[:t], y[:t], radius, loss).loss for t in rounds]
         np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-8 * np.maximum(LOSSES[name][1](0.0, y).sum(), 1))

@@ -24,7 +24,7 @@ from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import SurrogateKernel
 
-pytestmark = pytest.mark.usefixtures("one_device")
+pytestmark = pytest.mark.fast_compile
 ROUNDS, WIDTH = 60, 1.7
 MATRIX = np.array([[0.50, 0.20, 0.10], [0.20, 0.40, -0.15], [0.10, -0.15, 0.30]])
 COVARIANCES = {

@@ -14,6 +14,8 @@ from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surr
 from jaxonline.kernels import Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
 
+pytestmark = pytest.mark.fast_compile
+
 A, X = np.array([0.4, -0.7]), np.array([-0.3, 0.5])
 MATRIX = np.array([[0.5, 0.3], [0.3, 0.6]])
 COVARIANCES = {

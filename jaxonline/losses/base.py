@@ -44,6 +44,18 @@ class ScalarLoss(abc.ABC):
     """A loss l(a) of one number: the residual a = y_hat - y, or the margin a = y * y_hat of a label y = +1 or -1.
 
     A subclass names its `kind`, and gives `value` and `derivative`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.losses import ScalarLoss
+        >>> class SquaredHinge(ScalarLoss):
+        ...     kind = "classification"
+        ...     def value(self, a):
+        ...         return jnp.maximum(1.0 - a, 0.0) ** 2
+        ...     def derivative(self, a):
+        ...         return -2.0 * jnp.maximum(1.0 - a, 0.0)
+        >>> float(SquaredHinge()(0.5, -1.0)), float(SquaredHinge().gradient(0.5, -1.0))
+        (2.25, 3.0)
     """
 
     kind: ClassVar[str]
@@ -78,9 +90,11 @@ class OpaqueLoss:
     loss: Any = static()
 
     def __call__(self, y_hat: Any, y: Any) -> Array:
+        """Its value."""
         return self.loss(y_hat, y)
 
     def gradient(self, y_hat: Any, y: Any) -> PyTree:
+        """Its gradient."""
         return self.loss.gradient(y_hat, y)
 
 
