@@ -1,59 +1,45 @@
-"""Kernel learners under Gaussian noise: the command, what it writes, and the facts that its figure shows."""
+"""Kernel learners under Gaussian noise: what the study finds and writes, and the facts that its figure shows."""
 
 import csv
 import json
 
+import jax
 import numpy as np
 import pytest
 from scipy import stats
-from typer.testing import CliRunner
 
-from jaxonline.cli import app
-from jaxonline.study.ready import gaussian_noise as study_module
-from jaxonline.study.ready.gaussian_noise import play
-from jaxonline.study.ready.gaussian_noise_learners import (
-    ALGORITHM_1,
-    ALGORITHM_2,
-    CLEAN,
-    NAIVE,
-    NOISES,
-    NOISY,
-    disc,
-    geometry,
-    real_set,
-    target_losses,
-    theorems,
-)
-from jaxonline.study.ready.gaussian_noise_report import late_growth
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.study import BestOf, Context
+from jaxonline.study.ready.gaussian_noise import GaussianNoise
+from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, NOISY
 
-pytestmark = pytest.mark.fast_compile
-COMMAND = ["reproduce", "gaussian-noise", "--runs", "2", "--rounds", "128"]
+CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
+SMALL = GaussianNoise(runs=2, rounds=128, noises=[0.0, 0.3], etas=[0.06, 0.6])
+FEW = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, "mean of 2 copies")
 
 
-def absent(name, data=None, seed=0):
-    raise OSError(f"{name} is in none of the folders given: fetch it elsewhere and name its folder with data")
+class Absent(GaussianNoise):
+    """No real set is there."""
+
+    def real_set(self, name, seed):
+        raise OSError(f"{name} is in none of the folders given: fetch it elsewhere and name its folder with data")
 
 
-def test_the_command_writes_numbers_a_table_and_a_figure(tmp_path, monkeypatch):
-    """All learners at all noises; real sets that are not there are skipped with a line that says how to get them."""
-    monkeypatch.setattr(study_module, "real_set", absent)
-    monkeypatch.setattr(study_module, "NOISES", (0.0, 0.3))
-    monkeypatch.setattr(study_module, "ETAS", (0.06, 0.6))
-    out = tmp_path / "results"
-    done = CliRunner().invoke(app, [*COMMAND, "--out", str(out), "--json", str(tmp_path / "all.json")])
-    assert done.exit_code == 0, done.output
+def check(report, names, folder):
+    """Numbers, table and figure; real sets that are not there are skipped with a line that says how to get them."""
+    said = " ".join(report.sentences)
     for name in ("Airfoil", "Concrete"):
-        assert f"{name} is skipped: {name} is in none of the folders given: fetch it" in done.output
-    assert all(name in done.output for name in (CLEAN, *NOISY))
-    assert "beta = 68 degrees" in done.output
-    assert "Algorithm 1 runs out of storage with probability" in done.output
-    found = json.loads((tmp_path / "all.json").read_text())
+        assert f"{name} is skipped: {name} is in none of the folders given: fetch it" in said
+    assert "beta = 68 degrees" in said
+    assert "Algorithm 1 runs out of storage with probability" in said
+    found = json.loads(report.json())
     assert found.keys() == {"settings", "geometry", "regret_of_zero", "by_noise", "shown", "long", "real"}
     assert found["real"] == {}
     assert (found["settings"]["runs"], found["settings"]["rounds"]) == (2, 128)
     assert [each["noise"] for each in found["by_noise"]] == [0.0, 0.3]
-    assert set(found["shown"]["learners"]) == {CLEAN, *NOISY}
-    assert set(found["long"]["learners"]) == {ALGORITHM_1, "Fourier, 2 copies"}
+    assert set(found["shown"]["learners"]) == set(names)
+    longer = {ALGORITHM_1, "Fourier, 2 copies"} & set(names)
+    assert set(found["long"]["learners"]) == longer
     assert (found["shown"]["rounds"][-1], found["long"]["rounds"][-1]) == (128, 640)
     for each in [*found["by_noise"], found["shown"], found["long"]]:
         for name, numbers in each["learners"].items():
@@ -63,25 +49,44 @@ def test_the_command_writes_numbers_a_table_and_a_figure(tmp_path, monkeypatch):
             assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, ALGORITHM_2))
     queries = {name: numbers["queries"][-1] / 128 for name, numbers in found["shown"]["learners"].items()}
     exact = {CLEAN: 1, ALGORITHM_2: 2, NAIVE: 1, "mean of 2 copies": 2, "mean of 5 copies": 5, "mean of 20 copies": 20}
-    assert {name: queries[name] for name in exact} == exact
-    rows = list(csv.DictReader((out / "table.csv").read_text().splitlines()))
-    assert len(rows) == 2 * len(NOISY) + 1 + len(NOISY) + 1 + 2
-    assert (out / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert {name: queries[name] for name in exact if name in names} == {n: q for n, q in exact.items() if n in names}
+    shown, across = report.shown
+    assert {row["learner"] for row in shown.rows} == {row["learner"] for row in across.rows} == set(names)
+    assert [column.key for column in across.columns] == ["learner", "0", "0.3"]
+    assert "0.3" not in across.rows[0], "clean instances have no noise"
+    report.save(folder)
+    rows = list(csv.DictReader((folder / "table.csv").read_text().splitlines()))
+    assert len(rows) == 2 * (len(names) - 1) + 1 + len(names) + len(longer)
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers_a_table_and_a_figure(tmp_path):
+    study = Absent(**SMALL.model_dump() | {"only": FEW})
+    check(study.run(CONTEXT), FEW, tmp_path)
+
+
+@pytest.mark.long
+def test_all_learners(tmp_path):
+    check(Absent(**SMALL.model_dump()).run(CONTEXT), (CLEAN, *NOISY), tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("fields", "message"),
     [
-        (["--rounds", "200"], "n_rounds must be a multiple of 128, got 200"),
-        (["--runs", "1"], "Invalid value for '--runs'"),
-        (["--rounds", "64"], "Invalid value for '--rounds'"),
-        (["--data", "/nowhere"], "data must name folders and files that exist"),
+        ({"rounds": 200}, "rounds must be a multiple of 128, got 200"),
+        ({"runs": 1}, "runs must be at least 2, got 1"),
+        ({"rounds": 64}, "rounds must be at least 128, got 64"),
+        ({"data": "/nowhere"}, "data must name folders and files that exist"),
+        ({"only": "nobody"}, "only must be of 'clean instances', .*, got 'nobody'"),
     ],
 )
-def test_bad_options(options, message, tmp_path):
-    done = CliRunner().invoke(app, [*COMMAND, *options, "--out", str(tmp_path)], env={"COLUMNS": "200"})
-    assert done.exit_code == 2
-    assert message in done.output
+def test_bad_fields(fields, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianNoise(**fields).run(CONTEXT)
+
+
+def late_growth(found):
+    return {row["learner"]: row for row in found.rows()}
 
 
 def kernel_descent(X, y, radius, eta):
@@ -98,9 +103,10 @@ def kernel_descent(X, y, radius, eta):
 
 def test_without_noise_algorithm_2_is_kernel_gradient_descent():
     """Two copies that are the instance itself: the same losses as the clean learner's and as a NumPy loop's."""
-    problem = disc(256)
-    played = play(problem, 0.0, (CLEAN, ALGORITHM_2), n_runs=2, n_rounds=256)
-    assert geometry(problem, 0.0)["W"] == pytest.approx(problem.radius, rel=1e-12)
+    problem = SMALL.problem(0)
+    names = (CLEAN, ALGORITHM_2)
+    played = problem.play(CONTEXT, 0.0, names, dict.fromkeys(names, 0.6), n_runs=2, n_rounds=128)
+    assert problem.geometry(0.0)["W"] == pytest.approx(problem.radius, rel=1e-12)
     for name, losses in zip(played.result.learners, played.result.cumulative_loss, strict=True):
         ours = kernel_descent(problem.X, problem.y, problem.radius, played.etas[name])
         np.testing.assert_allclose(losses, ours.cumsum()[played.result.rounds - 1][None].repeat(2, 0), rtol=2e-4)
@@ -109,9 +115,10 @@ def test_without_noise_algorithm_2_is_kernel_gradient_descent():
 def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
     """At noise 0.45 and equal queries. By how much the others' regret is larger, as a share of their own: above 20 %
     for each of them, false alarm below 1e-6 where it is 20 % (measured: 41 % and 67 %)."""
-    problem = disc(1024)
-    others = (NAIVE, "mean of 2 copies")
-    played = play(problem, 0.45, (ALGORITHM_2, *others), n_runs=24, n_rounds=1024)
+    study, others = GaussianNoise(rounds=1024), (NAIVE, "mean of 2 copies")
+    names = (ALGORITHM_2, *others)
+    tune = BestOf({f"{eta:g}": eta for eta in study.etas})
+    played = study.problem(0).play(CONTEXT, 0.45, names, tune, n_runs=24, n_rounds=1024)
     regret = dict(zip(played.result.learners, played.result.regret[:, :, -1], strict=True))
     limit = stats.t.ppf(1 - 1e-6, 23)
     for name in others:
@@ -119,20 +126,23 @@ def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
         assert excess.mean() / (excess.std(ddof=1) / np.sqrt(24)) > limit, name
     assert (played.result.select(ALGORITHM_2).mean().high[0] < played.bounds[ALGORITHM_2]).all()
     growths = late_growth(played)
-    assert growths[ALGORITHM_2].high < growths[NAIVE].low
+    assert growths[ALGORITHM_2]["exponent_high"] < growths[NAIVE]["exponent_low"]
 
 
 def test_bounds_are_against_the_target_which_the_best_in_hindsight_beats_by_little():
-    problem = disc(256)
+    problem = GaussianNoise(rounds=256).problem(0)
     rounds = np.array([64, 256, 512])
-    losses = target_losses(problem, rounds)
+    losses = problem.target_losses(rounds)
+    best = problem.best_losses(rounds)
+    assert (best < losses).all()
+    assert (losses - best < 0.2 * losses).all()
     centres, a = problem.points, problem.coefficients
     assert centres is not None
     assert a is not None
     f = np.exp(-((problem.X[:, None] - centres[None]) ** 2).sum(axis=2)) @ a
     errors = (f - problem.y) ** 2
     np.testing.assert_allclose(losses, [errors[:64].sum(), errors.sum(), 2 * errors.sum()], rtol=1e-9)
-    promised = theorems(problem, 0.3, 512)[ALGORITHM_2]
+    promised = problem.theorems(0.3, 512)[ALGORITHM_2]
     R = (1 - 2 * 0.09) ** -0.5  # (1 - 2 sigma^2 / s^2)^(-d/4) with d = 2
     W = np.sqrt(a @ (R**2 * np.exp(-((centres[:, None] - centres[None]) ** 2).sum(axis=2) / 0.82)) @ a)
     G = 4 * R**2 * (W * R + np.abs(problem.y).max()) ** 2
@@ -140,18 +150,20 @@ def test_bounds_are_against_the_target_which_the_best_in_hindsight_beats_by_litt
 
 
 def test_noise_up_to_the_limit_of_the_surrogate_kernel():
-    assert 2 * max(NOISES) ** 2 < 1.0
+    assert 2 * max(GaussianNoise().noises) ** 2 < GaussianNoise().width ** 2
+    problem, sizes = SMALL.problem(0), {"n_runs": 2, "n_rounds": 128}
     with pytest.raises(ValueError, match="must have 2 \\* \\(largest eigenvalue\\) below the squared width 1"):
-        play(disc(64), 0.71, (ALGORITHM_2,), n_runs=2, n_rounds=64)
-    with pytest.raises(ValueError, match="n_rounds must be a multiple of the 64 rows, got 100"):
-        play(disc(64), 0.3, (ALGORITHM_1,), n_runs=2, n_rounds=100)
+        problem.play(CONTEXT, 0.71, (ALGORITHM_2,), {ALGORITHM_2: 0.6}, **sizes)
+    with pytest.raises(ValueError, match="n_rounds must be a multiple of the 128 rows, got 200"):
+        problem.play(CONTEXT, 0.3, (ALGORITHM_1,), {ALGORITHM_1: 0.6}, **sizes | {"n_rounds": 200})
 
 
 @pytest.mark.parametrize(("name", "shape"), [("Airfoil", (1503, 5)), ("Concrete", (1030, 8))])
 def test_real_data(name, shape, data_folder):
-    problem = real_set(name, data_folder)
+    problem = GaussianNoise(data=data_folder).real_set(name, 0)
     assert problem.X.shape == shape
     assert (problem.X**2).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-9)
     assert np.array(problem.noises) / problem.X.std(axis=0)[0] == pytest.approx([0.25, 0.5])
-    played = play(problem, problem.noises[1], (ALGORITHM_2, NAIVE), n_runs=2, n_rounds=512)
+    etas = {ALGORITHM_2: 0.6, NAIVE: 0.6}
+    played = problem.play(CONTEXT, problem.noises[1], tuple(etas), etas, n_runs=2, n_rounds=512)
     assert (played.result.regret[:, :, -1] < (problem.y[:512] ** 2).sum()).all()

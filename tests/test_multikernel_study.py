@@ -1,22 +1,19 @@
-"""The published table to the last digit, through the command; and the study's edges, files, draws."""
+"""The published table to the last digit; and the study's edges, files, draws."""
 
 import json
 import os
-import re
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
-from typer.testing import CliRunner
 
-from jaxonline.cli import app
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.offline import expert_forecasts, forecast
-from jaxonline.study.ready.multikernel import as_json, load_sets, play_set, reproduce, scaled
-from jaxonline.study.ready.multikernel_command import run
+from jaxonline.learners.expert_forecasts import expert_forecasts
+from jaxonline.learners.vaw import forecast
+from jaxonline.study import Context
+from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds, play_set, scaled
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals
-from jaxonline.study.ready.multikernel_report import parse_seeds
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
 RIDGE = {
@@ -45,13 +42,16 @@ SETS = ("AR(4)", "Airfoil", "Concrete")
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """The command's JSON, as a user would read it."""
+def table():
+    """The study's JSON, as a user would read it."""
     if not os.environ.get("JAXONLINE_DATA"):
         pytest.skip("needs real data: set JAXONLINE_DATA")
-    file = tmp_path_factory.mktemp("multikernel") / "table.json"
-    run(sets=["AR(4),Airfoil", "Concrete"], json=file, say=lambda line: None)
-    return json.loads(file.read_text())
+    return found(sets=["AR(4),Airfoil", "Concrete"])
+
+
+def found(context=None, **fields):
+    """The JSON of a study."""
+    return json.loads(MultiKernelTable(**fields).run(context or Context()).json())
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -127,78 +127,81 @@ def test_draws_and_differences():
     found = differences([four])
     assert len(found) == 2 * 45
     for pair in found:
-        forecaster = {
-            name: "ogd" if name in ("Raker", "OMKL-GF") else pair.forecaster for name in (pair.better, pair.worse)
-        }
-        gap = four.mse[pair.worse, forecaster[pair.worse]] - four.mse[pair.better, forecaster[pair.better]]
-        assert pair.mean == pytest.approx(gap.mean())
-        assert pair.low <= pair.mean <= pair.high
+        worse, better = (
+            four.mse[name, "ogd" if name in ("Raker", "OMKL-GF") else pair["forecaster"]]
+            for name in (pair["worse"], pair["better"])
+        )
+        gap = worse - better
+        assert pair["mean"] == pytest.approx(gap.mean())
+        assert pair["low"] <= pair["mean"] <= pair["high"]
+        assert pair["real"] == (pair["low"] > 0)
         half = stats.t.ppf(1 - 0.05 / 2 / 90, 3) * gap.std(ddof=1) / 2
-        assert pair.high - pair.mean == pytest.approx(half)
-    mean, low, high, _ = intervals(four)["Raker", "ogd"]
+        assert pair["high"] - pair["mean"] == pytest.approx(half)
+    mean, _, low, high, _ = intervals(four)["Raker", "ogd"]
     assert (low, high) == pytest.approx(stats.t.interval(0.95, 3, mean, stats.sem(four.mse["Raker", "ogd"])))
 
 
-def test_files_and_options(tmp_path):
-    """.npz and CSV through the command, a target by name, gaps imputed when asked for, names as keys, both columns."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(25, 2)), rng.normal(size=25)
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The same set as .npz, as CSV with a named target, and with a gap; and one whose targets are all equal."""
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    X, y = problem()
     np.savez(tmp_path / "mine.npz", X=X, y=y)
     lines = ["depth,force,width"] + [f"{a},{c},{b}" for (a, b), c in zip(X, y, strict=True)]
     (tmp_path / "yours.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "gaps.csv").write_text("\n".join([*lines[:3], ",1.0,2.0", *lines[4:]]) + "\n")
-    quiet = {"seeds": "0,2", "say": lambda line: None}
-    results = run(data=[tmp_path / "mine.npz"], json=tmp_path / "a.json", out=tmp_path / "out", **quiet)
-    table = json.loads((tmp_path / "a.json").read_text())
+    np.savez(tmp_path / "flat.npz", X=np.ones((25, 2)), y=np.full(25, 7.0))
+    return tmp_path
+
+
+def test_files_and_fields(files):
+    """.npz and CSV, a target by name, gaps imputed when asked for, equal targets, names as keys, both columns."""
+    report = MultiKernelTable(data=[files / "mine.npz"], seeds="0,2").run(Context())
+    table = json.loads(report.json())
     assert list(table) == ["mine"]
-    assert len(table["mine"]["VAW2"]["vaw"]) == 2
-    assert as_json(results) == table
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "table.csv",
-        "table.json",
-        "running.png",
-        "weights.png",
-    }
-    other = as_json(run(data=[tmp_path], sets=["yours"], target="force", **quiet))
+    assert len(table["mine"]["VAW2"]["vaw"]) == len(table["mine"]["Raker"]["ogd"]) == 2
+    report.save(files / "out")
+    written = {path.name for path in (files / "out").iterdir()}
+    assert written == {"table.csv", "numbers.json", "running.png", "weights.png"}
+    assert "| VAW2 | - |" in report.shown[0].markdown()
+    fields = {"data": str(files), "target": "force", "seeds": ["0", "2"]}
+    other = found(sets="yours, flat", forward=True, **fields)
+    assert list(other) == ["yours", "flat"]
     for algorithm, columns in table["mine"].items():
         for forecaster, mse in columns.items():
             np.testing.assert_allclose(other["yours"][algorithm][forecaster], mse, rtol=1e-9)
+    assert {mse for of in other["flat"].values() for values in of.values() for mse in values} == {0.0}
     with pytest.raises(ValueError, match=r"no number in row 3, column 'depth' \(1 such cells.*impute='mean'"):
-        run(data=[tmp_path], sets=["gaps"], target="force", **quiet)
-    assert np.isfinite(
-        as_json(run(data=[tmp_path], sets=["gaps"], target="force", impute="mean", **quiet))["gaps"]["EWA"]["vaw"]
-    ).all()
+        found(sets="gaps", **fields)
+    assert np.isfinite(found(sets="gaps", impute="mean", **fields)["gaps"]["EWA"]["vaw"]).all()
 
 
-def test_the_command_line(tmp_path, monkeypatch):
-    """Options as a user types them, several values after one option; errors are one line and exit code 2."""
-    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
-    X, y = problem()
-    np.savez(tmp_path / "mine.npz", X=X, y=y)
-    (tmp_path / "yours.csv").write_text("\n".join(["y,a,b", *(f"{c},{a},{b}" for (a, b), c in zip(X, y, strict=True))]))
-    np.savez(tmp_path / "flat.npz", X=np.ones((25, 2)), y=np.full(25, 7.0))
-    options = [f"--json={tmp_path / 'a.json'}", f"--out={tmp_path / 'out'}", "--seeds", "0", "2"]
+def test_an_interrupted_study_goes_on(files):
+    """Sets that are done are read from the checkpoint; the numbers are the same."""
+    fields = {"data": files, "sets": ["mine", "flat"], "seeds": "0,2"}
+    calls = []
 
-    def call(*arguments):
-        return CliRunner().invoke(app, ["reproduce", "multikernel", *map(str, arguments), *options])
+    def stop(done, total, what):
+        calls.append(what)
+        raise KeyboardInterrupt
 
-    result = call("--data", tmp_path / "mine.npz", tmp_path / "yours.csv", "--target", "y", "--forward")
-    assert result.exit_code == 0, result.output
-    table = json.loads((tmp_path / "a.json").read_text())
-    assert list(table) == ["mine", "yours"]
-    assert table["mine"]["BOA"]["vaw"] == pytest.approx(table["yours"]["BOA"]["vaw"], rel=1e-9)
-    assert len(table["mine"]["Raker"]["ogd"]) == 2
+    with pytest.raises(KeyboardInterrupt):
+        found(Context(checkpoint=files / "kept", progress=stop), **fields)
+    assert calls == ["mine"]
+    assert (files / "kept" / "mine").exists()
+    assert found(Context(checkpoint=files / "kept"), **fields) == found(**fields)
 
-    result = call("--data", tmp_path, "--sets", "flat,mine", "--dtype", "float32")
-    assert result.exit_code == 0, result.output
-    table = json.loads((tmp_path / "a.json").read_text())
-    assert list(table) == ["flat", "mine"]
-    assert {mse for of in table["flat"].values() for values in of.values() for mse in values} == {0.0}, "equal targets"
-    assert re.search(r"mine: float32 moves the table by up to \d\.\de-0\d of its values", result.output)
 
-    result = call("--data", tmp_path / "nothing.npz")
-    assert (result.exit_code, result.output.count("\n")) == (2, 1)
-    assert "Error: data must name folders and files that exist" in result.output
+@pytest.mark.long
+def test_float32_and_draws_in_the_report(files):
+    """The drift is said, and the draws have tables and a figure."""
+    study = MultiKernelTable(data=files, sets="mine", seeds="0,2", dtype="float32", draws=3)
+    report = study.run(Context())
+    assert report.sentences[0].startswith("mine: float32 moves the table by up to ")
+    assert "differences are real" in report.sentences[1]
+    assert list(report.tables) == ["table", "draws", "differences"]
+    assert len(report.tables["differences"].rows) == 90
+    assert len(report.figures["draws"]().axes) == 1
 
 
 def test_the_float32_configuration_is_left_alone():
@@ -214,15 +217,25 @@ def test_the_float32_configuration_is_left_alone():
     ("call", "message"),
     [
         (lambda: play_set("a", np.ones((2, 1)), np.array([0.0, 2.0]), np.ones((1, 1, 1, 1))), r"in \[0, 1\]"),
-        (lambda: reproduce(seeds=[]), "seeds must name at least one seed"),
+        (lambda: MultiKernelTable(seeds=[]), "seeds must"),
+        (lambda: MultiKernelTable(seeds="five"), "^seeds must be a number"),
         (lambda: parse_seeds("five"), "seeds must be a number"),
         (lambda: parse_seeds("0"), "seeds must be a number"),
         (lambda: draw_many("a", np.ones((1, 1)), np.ones(1), n_draws=1), "n_draws must be at least 2"),
-        (lambda: reproduce(["nonsense"]), "there is no data set 'nonsense': known are AR"),
-        (lambda: reproduce(data="/nowhere"), "folders and files that exist, got '/nowhere'"),
-        (lambda: load_sets(["ar4", "AR4", "ar4"]), "sets must have different names, got 'ar4' twice"),
+        (lambda: found(sets=["nonsense"]), "there is no data set 'nonsense': known are AR"),
+        (lambda: found(data="/nowhere"), "folders and files that exist, got '/nowhere'"),
+        (
+            lambda: MultiKernelTable(sets=["ar4", "AR4", "ar4"]).load_sets(),
+            "sets must have different names, got 'ar4' twice",
+        ),
     ],
 )
 def test_bad_arguments(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_seeds():
+    texts = ("3", "0,4", "2-4", "7,")
+    assert [parse_seeds(text) for text in texts] == [[0, 1, 2], [0, 4], [2, 3, 4], [7]]
+    assert MultiKernelTable(seeds=["0", "2-3"]).seeds == MultiKernelTable(seeds=[0, 2, 3]).seeds == (0, 2, 3)

@@ -1,47 +1,43 @@
-"""`jaxonline reproduce noisy-kernels`: a small one, whole, and what its numbers must be."""
+"""Algorithm 1 at work: a small study, whole, and what its numbers must be."""
 
 import json
 import math
 
+import jax
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from jaxonline import bounds
-from jaxonline.cli import app
 from jaxonline.comparators import rkhs_ball
 from jaxonline.kernels import ExponentialKernel
-from jaxonline.losses import Squared
-from jaxonline.study.ready import noisy_kernels as study
-from jaxonline.study.ready import noisy_kernels_report as report
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.study import Context
+from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, NoisyKernels
 
 KERNEL = "exponential kernel"
+STUDY = NoisyKernels(runs=24, rounds=800, kernels=[KERNEL], losses=["squared"], ps=[2.0], overheads=[math.inf])
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory, one_device):
-    """The command with one kernel, one loss, one p and one better law: its output, its JSON and its folder."""
+def written(tmp_path_factory):
+    """One kernel, one loss, one p and one better law: the report, its JSON and its folder."""
     folder = tmp_path_factory.mktemp("study")
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (study, report):
-            patch.setattr(module, "KERNELS", {KERNEL: ExponentialKernel()})
-            patch.setattr(module, "LOSSES", {"squared": Squared()})
-        patch.setattr(study, "PS", (2.0,))
-        patch.setattr(study, "OVERHEADS", (math.inf,))
-        arguments = ["reproduce", "noisy-kernels", "--runs", "24", "--rounds", "800", "--seed", "3"]
-        arguments += ["--json", str(folder / "deep" / "all.json"), "--out", str(folder)]
-        done = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    return done.output, json.loads((folder / "deep" / "all.json").read_text()), folder
+    report = STUDY.run(Context(seed=3, mesh=default_mesh(jax.devices()[:1])))
+    report.save(folder)
+    return report, json.loads(report.json()), folder
 
 
 def test_what_is_written(written):
-    output, numbers, folder = written
-    assert "exponential kernel" in output
-    assert {path.name for path in folder.iterdir()} == {"deep", "table.csv", "numbers.json", "regret.png", "laws.png"}
+    report, numbers, folder = written
+    names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results"}
+    assert {path.name for path in folder.iterdir()} == names
+    assert [len(table.rows) for table in report.shown] == [1, 2]
+    assert "| exponential | p = 2 |" in report.shown[1].markdown()
+    assert "probability" in report.shown[0].caption
+    assert [len(draw().axes) for draw in report.figures.values()] == [1, 2]
     assert len((folder / "table.csv").read_text().splitlines()) == 1 + 2 * 3  # the cell, and the laws p = 2 and best
     cell = numbers["losses"][KERNEL]["squared"]
-    assert set(cell["learners"]) == set(cell["etas"]) == {study.THEOREM, study.BEST}
+    assert set(cell["learners"]) == set(cell["etas"]) == {THEOREM, BEST}
     for line in cell["learners"].values():
         assert len(line["regret"]) == len(line["bound"]) == len(cell["rounds"]) == 16
         assert line["failed"] == line["overflowed"] == 0
@@ -64,12 +60,12 @@ def test_the_bound_is_the_theorems(written):
     2 sqrt(2) is the price of a step that does not know T. With the exact moments the bound is at most Theorem 1's."""
     _, numbers, _ = written
     cell = numbers["losses"][KERNEL]["squared"]
-    X, y = study.problem("regression", seed=3)
-    B = (np.sqrt((X**2).sum(axis=1).max() + 3 * study.NOISE_VARIANCE)) ** 2
-    u = study.RADIUS**2 * 4 * math.exp(2 * B)
+    X, y = STUDY.problem("regression", 3)
+    B = (np.sqrt((X**2).sum(axis=1).max() + 3 * STUDY.noise_variance)) ** 2
+    u = STUDY.radius**2 * 4 * math.exp(2 * B)
     printed = 2 * (math.sqrt(u) + math.sqrt(2) * np.abs(y).max()) * math.sqrt(u * 800)
     assert 0.2 * printed < cell["theorem"]["bound"] <= printed
-    anytime = cell["learners"][study.THEOREM]["bound"][-1]
+    anytime = cell["learners"][THEOREM]["bound"][-1]
     assert anytime == pytest.approx(2 * math.sqrt(2) * cell["theorem"]["bound"], rel=1e-9)
 
 
@@ -81,12 +77,12 @@ def test_the_comparator_and_the_queries(written):
     _, numbers, _ = written
     cell = numbers["losses"][KERNEL]["squared"]
     assert cell["expected_queries_per_round"] == pytest.approx(2.0, rel=1e-12)
-    queries = cell["learners"][study.BEST]["queries"][-1] / 800
+    queries = cell["learners"][BEST]["queries"][-1] / 800
     assert queries == pytest.approx(2.0, abs=0.15)
-    X, y = study.problem("regression", seed=3)
-    best = rkhs_ball(ExponentialKernel(), X, y, study.RADIUS)
+    X, y = STUDY.problem("regression", 3)
+    best = rkhs_ball(ExponentialKernel(), X, y, STUDY.radius)
     nothing = float((y**2).sum())
-    regret = cell["learners"][study.THEOREM]["regret"][-1]
+    regret = cell["learners"][THEOREM]["regret"][-1]
     assert 0 < regret < 2 * (nothing - best.loss)  # better than never moving
 
 
@@ -98,13 +94,22 @@ def test_a_better_law_is_better_at_a_lower_price(written):
     assert bounds.unbiased_steps(1.0, 1.0, best["theorem"]["G"], 800).value == pytest.approx(best["theorem"]["bound"])
 
 
-@pytest.mark.parametrize(("option", "value"), [("--runs", "3"), ("--rounds", "15"), ("--seed", "-1")])
-def test_bad_options(option, value):
-    done = CliRunner().invoke(app, ["reproduce", "noisy-kernels", option, value])
-    assert done.exit_code == 2
-    assert option in done.output
+def test_classification():
+    X, y = STUDY.problem("classification", 0)
+    assert X.shape == (400, 3)
+    assert set(y.tolist()) == {-1.0, 1.0}
+    np.testing.assert_array_equal(X, STUDY.problem("regression", 0)[0])
 
 
-def test_too_few_runs():
-    with pytest.raises(ValueError, match="n_runs must be at least 4, got 3"):
-        study.noisy_kernels(n_runs=3)
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"runs": 3}, "runs must be at least 4, got 3"),
+        ({"rounds": 15}, "rounds must be at least 16, got 15"),
+        ({"kernels": ["linear"]}, "kernels must be of 'exponential kernel', 'Gaussian kernel', got 'linear'"),
+        ({"losses": ["hinge"]}, "losses must be of 'squared', .*, got 'hinge'"),
+    ],
+)
+def test_bad_fields(fields, message):
+    with pytest.raises(ValueError, match=message):
+        NoisyKernels(**fields).run(Context())

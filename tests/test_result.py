@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.cli import regret_table
 from jaxonline.results import Result
+from jaxonline.results.tables import REGRET, Table
 
 RUNS = 12
 
@@ -195,10 +195,10 @@ def test_the_figure_says_how_many_runs_are_in_the_means(failed, overflowed, runs
     ],
 )
 def test_the_table_on_a_terminal_shows_what_is_left_out(left_out, columns, cells):
-    table = regret_table(made_up(**left_out).table(), "a table")
-    shown = table.columns[5:]
-    assert [str(column.header).replace("\n", " ") for column in shown] == [f"{what} runs" for what in columns]
-    assert [" ".join(row) for row in zip(*(column.cells for column in shown), strict=True)] == (cells if shown else [])
+    table = Table("a table", made_up(**left_out).table(), REGRET)
+    shown = table.shown[5:]
+    assert [column.head.replace("\n", " ") for column in shown] == [f"{what} runs" for what in columns]
+    assert [" ".join(column.show(row) for column in shown) for row in table.rows] == cells
 
 
 @pytest.mark.parametrize(

@@ -6,25 +6,26 @@ import math
 import numpy as np
 import pytest
 from scipy import special
-from typer.testing import CliRunner
 
-from jaxonline.cli import app
-from jaxonline.study.ready.variance import LOSSES, PS, plot_variance, variance, write
+from jaxonline.study import Context
+from jaxonline.study.ready.variance import LOSSES, Variance, plot_variance
 
 MEAN, NOISE, GUESS = 1.5, 0.5, 1.0
 SECOND = MEAN**2 + NOISE
+STUDY = Variance(mean=MEAN, noise_variance=NOISE, guess=GUESS)
+PS = STUDY.ps
 
 
 @pytest.fixture(scope="module")
 def study():
-    return variance(MEAN, NOISE, GUESS)
+    return STUDY.found()
 
 
-def laws(study, loss, centre=0.0):
+def laws(found, loss, centre=0.0):
     """Variance and expected queries by law; the geometric one by p."""
     return {
         row.p if row.law == "geometric" else row.law: (row.variance, row.expected_queries)
-        for row in study.rows[loss, centre]
+        for row in found[loss, centre]
     }
 
 
@@ -64,12 +65,12 @@ def test_infinite_variance_is_said(study):
     """The logistic loss has the radius pi: p E X^2 >= pi^2 for p = 4, in the table and in the figure."""
     infinite = {
         (loss, centre, row.p)
-        for (loss, centre), rows in study.rows.items()
+        for (loss, centre), rows in study.items()
         for row in rows
         if not math.isfinite(row.variance)
     }
     assert infinite == {("logistic", 0.0, p) for p in PS if p * SECOND >= math.pi**2} == {("logistic", 0.0, 4.0)}
-    figure = plot_variance(study)
+    figure = plot_variance(STUDY, study)
     said = {axes.get_title(): [t.get_text() for t in axes.texts if "infinite" in t.get_text()] for axes in figure.axes}
     assert [title for title, texts in said.items() if texts] == ["logistic"]
     assert f"p ≥ {math.pi**2 / SECOND:.3g}" in said["logistic"][0]
@@ -78,13 +79,13 @@ def test_infinite_variance_is_said(study):
 def test_a_good_guess_leaves_no_more_than_the_noise():
     """About E X itself, with gamma_0 outside, the variance is (e^-E X (e^s - 1))^2 for noise of deviation s."""
     for noise in (0.25, 0.01):
-        about = laws(variance(1.0, noise, guess=1.0), "exponential", 1.0)
+        about = laws(Variance(mean=1.0, noise_variance=noise, guess=1.0).found(), "exponential", 1.0)
         expected = (math.exp(-1) * math.expm1(math.sqrt(noise))) ** 2
         assert about["minimum variance, constant outside"][0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_figure_shows_what_the_table_says(study):
-    axes = {a.get_title(): a for a in plot_variance(study).axes}
+    axes = {a.get_title(): a for a in plot_variance(STUDY, study).axes}
     assert list(axes)[:5] == list(LOSSES)
     for loss in LOSSES:
         curve = axes[loss].lines[0].get_xydata()
@@ -97,14 +98,14 @@ def test_the_figure_shows_what_the_table_says(study):
         assert (laws(study, loss)["cost-aware"][::-1]) in points
 
 
-def test_files_and_command(study, tmp_path):
-    done = CliRunner().invoke(app, ["reproduce", "variance", "--out", str(tmp_path / "new")])
-    assert done.exit_code == 0
-    assert (tmp_path / "new" / "figure.png").stat().st_size > 10_000
-    table, _ = write(study, tmp_path)
-    assert table.read_text() == (tmp_path / "new" / "table.csv").read_text()
+def test_files(study, tmp_path):
+    report = STUDY.run(Context())
+    table, _, figure = report.save(tmp_path / "new")
+    assert figure.stat().st_size > 10_000
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == len(LOSSES) * 2 * (len(PS) + 4)
+    assert list(rows[0]) == ["loss", "centre", "law", "p", "expected_queries", "second_moment", "variance"]
+    assert {row["law"] == "geometric" for row in rows if row["p"]} == {True}
     at_4 = [row["variance"] for row in rows if row["loss"] == "logistic" and row["p"] == "4"]
     assert at_4 == ["inf", f"{laws(study, 'logistic', GUESS)[4.0][0]:.6g}"]
 
@@ -113,9 +114,9 @@ def test_files_and_command(study, tmp_path):
     ("options", "message"),
     [
         ({"guess": 0.0}, "guess must not be 0"),
-        ({"noise_variance": 0.0}, "second_moment must be above"),
+        ({"noise_variance": 0.0}, "noise_variance must be above 0, got 0"),
     ],
 )
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
-        variance(**options)
+        Variance(**options).run(Context())

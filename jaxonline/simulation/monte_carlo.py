@@ -150,7 +150,8 @@ def simulate(
 
     key = key if isinstance(key, jax.Array) else jax.random.key(key)
     own = sorted({int(run) // width for run in selected})
-    mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])  # a device without a block would play one for nothing
+    # a device without a block of its own would play one for nothing
+    mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
     plan = Plan(key, n_rounds, length, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):

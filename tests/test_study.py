@@ -1,0 +1,257 @@
+"""Study, context, report, comparison and the choice of steps, on small games; and what every ready study promises."""
+
+import inspect
+from typing import ClassVar
+
+import jax
+import numpy as np
+import pytest
+from pydantic import Field
+
+import jaxonline as jo
+from jaxonline.results import Result
+from jaxonline.results.tables import Table
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.study import BestOf, Comparison, Context, Report, Study
+from jaxonline.study.ready import STUDIES, load
+from jaxonline.study.study import Names, Numbers, Words, chosen
+
+ONE = default_mesh(jax.devices()[:1])
+X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, -0.6]]), np.array([1.0, -1.0, 0.5, 1.0])
+GAME = jo.Game(jo.environments.DataStream(X, Y, order="iid"), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+MAKERS = {
+    "two copies": lambda step: jo.GradientLearner(jo.estimators.TwoCopies(), step, radius=2.0),
+    "naive": lambda step: jo.GradientLearner(jo.estimators.NaiveCopy(), step, radius=2.0),
+}
+SIZES = {"n_runs": 6, "n_rounds": 64, "record_at": [16, 32, 64], "block_size": 6}
+
+
+class Ranges(Study):
+    title: ClassVar[str] = "A study for tests."
+    runs: int = Field(3, ge=2, le=9, description="Runs.")
+    rounds: int = Field(128, multiple_of=64, description="Rounds.")
+    noises: Numbers = Field((0.1,), description="Noises.")
+    sets: Words = Field((), description="Sets.")
+    only: Names = Field((), description="Learners.")
+
+    def run(self, context):
+        return Report({"table": Table(self.title, [{"runs": self.runs}])})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Fields
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"runs": 1}, "runs must be at least 2, got 1"),
+        ({"runs": "10"}, "runs must be at most 9, got 10"),
+        ({"runs": "many"}, "runs must be a valid integer, got many"),
+        ({"rounds": 100}, "rounds must be a multiple of 64, got 100"),
+        ({"noises": ["0.1,high"]}, "noises must be a valid number, got high"),
+        ({"nonsense": 1}, "fields must be among runs, rounds, noises, sets, only, got nonsense"),
+    ],
+)
+def test_errors_of_fields_are_one_line(fields, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Ranges(**fields)
+
+
+def test_lists_may_have_commas_but_names_of_learners_keep_theirs():
+    study = Ranges(noises=["0.1,0.2", "0.3"], sets="a, b", only="one copy, averaged")
+    assert study.noises == (0.1, 0.2, 0.3)
+    assert study.sets == ("a", "b")
+    assert study.only == ("one copy, averaged",)
+
+
+def test_a_study_does_not_change():
+    with pytest.raises(ValueError, match="frozen"):
+        Ranges().runs = 4
+
+
+def test_what_a_field_names():
+    known = {"a": 1, "b": 2}
+    assert chosen("only", (), known) == known
+    assert chosen("only", ("b",), known) == {"b": 2}
+    with pytest.raises(ValueError, match="only must be of 'a', 'b', got 'c'"):
+        chosen("only", ("a", "c"), known)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_ready_study_describes_itself(name):
+    study = load(name)
+    assert study.title.endswith(".")
+    assert inspect.getdoc(study)
+    assert all(field.description for field in study.model_fields.values())
+    study()  # every field has a default
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Context and report
+
+
+def test_parts_report_fractions_and_have_checkpoints_of_their_own(tmp_path):
+    seen = []
+    with Context(checkpoint=tmp_path, progress=lambda *at: seen.append(at)).parts(2) as part:
+        first = part("noise 0.1, long")
+        first.progress(1, 4, "inside")
+        with part("second").parts(2) as inner:
+            inner("a")
+            deep = inner("b")
+    assert seen == [
+        (0.25, 2, "noise 0.1, long: inside"),
+        (1, 2, "noise 0.1, long"),
+        (1.5, 2, "second: a"),
+        (2.0, 2, "second: b"),
+        (2, 2, "second"),
+    ]
+    assert first.checkpoint == tmp_path / "noise-0.1-long"
+    assert deep.checkpoint == tmp_path / "second" / "b"
+    assert Context().parts(1).__enter__()("a").checkpoint is None
+
+
+def test_a_bad_seed():
+    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
+        Context(seed=-1)
+
+
+def test_what_was_computed_is_kept(tmp_path):
+    context, calls = Context(checkpoint=tmp_path / "part"), []
+
+    def compute():
+        calls.append(1)
+        return {"a/b": np.arange(3.0), "c": np.ones((2, 2))}
+
+    first, second = (context.keep(np.arange(2), compute) for _ in range(2))
+    assert len(calls) == 1
+    assert list(first) == list(second) == ["a/b", "c"]
+    for name, numbers in first.items():
+        np.testing.assert_array_equal(numbers, second[name])
+    with pytest.raises(ValueError, match="holds another study"):
+        context.keep(np.arange(3), compute)
+    assert Context().keep(0, compute)
+    assert len(calls) == 2
+
+
+def test_a_report_on_disk(tmp_path):
+    loss = np.ones((1, 2, 2))
+    result = Result(
+        learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), cumulative_loss=loss, comparator_loss=0 * loss,
+        queries=loss, first_nonfinite=np.zeros((1, 2), int),
+    )  # fmt: skip
+    report = Report(
+        {"table": Table("", [{"a": 1.0, "b": np.nan}])},
+        {"figure": lambda: result.plot()},
+        results={"result": result, "results/noise 0.1, long": result},
+    )
+    written = report.save(tmp_path / "new" / "folder")
+    assert [path.name for path in written] == ["table.csv", "numbers.json", "figure.png", "result.zarr", "results"]
+    assert all(path.exists() for path in written)
+    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
+    assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
+    np.testing.assert_array_equal(Result.load(written[3]).regret, result.regret)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparison and tuning
+
+
+def same_bits(a: Result, b: Result) -> None:
+    for name in ("cumulative_loss", "comparator_loss", "queries"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Fixed steps, as `simulate` plays them."""
+    learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
+    return jo.simulate(GAME, learners, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
+
+
+@pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
+def test_fixed_steps_and_bounds(plain, tune):
+    bounds = {"naive": lambda eta, rounds: eta * rounds, "somebody else": lambda eta, rounds: rounds}
+    about = {"data": "four points"}
+    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, late=1 / 2)
+    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    same_bits(found.result, plain)
+    assert found.etas == {"two copies": 0.3, "naive": 0.3}
+    assert {name: bound.tolist() for name, bound in found.bounds.items()} == {"naive": [0.3 * 16, 0.3 * 32, 0.3 * 64]}
+    row = found.rows()[1]
+    assert list(row)[:3] == ["data", "eta", "learner"]
+    assert (row["data"], row["eta"], row["bound"]) == ("four points", 0.3, pytest.approx(0.3 * 64))
+    assert found.growth_from == 32
+    assert row["exponent"] == plain.growth(32)["naive"].exponent
+    curve = found.curves()["learners"]["naive"]
+    np.testing.assert_array_equal(curve["regret"], plain.mean().mean[1])
+    assert curve["growth"] == plain.growth(32)["naive"]._asdict()
+
+
+def test_learners_as_they_are_and_a_comparator_that_is_a_function(plain):
+    learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
+    found = Comparison(GAME, learners, lambda rounds: 2.0 * rounds).play(Context(seed=5, mesh=ONE), **SIZES)
+    np.testing.assert_array_equal(found.result.cumulative_loss, plain.cumulative_loss)
+    np.testing.assert_array_equal(found.result.comparator_loss[0, 0], [32.0, 64.0, 128.0])
+    assert found.etas == found.bounds == {}
+
+
+def test_the_best_of_pilot_runs():
+    """The least mean loss over a quarter of the rounds, in runs with another seed, learner by learner."""
+    tune = BestOf({"small": 0.003, "good": 0.3, "large": 30.0})
+    found = Comparison(GAME, MAKERS, tune=tune).play(Context(seed=5, mesh=ONE), **SIZES)
+    losses = []
+    for eta in tune.etas.values():
+        learners = {name: make(jo.InverseSqrt(eta)) for name, make in MAKERS.items()}
+        sizes = SIZES | {"n_rounds": 16, "record_at": [16]}
+        losses.append(jo.simulate(GAME, learners, key=6, mesh=ONE, **sizes).cumulative_loss[:, :, -1].mean(axis=1))
+    best = np.argmin(losses, axis=0)
+    assert found.etas == {name: list(tune.etas.values())[i] for name, i in zip(MAKERS, best, strict=True)}
+    learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
+    again = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
+    np.testing.assert_array_equal(found.result.cumulative_loss, again.cumulative_loss)
+
+
+def test_the_best_of_a_third_of_the_runs():
+    """Chosen in runs 0 and 1, reported in runs 2 to 5, beside the step that is asked for."""
+    etas = {"small": 0.003, "good": 0.3, "large": 30.0}
+    tune = BestOf(etas, runs="third", beside=("small",))
+    one = {"best": MAKERS["two copies"]}
+    bound = lambda eta, rounds: eta * rounds  # noqa: E731
+    comparison = Comparison(GAME, one, jo.L2Ball(2.0), dict.fromkeys(("small", "best"), bound), tune)
+    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    learners = jo.sweep({label: one["best"](jo.InverseSqrt(eta)) for label, eta in etas.items()})
+    whole = jo.simulate(GAME, {"": learners}, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
+    best = list(etas)[int(np.argmin(whole.regret[:, :2, -1].mean(axis=1)))]
+    assert found.result.learners == ("small", "best")
+    assert found.etas == {"small": 0.003, "best": etas[best]}
+    assert found.result.runs.tolist() == [2, 3, 4, 5]
+    same_bits(found.result, whole.select("[small]", f"[{best}]", runs=slice(2, None)))
+    assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
+
+
+def test_other_ways_to_choose():
+    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', got 'half'"):
+        BestOf({"a": 1.0}, runs="half")
+
+
+def test_an_interrupted_study_goes_on(tmp_path):
+    """With the same bits, and without playing again what was finished."""
+    tune = BestOf({"small": 0.003, "good": 0.3})
+    comparison = Comparison(GAME, {"naive": MAKERS["naive"]}, tune=tune)
+    whole = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+
+    def stop(done, total, what):
+        if what.startswith("eta good"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        comparison.play(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
+    assert (tmp_path / "eta-small").exists()
+    assert not (tmp_path / "best").exists()
+    seen = []
+    context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
+    resumed = comparison.play(context, **SIZES)
+    np.testing.assert_array_equal(resumed.result.cumulative_loss, whole.result.cumulative_loss)
+    assert resumed.etas == whole.etas
+    assert not any(what.startswith("eta small:") for _, _, what in seen)
