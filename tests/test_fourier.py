@@ -13,6 +13,8 @@ from jaxonline.estimators.fourier import FourierFeatures, single_frequency_varia
 from jaxonline.kernels import Gaussian, Laplacian, Linear, Scaled, Sum
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
 
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+
 KERNELS = {
     "gaussian": Gaussian(1.5),
     "laplacian": Laplacian(2.0),
