@@ -1,7 +1,7 @@
 """A random number of calls of one function, with work in proportion to that number even under vmap.
 
-A loop with a random number of iterations, vmapped over runs, makes every run wait for the longest one. Here the calls of
-all runs are laid out in one list, run after run, and computed in pieces of fixed size: the padding is one piece at
+A loop with a random number of iterations, vmapped over runs, makes every run wait for the longest one. Here the calls
+of all runs are laid out in one list, run after run, and computed in pieces of fixed size: the padding is one piece at
 most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 2:
 
     run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three pieces, each a vmap of the function;
@@ -130,7 +130,9 @@ class _Calls:
         ends = jnp.cumsum(number, dtype=jnp.int32)
         starts = ends - number
         in_axes = (tuple(0 if b else None for b in batched), 0)
-        method = "compare_all" if size <= 512 else "scan_unrolled"  # no loop: its iterations would cost more than the search
+        method = (
+            "compare_all" if size <= 512 else "scan_unrolled"
+        )  # no loop: its iterations would cost more than the search
 
         def next_piece(k, listed):
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)

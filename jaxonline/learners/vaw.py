@@ -24,6 +24,7 @@ from jaxonline._util.struct import static, struct
 from jaxonline._util.triangular import cholesky_and_inverse, product
 from jaxonline.game.protocols import Specs
 
+
 class VAWState(NamedTuple):
     """State of `VAW`.
 

@@ -71,9 +71,7 @@ class OverAdvice:
         del key
         return unless_first(state.started, self.weights(state) @ x)
 
-    def update(
-        self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any
-    ) -> tuple[OverAdviceState, tuple]:
+    def update(self, key: Key[Array, ""] | None, state: OverAdviceState, oracle: Any) -> tuple[OverAdviceState, tuple]:
         """The combiner sees the experts' losses and that of their mean."""
         losses = losses_of(self.loss, oracle.x, oracle.y)
         own_loss = self.loss(self.predict(key, state, oracle.x), oracle.y)
@@ -116,7 +114,7 @@ def n_experts(name: str, spec: PyTree) -> int:
 
 def check_combiner(combiner: Any, wanted: str = "a combiner (init, weights, update)") -> None:
     """Check that it is one, and not a learner made of one."""
-    if not isinstance(combiner, Combiner) or isinstance(combiner, Learner):
+    if not isinstance(combiner, Combiner) or isinstance(combiner, Learner | type):
         raise TypeError(f"combiner must be {wanted}, got {combiner!r}")
 
 
