@@ -57,6 +57,15 @@ def _fast_compile(request):
     jax.clear_caches()
 
 
+@pytest.fixture(scope="module")
+def quick_to_compile():
+    """For modules whose programs are large and run for a moment only: they are compiled without most optimisations."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+    jax.clear_caches()  # no other module may meet these programs: they round in other ways
+
+
 @pytest.fixture
 def x64():
     """float64 inside this test only."""

@@ -1,6 +1,12 @@
-"""What a `NoisyKernel` drew in a run, reproduced from the keys that the game gives it, for the NumPy reference."""
+"""Noisy kernel learners for tests, as few programs as they can be, and what one of them drew in a run, reproduced from
+the keys that the game gives it, for the NumPy reference.
+
+What differs between learners of one program is data: kernels are their coefficients, laws their probabilities, padded
+to one length. (That the coefficients are right is tested where the kernels are.)
+"""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -8,10 +14,14 @@ import jax.numpy as jnp
 import noisy_kernel_reference as reference
 import numpy as np
 
-from jaxonline.estimators.feature_maps import GaussianFeatureMap
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.laws import Geometric, Law
 from jaxonline.game import stream_keys
+from jaxonline.kernels import PowerSeries
 
+TERMS = 40  # of padded kernels and laws
 _TABLE = 200
+_COPIES = 64  # the number of copies that are reproduced is a multiple of it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,26 +50,49 @@ class Drawn:
 def drawn(learner: Any, feedback: Any, X: np.ndarray, run_key: jax.Array) -> Drawn:
     """The draws of the run with this key on the instances `X`, in their precision."""
     keys, rounds = stream_keys(run_key), jnp.arange(1, len(X) + 1, dtype=jnp.int32)
-
-    @jax.jit
-    def numbers(t):
-        key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
-        n_key, counts_key = jax.random.split(key)
-        each = jnp.arange(1 + learner.storage.most_fresh, dtype=jnp.int32)
-        counts = jax.vmap(lambda j: learner.feature_map.sample_counts(jax.random.fold_in(counts_key, j)))(each)
-        return learner.gradient_length.series.law.sample(n_key), counts
-
-    n, counts = jax.tree.map(np.asarray, jax.vmap(numbers)(rounds))
+    laws = learner.gradient_length.series.law, learner.feature_map
+    n, counts = jax.tree.map(np.asarray, _numbers(laws, keys, rounds, learner.storage.most_fresh))
     pairs, levels = counts if isinstance(learner.feature_map, GaussianFeatureMap) else (0 * counts, counts)
     queries = np.where(np.arange(levels.shape[1]) <= n[:, None], 2 * pairs + levels, 0)
-    indices = jnp.arange(max(1, int(queries.sum(axis=1).max())), dtype=jnp.int32)
+    most = _COPIES * -(-int(queries.sum(axis=1).max()) // _COPIES)
+    return Drawn(n, counts, queries, np.asarray(_copies(feedback, keys, rounds, jnp.asarray(X), most), np.float64))
 
-    @jax.jit
-    def copies(t, x):
+
+@functools.partial(jax.jit, static_argnames="most_fresh")
+def _numbers(laws, keys, rounds, most_fresh):
+    """n, and the counts of all estimates that there may be, in every round."""
+    law, feature_map = laws
+
+    def one(t):
+        key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
+        n_key, counts_key = jax.random.split(key)
+        each = jnp.arange(1 + most_fresh, dtype=jnp.int32)
+        return law.sample(n_key), jax.vmap(lambda j: feature_map.sample_counts(jax.random.fold_in(counts_key, j)))(each)
+
+    return jax.vmap(one)(rounds)
+
+
+@functools.partial(jax.jit, static_argnames="most")
+def _copies(feedback, keys, rounds, X, most):
+    """The first copies of every round."""
+
+    def one(t, x):
         oracle = feedback.open(jax.random.fold_in(keys.oracle, t), t, x, x[0], x[0])
-        return jax.vmap(oracle.reserve(jnp.int32(1)))(indices)
+        return jax.vmap(oracle.reserve(jnp.int32(1)))(jnp.arange(most, dtype=jnp.int32))
 
-    return Drawn(n, counts, queries, np.asarray(jax.vmap(copies)(rounds, jnp.asarray(X)), np.float64))
+    return jax.vmap(one)(rounds, X)
+
+
+def padded(law: Any) -> Law:
+    """A law as a table of TERMS probabilities; a geometric one without what lies beyond."""
+    table = np.exp(law.log_table(TERMS))
+    return Law(table / table.sum())
+
+
+def power_series(kernel: Any, law: Any) -> DotProductFeatureMap:
+    """The feature map of a dot-product kernel, all numbers of which are data; the paper's law stays what it is."""
+    betas = PowerSeries(kernel.coefficients(TERMS))
+    return DotProductFeatureMap(betas, law if isinstance(law, Geometric) else padded(law))
 
 
 def reference_kernel(feature_map: Any) -> reference.Kernel:

@@ -214,6 +214,45 @@ def test_the_step_sizes(x64):
         assert float(drops(t, jnp.float64)) == pytest.approx(0.1, rel=1e-6)
 
 
+BUILT_TWICE = {
+    "adam": lambda: {"optimizer": optax.adam(1.0)},
+    "adam, other rates": lambda: {"optimizer": optax.adam(1.0, b1=0.8, b2=0.95)},
+    "momentum": lambda: {"optimizer": optax.sgd(1.0, momentum=0.7)},
+    "clipped": lambda: {"optimizer": optax.chain(optax.clip(1.0), optax.sgd(1.0))},
+    "clipped elsewhere": lambda: {"optimizer": optax.chain(optax.clip(2.0), optax.sgd(1.0))},
+    "adam, schedule inside": lambda: {"optimizer": optax.adam(optax.exponential_decay(1.0, 10.0, 0.5))},
+    "cosine": lambda: {"step_size": optax.cosine_decay_schedule(0.1, 30)},
+    "longer cosine": lambda: {"step_size": jo.Schedule(optax.cosine_decay_schedule(0.1, 31), scale=0.5)},
+}
+
+
+def test_what_optax_builds_twice_is_one_program():
+    """Learners with equal transformations and schedules have one structure, with different ones different structures;
+    what others wrote is only equal to itself."""
+    traced = []
+
+    @jax.jit
+    def number_of_leaves(learner):
+        traced.append(learner)
+        return len(jax.tree.leaves(learner))
+
+    def learner(step_size=0.1, **options):
+        return jo.GradientLearner(TwoCopies(), step_size=step_size, **options)
+
+    for make in BUILT_TWICE.values():
+        number_of_leaves(learner(**make()))
+        number_of_leaves(learner(**make()))
+    assert len(traced) == len(BUILT_TWICE)
+
+    def by_hand(rate):
+        return optax.GradientTransformation(lambda w: (), lambda g, state, w: (-rate * g, state))
+
+    for _ in range(2):
+        number_of_leaves(learner(optimizer=by_hand(0.5)))
+        number_of_leaves(learner(step_size=lambda t: 0.1 + 0.0 * t))
+    assert len(traced) == len(BUILT_TWICE) + 4
+
+
 def test_the_average_is_of_the_hypotheses_that_were_played(x64):
     """After t updates it is the mean of w_1 = 0, w_2, ..., w_(t+1): the one used in the next round."""
     entry = LEARNERS["two copies, averaged"]()

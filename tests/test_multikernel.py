@@ -12,6 +12,7 @@ from jaxonline.bounds import Features
 from jaxonline.claims.printed_bounds import printed_concatenated
 from jaxonline.comparators import best_kernel, rkhs_ball
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
+from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Laplacian, Scaled
 from jaxonline.learners.experts.ewa import EWA
@@ -75,7 +76,8 @@ def test_omkl_gf_against_numpy(x64):
     Z = features_in_numpy(dictionary, X)
     state = learner.init(jax.random.key(3), Specs.of_vectors(3, np.float64))
     theta, w, graphs = np.zeros((5, 8)), np.ones(5), []
-    update = jax.jit(lambda key, state, x, y: learner.update(key, state, jo.FullOracle(x, y))[0])
+    predict = jax.jit(lambda state, x: learner.predict(None, state, x))
+    update = jax.jit(lambda key, state, x, y: learner.update(key, state, FullOracle(x, y))[0])
     for t in range(len(y)):
         A, pi = np.asarray(state.graph.edges), np.asarray(state.graph.probabilities)
         graphs.append(A)
@@ -88,7 +90,7 @@ def test_omkl_gf_against_numpy(x64):
         law = (1 - eta) * u / u.sum() + eta / 2
         S = np.flatnonzero(A[:, int(state.node)])
         f = (theta * Z[t]).sum(axis=1)
-        prediction = learner.predict(None, state, jnp.asarray(X[t]))
+        prediction = predict(state, jnp.asarray(X[t]))
         assert prediction == pytest.approx(w[S] @ f[S] / w[S].sum(), abs=1e-13)
         q = np.maximum(pi @ law, 0.05)
         for k in S:
@@ -169,10 +171,14 @@ def test_drawn_features_make_the_kernels(x64, form):
     assert (dictionary.n_kernels, dictionary.n_features) == (6, m if form == "cosine" else 2 * m)
     rng = np.random.default_rng(0)
     pairs = rng.normal(size=(20, 2, 3)) * 0.5
-    for x, x2 in jnp.asarray(pairs):
-        estimates = jnp.sum(dictionary(x) * dictionary(x2), axis=1)
+
+    @jax.jit
+    @jax.vmap
+    def errors(x, x2):
         exact = jnp.stack([kernel(x, x2) for kernel in kernels])
-        assert np.abs(np.asarray(estimates - exact)).max() < 6.9 / np.sqrt(m)
+        return jnp.sum(dictionary(x) * dictionary(x2), axis=1) - exact
+
+    assert np.abs(errors(pairs[:, 0], pairs[:, 1])).max() < 6.9 / np.sqrt(m)
     again = Dictionary.draw(jax.random.key(0), kernels[:2], 3, m, form)
     np.testing.assert_array_equal(again.frequencies, dictionary.frequencies[:2], "a kernel's draw is its own")
 
@@ -260,6 +266,12 @@ def test_theorems_1_to_3(x64, form):
     theorem_3 = bounds.vaw_ewa(norm, 3, features, Y, T)
     draw = jax.jit(lambda key: Dictionary.draw(key, kernels, 2, m, form))
     concatenated = jax.jit(lambda d: play_sequence(VAW(features=d), jnp.asarray(X), jnp.asarray(y))[0].predictions)
+
+    @jax.jit
+    def of_the_true_kernel(dictionary):
+        one = Dictionary(dictionary.frequencies[1:2], *_phases(dictionary))
+        return lemma_1(one, centres, a), jax.vmap(dictionary)(jnp.asarray(X))[:, 1]
+
     regrets = []
     for i in range(20):
         dictionary = draw(jax.random.fold_in(jax.random.key(7), i))
@@ -274,8 +286,7 @@ def test_theorems_1_to_3(x64, form):
         regrets.append([loss - of_f for loss in losses.values()])
 
         # pathwise, against w^ of the true kernel: the deterministic parts of the theorems
-        w = np.asarray(lemma_1(Dictionary(dictionary.frequencies[1:2], *_phases(dictionary)), centres, a))
-        phi = np.asarray(jax.vmap(dictionary)(jnp.asarray(X)))[:, 1]
+        w, phi = map(np.asarray, of_the_true_kernel(dictionary))
         of_w = 0.5 * np.sum((phi @ w - y) ** 2)
         rho = np.sqrt(features.variance)
         own = bounds.vaw(np.linalg.norm(w), features.weights, rho, Y, T)

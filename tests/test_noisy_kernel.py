@@ -4,27 +4,31 @@ import jax
 import noisy_kernel_reference as reference
 import numpy as np
 import pytest
-from noisy_kernel_draws import drawn, reference_kernel
+from noisy_kernel_draws import TERMS, drawn, padded, power_series, reference_kernel
 
 import jaxonline as jo
 from jaxonline.estimators.best_laws import best_feature_map
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous, Linear
-from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
+from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 3
-MAPS = {
-    "gaussian": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
-    "exponential": DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)),
-    "linear": DotProductFeatureMap(Linear(), Law([0.0, 1.0])),
-    "homogeneous": DotProductFeatureMap(Homogeneous(2), Law([0.2, 0.1, 0.7])),
-    "binomial": DotProductFeatureMap(Binomial(0.5), Geometric(1.8)),
-    "gaussian, best laws": best_feature_map(Gaussian(1.5), 1.0, overhead=1.0),
-    "inhomogeneous, better law": DotProductFeatureMap(Inhomogeneous(2), Law([0.3, 0.4, 0.3])),
+CHANNEL = jo.NoisyCopies(jo.noise.gaussian(0.05))
+BEST = best_feature_map(Gaussian(1.5), 1.0, overhead=1.0)
+MAPS = {  # those with tables, and those with the paper's laws, are one program each
+    "gaussian": GaussianFeatureMap(Gaussian(2.0), padded(Geometric(2.0)), padded(Geometric(2.5))),
+    "gaussian, best laws": GaussianFeatureMap(BEST.kernel, padded(BEST.law), padded(BEST.pair_law)),
+    "exponential": power_series(ExponentialKernel(), padded(Geometric(1.5))),
+    "linear": power_series(Linear(), Law([0.0, 1.0])),
+    "homogeneous": power_series(Homogeneous(2), Law([0.2, 0.1, 0.7])),
+    "binomial": power_series(Binomial(0.5), padded(Geometric(1.8))),
+    "inhomogeneous, better law": power_series(Inhomogeneous(2), Law([0.3, 0.4, 0.3])),
+    "gaussian, the paper's laws": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
+    "exponential, the paper's law": power_series(ExponentialKernel(), Geometric(1.5)),
 }
 LOSSES = {
     "squared": Squared(),
@@ -32,26 +36,33 @@ LOSSES = {
     "hinge": SmoothedHinge(0.3),
     "exponential": Exponential(),
 }
+FAR = 1e3  # a radius that w never comes to: no projection
 
 
-def learner_of(feature_map, loss, radius, n_rounds=T, step=0.02, tensor_levels=None):
-    length = GradientLength.of(loss, Geometric(2.0), second_moment=1.0)
-    storage = Storage.of(feature_map, length, D, n_rounds)
-    if tensor_levels is not None:
-        storage = Storage(tensor_levels, storage.deepest, storage.most_pairs, storage.most_fresh, 400)
-    return NoisyKernel(feature_map, length, step, radius, storage)
+def learner_of(feature_map, loss, radius, p=2.0):
+    """Four programs: a kind of feature map and a kind of loss each, and each keeps other levels as tensors."""
+    length = GradientLength.of(loss, Geometric(p), second_moment=1.0, n_terms=24)
+    is_gaussian, regression = isinstance(feature_map, GaussianFeatureMap), loss.kind == "regression"
+    levels = int(regression) if is_gaussian else 2
+    storage = Storage(levels, deepest=TERMS, most_pairs=TERMS * is_gaussian, most_fresh=24, n_chunks=400)
+    return NoisyKernel(feature_map, length, 0.02, radius, storage)
 
 
-def stream(loss, n_rounds=T):
+def stream(loss):
     rng = np.random.default_rng(3)
-    X = rng.uniform(-0.6, 0.6, (n_rounds, D))
+    X = rng.uniform(-0.6, 0.6, (T, D))
     y = np.sin(3 * X[:, 0]) + 0.5 * X[:, 1]
     return X, np.where(y > 0, 1.0, -1.0) if loss.kind == "classification" else y
 
 
-def rounds_of(learner, feedback, X, y, run_key):
+def game_of(loss):
+    """The learner brings its loss; that of the game is the same in all."""
+    return jo.Game(jo.environments.DataStream(*stream(loss)), CHANNEL)
+
+
+def rounds_of(learner, X, y, run_key):
     """What the learner drew in every round, from the keys that the game gives it."""
-    draws = drawn(learner, feedback, X, run_key)
+    draws = drawn(learner, CHANNEL, X, run_key)
     return [
         reference.Round(X[t], y[t], draws.psi(t), int(n), [draws.psi(t, j) for j in range(1, 1 + int(n))])
         for t, n in enumerate(draws.n)
@@ -59,61 +70,56 @@ def rounds_of(learner, feedback, X, y, run_key):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "loss", "radius", "tensor_levels"),
-    [(k, "squared", 0.05 if k == "homogeneous" else 0.2, None) for k in MAPS]
-    + [("gaussian", "absolute", 0.05, 1), ("gaussian", "hinge", 0.2, 1)]
-    + [("gaussian", "exponential", None, 0), ("exponential", "hinge", 0.15, 2)],
+    ("kernel", "loss", "radius"),
+    [(k, "squared", 0.05 if k == "homogeneous" else 0.2) for k in MAPS if "paper" not in k]
+    + [("gaussian", "absolute", 0.05), ("gaussian, the paper's laws", "hinge", 0.2)]
+    + [("gaussian, the paper's laws", "exponential", FAR), ("exponential, the paper's law", "hinge", 0.15)],
 )
-def test_it_is_the_pseudocode(x64, kernel, loss, radius, tensor_levels):
+def test_it_is_the_pseudocode(x64, kernel, loss, radius):
     """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows."""
     feature_map, loss = MAPS[kernel], LOSSES[loss]
-    learner = learner_of(feature_map, loss, radius, tensor_levels=tensor_levels)
+    learner = learner_of(feature_map, loss, radius)
     X, y = stream(loss)
-    feedback = jo.NoisyCopies(jo.noise.gaussian(0.05))
-    game = jo.Game(jo.environments.DataStream(X, y), feedback, loss)
     key = jax.random.key(5)
-    _, history = jo.play(game, learner, key, T)
-    rounds = rounds_of(learner, feedback, X, y, key)
+    _, history = jo.play(game_of(loss), learner, key, T)
+    rounds = rounds_of(learner, X, y, key)
 
     series = learner.gradient_length.series
     gammas, law = reference.table(np.asarray(series.coefficients)), reference.geometric(2.0)
     theirs = reference.algorithm_1(
-        reference_kernel(feature_map), reference.Loss(gammas, loss.kind, law), rounds, 0.02,
-        np.inf if radius is None else radius**2,
-    )  # fmt: skip
+        reference_kernel(feature_map), reference.Loss(gammas, loss.kind, law), rounds, 0.02, radius**2
+    )
     assert not bool(history.info.overflow.any())
     np.testing.assert_allclose(history.y_hat, theirs.predictions, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(history.info.length, theirs.lengths, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(history.info.squared_norm, theirs.norms, rtol=1e-9, atol=1e-12)
     assert history.queries.tolist() == [sum(len(c) for _, c in [r.psi, *r.fresh]) for r in rounds]
-    if radius is not None:
+    if radius != FAR:
         assert (theirs.unprojected > radius**2 * (1 + 1e-9)).any(), "projections must happen, or this shows less"
 
 
 @pytest.mark.parametrize(
     ("kernel", "p", "wanted"), [("gaussian", 2.0, 6.0), ("dot", 2.0, 2.0), ("gaussian", 3.0, 2.25)]
 )
-def test_queries_per_round(kernel, p, wanted):
+def test_queries_per_round(x64, kernel, p, wanted):
     """3p/(p-1)^2 and p/(p-1)^2, within 5 standard errors of the runs (false alarms 6e-7)."""
-    law = Geometric(p)
-    feature_map = GaussianFeatureMap(Gaussian(2.0), law) if kernel == "gaussian" else DotProductFeatureMap(
-        ExponentialKernel(), law
-    )  # fmt: skip
-    length = GradientLength.of(Squared(), law, second_moment=1.0)
-    learner = NoisyKernel(feature_map, length, 0.01, 1.0, Storage.of(feature_map, length, D, 40))
-    X, y = stream(Squared(), 40)
-    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
-    queries = jo.simulate(game, learner, n_runs=64, n_rounds=40, record_at=1).queries[0, :, -1] / 40
+    law, loss = Geometric(p), SmoothedHinge(0.3)
+    is_gaussian = kernel == "gaussian"
+    feature_map = GaussianFeatureMap(Gaussian(2.0), law, law) if is_gaussian else power_series(ExponentialKernel(), law)
+    learner, game = learner_of(feature_map, loss, 1.0, p), game_of(loss)
+    runs = [jo.play(game, learner, jax.random.fold_in(jax.random.key(0), run), T)[1].queries for run in range(64)]
+    queries = np.mean(runs, axis=1)
     assert abs(queries.mean() - wanted) < 5 * queries.std(ddof=1) / 8
 
 
 def test_a_full_storage_is_not_silent():
-    learner = learner_of(MAPS["exponential"], Squared(), 1.0)
+    feature_map = power_series(ExponentialKernel(), Geometric(1.5))
+    length = GradientLength.of(Squared(), Geometric(2.0), second_moment=1.0)
+    learner = NoisyKernel(feature_map, length, 0.02, 1.0, Storage.of(feature_map, length, D, T))
     small = jo.replace(learner, storage=Storage(1, 30, 0, 30, 2))
     assert learner.overflow_probability(T) < 1e-6
     assert small.overflow_probability(T) > 0.9
-    X, y = stream(Squared())
-    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
+    game = jo.Game(jo.environments.DataStream(*(part.astype(np.float32) for part in stream(Squared()))), CHANNEL)
     with pytest.warns(RuntimeWarning, match=r"Storage.of\(feature_map, length, dimension, n_rounds, risk\)"):
         result = jo.simulate(game, small, n_runs=16, n_rounds=T, record_at=1)
     assert result.overflowed[0] > 0

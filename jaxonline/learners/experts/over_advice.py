@@ -114,7 +114,7 @@ def n_experts(name: str, spec: PyTree) -> int:
 
 def check_combiner(combiner: Any, wanted: str = "a combiner (init, weights, update)") -> None:
     """Check that it is one, and not a learner made of one."""
-    if not isinstance(combiner, Combiner) or isinstance(combiner, Learner):
+    if not isinstance(combiner, Combiner) or isinstance(combiner, Learner | type):
         raise TypeError(f"combiner must be {wanted}, got {combiner!r}")
 
 
