@@ -8,7 +8,7 @@ import pytest
 import jaxonline
 from jaxonline.claims import errata
 from jaxonline.claims.page import claims_page
-from jaxonline.claims.papers import PLACES, claims_at, papers_page, resolve, source_of
+from jaxonline.claims.papers import PLACES, claims_at, papers_page, source_of
 from jaxonline.claims.registry import all_claims
 from jaxonline.claims.report import as_text, markdown_errata
 
@@ -64,9 +64,9 @@ def test_every_claim_has_its_place_in_the_map():
 def test_names_are_found_where_they_are_defined():
     assert source_of("learners.NoisyKernel") == Path("jaxonline/learners/noisy_kernel.py")
     assert source_of("losses") == Path("jaxonline/losses")
-    assert resolve("bounds.two_copies") is jaxonline.bounds.two_copies
+    assert source_of("kernels.radial.Cauchy") == source_of("kernels.radial") == Path("jaxonline/kernels/radial.py")
     with pytest.raises(AttributeError):
-        resolve("learners.Nobody")
+        source_of("learners.Nobody")
 
 
 @pytest.mark.parametrize("file", FILES)

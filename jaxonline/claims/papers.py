@@ -7,9 +7,8 @@ import importlib
 import importlib.util
 import inspect
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jaxonline
 from jaxonline.claims.errata import PAPERS
 from jaxonline.claims.registry import Claim, all_claims
 from jaxonline.claims.report import as_text
@@ -122,26 +121,17 @@ def claims_at(letter: str, place: Place) -> list[Claim]:
     return found
 
 
-def resolve(name: str) -> Any:
-    """The module, class or function of a dotted path below `jaxonline`.
+def source_of(name: str) -> Path:
+    """Where a name is defined, from the root of the repository on: the file, or the folder of a room.
 
     Raises:
-        AttributeError: there is none.
+        AttributeError, ModuleNotFoundError: there is no such name.
     """
-    value: Any = jaxonline
-    for part in name.split("."):
-        try:
-            value = getattr(value, part)
-        except AttributeError:
-            if not inspect.ismodule(value) or importlib.util.find_spec(f"{value.__name__}.{part}") is None:
-                raise
-            value = importlib.import_module(f"{value.__name__}.{part}")
-    return value
-
-
-def source_of(name: str) -> Path:
-    """The file where a name is defined, or the folder of a room, from the root of the repository on."""
-    file = Path(inspect.getfile(resolve(name))).relative_to(Path(jaxonline.__file__).parents[1])
+    home, _, last = f"jaxonline.{name}".rpartition(".")
+    room = importlib.import_module(home)
+    spec = importlib.util.find_spec(f"{home}.{last}") if hasattr(room, "__path__") else None
+    file = Path(str(spec.origin) if spec is not None else inspect.getfile(getattr(room, last)))
+    file = file.relative_to(Path(__file__).parents[2])
     return file.parent if file.name == "__init__.py" else file
 
 

@@ -10,7 +10,14 @@ from jax.sharding import Mesh
 
 from jaxonline._util import check
 from jaxonline.verify.enumeration import Support, enumerate_support
-from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, Interval, KnownVariance, detectable, samples_needed
+from jaxonline.verify.intervals import (
+    Bernstein,
+    BoundedKurtosis,
+    IntervalMethod,
+    KnownVariance,
+    detectable,
+    samples_needed,
+)
 from jaxonline.verify.result import UNDECIDED, Verification, judge, unit_of, worst
 from jaxonline.verify.sampling import Progress, Sampler, Summary
 from jaxonline.verify.settings import Settings
@@ -124,7 +131,7 @@ def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, li
     tolerance = settings.detect * unit
     rounding = 32 * sampler.epsilon * np.maximum(unit, np.sqrt(pilot.second_moment))
     if method == "bernstein":
-        interval: Interval = _bernstein(limits, target)
+        interval: IntervalMethod = _bernstein(limits, target)
     elif method == "second moment":
         interval = KnownVariance(exact - flat**2, level)
     else:
@@ -187,7 +194,7 @@ def _bernstein(limits: Any, target: np.ndarray) -> Bernstein:
     return Bernstein(low, high)
 
 
-def _samples(interval: Interval, pilot: np.ndarray, tolerance: np.ndarray, level: float, power: float) -> int:
+def _samples(interval: IntervalMethod, pilot: np.ndarray, tolerance: np.ndarray, level: float, power: float) -> int:
     """The number of samples that the error rates ask for."""
     variance = interval.variance if isinstance(interval, KnownVariance) else 1.5 * pilot
     if np.any(tolerance <= 0):
@@ -195,7 +202,7 @@ def _samples(interval: Interval, pilot: np.ndarray, tolerance: np.ndarray, level
     return max(interval.least_samples(level), samples_needed(interval, variance, tolerance, level, power))
 
 
-def _objections(drawn: Summary, interval: Interval, cap_bias: float | None, tolerance: float) -> Iterator[str]:
+def _objections(drawn: Summary, interval: IntervalMethod, cap_bias: float | None, tolerance: float) -> Iterator[str]:
     """Reasons not to give a verdict at all."""
     if drawn.not_finite:
         yield f"{drawn.not_finite} samples are not finite"

@@ -25,7 +25,7 @@ from jaxonline.verify.sampling import Moments
 _VARIANCE_SHARE = 0.1
 
 
-class Interval(Protocol):
+class IntervalMethod(Protocol):
     """A way to turn moments into the half-width of an interval around the sample mean."""
 
     method: ClassVar[str]
@@ -161,12 +161,14 @@ def weighted_sum(squares: np.ndarray, variance: np.ndarray, tuned_to: float, lev
     return _self_normalised(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
 
 
-def detectable(interval: Interval, moments: Moments, level: float, power: float) -> np.ndarray:
+def detectable(interval: IntervalMethod, moments: Moments, level: float, power: float) -> np.ndarray:
     """The smallest bias that would have been called a bias with at least this power, entry by entry."""
     return interval.half_width(moments, level) + interval.half_width(moments, 1 - power)
 
 
-def samples_needed(interval: Interval, variance: np.ndarray, tolerance: np.ndarray, level: float, power: float) -> int:
+def samples_needed(
+    interval: IntervalMethod, variance: np.ndarray, tolerance: np.ndarray, level: float, power: float
+) -> int:
     """The smallest number of samples (within 1 %) with which every `detectable` is at most `tolerance`."""
 
     def enough(n: int) -> bool:
