@@ -13,15 +13,8 @@ import jax
 import numpy as np
 import pytest
 from hypothesis import settings
-from jax.sharding import Mesh
-
-from jaxonline.simulation.blocks import default_mesh
 
 pytest_plugins = ["count_programs"]
-
-# Modules that compile for longer than they run, where it saves a fifth to a half of their time, and that compare with
-# a reference up to a tolerance and not bit for bit.
-FAST_COMPILE = {"test_feature_maps", "test_kernel_gradient", "test_noisy_kernel", "test_surrogate_kernel"}
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -40,17 +33,11 @@ def _forget_programs():
         jax.clear_caches()
 
 
-@pytest.fixture(scope="session")
-def one_device() -> Mesh:
-    """For `simulate(mesh=...)` and `Context(mesh=...)`: eight simulated devices would play few runs eight times."""
-    return default_mesh(jax.devices()[:1])
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _fast_compile(request):
-    """In modules of `FAST_COMPILE` programs are compiled without most optimisations, and forgotten afterwards, so that
-    no other module compares bits with them."""
-    if request.module.__name__ not in FAST_COMPILE:
+    """`pytestmark = pytest.mark.fast_compile`: the module's programs are compiled without most optimisations, and
+    forgotten afterwards, so that no other module compares bits with them."""
+    if not any(mark.name == "fast_compile" for mark in request.node.iter_markers()):
         yield
         return
     jax.clear_caches()
@@ -58,15 +45,6 @@ def _fast_compile(request):
     yield
     jax.config.update("jax_disable_most_optimizations", False)
     jax.clear_caches()
-
-
-@pytest.fixture(scope="module")
-def quick_to_compile():
-    """For modules whose programs are large and run for a moment only: they are compiled without most optimisations."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.clear_caches()  # no other module may meet these programs: they round in other ways
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from jaxonline.losses import Squared
 # ---------------------------------------------------------------------------------------------------------------------
 # Against dense tensors
 
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = pytest.mark.fast_compile
 DEEPEST = 7
 
 LEVELS = [0, 1, 2, 3, 4, 5, 6, 7, 5, 0, 3, 7, 4, 2]

@@ -13,7 +13,7 @@ from jaxonline.estimators.fourier import FourierFeatures, single_frequency_varia
 from jaxonline.kernels import Gaussian, Laplacian, Linear, Scaled, Sum
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
 
-pytestmark = pytest.mark.usefixtures("compiled_quickly")
+pytestmark = pytest.mark.fast_compile
 
 KERNELS = {
     "gaussian": Gaussian(1.5),

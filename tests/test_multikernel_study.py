@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.offline import expert_forecasts
-from jaxonline.learners.offline import forecast
+from jaxonline.learners.offline import expert_forecasts, forecast
 from jaxonline.study import Context
 from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds, play_set, scaled
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals

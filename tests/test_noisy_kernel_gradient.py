@@ -29,7 +29,7 @@ from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedHinge, Squared
 from jaxonline.simulation.blocks import default_mesh
 
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = pytest.mark.fast_compile
 T, D, VARIANCE, STEP = 40, 2, 0.04, 0.1
 DETECT = 0.05  # of the largest value of the gradient at the points; found with probability 0.999, false alarms 1e-9
 WIDTH, P = 1.5, 3.0

@@ -23,7 +23,7 @@ from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = pytest.mark.fast_compile
 T, D, RUNS, RADIUS, VARIANCE, SCALE, WIDTH = 512, 2, 64, 0.5, 0.01, 0.5, 1.5
 ROUNDS = np.array([64, 128, 256, 512])
 MARGIN = 6.0  # standard errors; predictions, and so losses, are bounded: wrong with a probability of about 1e-9

@@ -16,7 +16,7 @@ from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Squared
 
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = pytest.mark.fast_compile
 T, D = 60, 2
 CHANNEL = jo.NoisyCopies(jo.noise.gaussian(0.05))
 KEY = jax.random.key(7)
