@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 from jaxonline import verify
+from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.index_sampling import uniform_subset, weighted_indices
@@ -80,7 +81,7 @@ def test_gradient_is_unbiased_outcome_by_outcome(k, law):
 def test_printed_gradient_is_biased():
     """E14: enumeration shows a bias of order 1, as an independent loop over the printed lines does."""
     target = 2 * (W @ X - Y) * X
-    support = AttributeGradient(4, form="printed").support(W, X, Y)
+    support = printed_attribute_support(AttributeGradient(4), W, X, Y)
     result = verify.unbiased(None, target, support=support)
     assert result.verdict == "biased"
     assert abs(result.bias) > 0.1
@@ -119,8 +120,8 @@ def test_pair_loss_estimates_the_loss_and_its_printed_form_does_not():
     with jax.enable_x64(True):
         values = {
             form: [(p, np.asarray(loss(PairMoments(*m)))) for p, m in support]
-            for form in ("corrected", "printed")
-            for loss in [jax.jit(lambda m, form=form: pair_loss(jnp.asarray(W), m, Y, form=form))]
+            for form, f in (("corrected", pair_loss), ("printed", printed_pair_loss))
+            for loss in [jax.jit(lambda m, f=f: f(jnp.asarray(W), m, Y))]
         }
     assert verify.unbiased(None, (W @ X - Y) ** 2, support=values["corrected"]).verdict == "unbiased"
     assert verify.unbiased(None, (W @ X - Y) ** 2, support=values["printed"]).verdict == "biased"
@@ -213,14 +214,11 @@ def test_precision_and_vmap(both_precisions):
         (lambda: AttributeGradient(3), "n_attributes must be even"),
         (lambda: AttributeGradient(0), "n_attributes must be at least 2, got 0"),
         (lambda: AttributeGradient(4, law="l3"), "law must be one of 'l1', 'l2', got 'l3'"),
-        (lambda: AttributeGradient(4, form="right"), "form must be one of 'corrected', 'printed'"),
-        (lambda: AttributeGradient(4, law="l2", form="printed"), "form must be 'corrected' for the law 'l2'"),
         (lambda: AttributeGradient(10).choose(jax.random.key(0), jnp.ones(4)), "n_attributes must be at most 2 d = 8"),
         (lambda: AttributePairs(5), "n_attributes must be even"),
         (lambda: AttributePairs(10).choose(jax.random.key(0), 2), r"n_attributes must be at most 2 d\^2 = 8, got 10"),
         (lambda: AttributePairs(10).support(np.ones(20)), "must be smaller to enumerate"),
         (lambda: uniform_subset(jax.random.key(0), 3, 4), "size must be at most d = 3, got 4"),
-        (lambda: pair_loss(jnp.ones(2), PairMoments(jnp.eye(2), jnp.ones(2)), 1.0, form="x"), "form must be one of"),
     ],
 )
 def test_bad_input(call, message):

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset
 
@@ -99,28 +98,23 @@ class AttributePairs:
         return [(1 / len(pairs), PairMoments(*outcome)) for outcome in zip(A, v, strict=True)]
 
 
-def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike, form: str = "corrected") -> Float[Array, ""]:
-    """The estimate w'Aw - 2 y w'v + y^2 of the squared loss (<w, x> - y)^2 that the Baseline minimises.
+def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
+    """The estimate w'Aw - 2 y w'v + y^2 of the squared loss (<w, x> - y)^2 that the Baseline minimises (E15).
 
     Args:
         w: the hypothesis.
         moments: of the instance.
         y: the label.
-        form: "corrected"; or "printed", with + 2 y w'v, whose minimiser fits -y (erratum E15).
-
-    Raises:
-        ValueError: if `form` is neither.
 
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.estimators.attribute_pairs import PairMoments, pair_loss
         >>> x = jnp.array([1.0, 2.0])
         >>> moments = PairMoments(jnp.outer(x, x), x)
-        >>> float(pair_loss(jnp.ones(2), moments, 2.0)), float(pair_loss(jnp.ones(2), moments, 2.0, form="printed"))
-        (1.0, 25.0)
+        >>> float(pair_loss(jnp.ones(2), moments, 2.0))
+        1.0
     """
-    sign = -1 if check.choice("form", form, ("corrected", "printed")) == "corrected" else 1
-    return w @ moments.A @ w + sign * 2 * y * (w @ moments.v) + y * y
+    return w @ moments.A @ w - 2 * y * (w @ moments.v) + y * y
 
 
 def on_the_cone(A: Float[Array, "d d"]) -> Float[Array, "d d"]:

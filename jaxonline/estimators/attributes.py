@@ -44,12 +44,10 @@ class AttributeGradient:
 
     Args:
         n_attributes: k, even, at least 2; at a call, k/2 must be at most d.
-        law: "l1" or "l2".
-        form: "corrected"; or "printed", where y^ has x_j, j the largest index of the subset, instead of x_i, and is
-            biased (erratum E14; law "l1" only).
+        law: "l1" or "l2". (Erratum E14: paper C prints another x in y^.)
 
     Raises:
-        TypeError, ValueError: for an odd or too large `n_attributes`, or an unknown `law` or `form`.
+        TypeError, ValueError: for an odd or too large `n_attributes`, or an unknown `law`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -66,14 +64,10 @@ class AttributeGradient:
 
     n_attributes: int = static()
     law: str = static(default="l1")
-    form: str = static(default="corrected")
 
     def __post_init__(self):
         check_even("n_attributes", self.n_attributes)
         check.choice("law", self.law, ("l1", "l2"))
-        check.choice("form", self.form, ("corrected", "printed"))
-        if self.law == "l2" and self.form == "printed":
-            raise ValueError("form must be 'corrected' for the law 'l2', which paper C does not have, got 'printed'")
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """The estimate at w, from `oracle.attributes(indices)` and `oracle.label()`."""
@@ -115,9 +109,7 @@ class AttributeGradient:
             scale = jnp.sign(chosen) * jnp.sum(jnp.abs(w))
         else:
             scale = jnp.where(chosen == 0, 0.0, jnp.sum(w * w) / jnp.where(chosen == 0, 1.0, chosen))
-        last = x_subset[jnp.argmax(seen.subset)]
-        y_hat = jnp.mean(scale * (x_weighted if self.form == "corrected" else last))
-        return 2 * (y_hat - y) * v
+        return 2 * (jnp.mean(scale * x_weighted) - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
         """Every outcome with its probability and its value, in float64: for small d and k.
