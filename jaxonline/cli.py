@@ -16,7 +16,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from jaxonline.study import Context
-from jaxonline.study.ready import STUDIES, load
+from jaxonline.study.ready import STUDIES, load_study
 from jaxonline.study.study import LIMITS, write
 
 
@@ -56,7 +56,7 @@ def _top() -> None:
 
 def study_command(name: str) -> Any:
     """The command of a study: an option for each field, and those of every study."""
-    study = load(name)
+    study = load_study(name)
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
     def command(out: Path, json: Path | None, seed: int, checkpoint: Path | None, **fields: Any) -> None:

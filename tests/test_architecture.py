@@ -25,19 +25,6 @@ def rooms_of_the_readme() -> list[str]:
 
 ORDER = rooms_of_the_readme()
 
-# What is still two things, or in a private file, and is being renamed or moved.
-TWO_MEANINGS = {
-    "Estimate", "Played", "Tally", "as_json", "empty", "load", "play", "quickstart", "rows", "start",
-    "terminal_tables", "write", "write_json",
-}  # fmt: skip
-IN_PRIVATE_FILES = {
-    "comparators._ball_solver",
-    "estimators._feature_map",
-    "verify._intervals",
-    "verify._sampling",
-    "verify._settings",
-}
-
 
 def sources() -> dict[tuple[str, ...], str]:
     """The code of every module by its path, () for the package itself."""
@@ -151,13 +138,13 @@ def test_a_name_means_one_thing():
     for module, text in CODE.items():
         for name in public_definitions(text):
             homes[name].append(".".join(module))
-    assert {name: where for name, where in homes.items() if len(where) > 1 and name not in TWO_MEANINGS} == {}
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
 
 
 def test_a_public_class_does_not_live_in_a_private_file():
     private = {m: text for m, text in CODE.items() if any(part.startswith("_") for part in m[1:])}
     found = {".".join(m) for m, text in private.items() if ast.ClassDef in public_definitions(text).values()}
-    assert found - IN_PRIVATE_FILES == set()
+    assert found == set()
 
 
 def test_a_name_is_not_a_module_and_something_else():

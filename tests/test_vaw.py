@@ -12,7 +12,7 @@ from jaxonline._util.sincos import sincos
 from jaxonline._util.triangular import cholesky_and_inverse
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.offline import expert_forecasts, forecast
-from jaxonline.learners.vaw import VAW, absorb, start
+from jaxonline.learners.vaw import VAW, absorb, initial_state
 
 
 def normal_equations(Z, y, regularizer):
@@ -116,7 +116,7 @@ def test_regret_bound(x64, labels):
     elif labels == "random":
         y = np.random.default_rng(3).uniform(-Y, Y, T)
     else:  # against the prediction, round by round
-        y, state = np.zeros(T), start(m, 1.0, np.float64)
+        y, state = np.zeros(T), initial_state(m, 1.0, np.float64)
         step = jax.jit(lambda state, z, target: absorb(state, z[:, None], target[None])[0])
         for t in range(T):
             y[t] = -Y if float(state.w @ Z[t]) > 0 else Y

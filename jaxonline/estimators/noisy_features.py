@@ -32,6 +32,14 @@ class NoisyFeature:
         copies: [capacity, d], the factors in the first `level` rows, 0 in the others.
         queries: how many copies the estimate asks for (pairs of the Gaussian map included); int32.
         overflow: whether `queries` exceeded the capacity, in which case the estimate was replaced by 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators.noisy_features import NoisyFeature, prod
+        >>> one = jnp.float32(1.0)  # sign 1, e^0, one factor (2, 0)
+        >>> psi = NoisyFeature(jnp.int32(1), one, 0 * one, jnp.array([[2.0, 0.0]]), jnp.int32(1), jnp.bool_(False))
+        >>> float(prod(psi, psi))
+        4.0
     """
 
     level: Int[Array, ""]

@@ -15,6 +15,12 @@ class BanditOracle:
     Attributes:
         move: what the learner played, an arm or a `Draw`, so that it need not remember.
         x: the instance it saw when it moved: the context, of a contextual bandit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.feedback import BanditOracle
+        >>> round(float(BanditOracle((), jnp.int32(0), jnp.array([0.1, 0.9])).loss()), 1)
+        0.1
     """
 
     def __init__(self, x: PyTree, move: PyTree, losses: Float[Array, "K"]):

@@ -14,7 +14,7 @@ from jaxonline.estimators.gradients import PlugInEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.kernels import Kernel
 from jaxonline.learners.step_sizes import as_step_size
-from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, empty
+from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, no_points
 
 
 @struct
@@ -85,7 +85,7 @@ class KernelGradient:
             ValueError: if instances are not vectors.
         """
         del key
-        return empty(self.n_rounds, specs.instance)
+        return no_points(self.n_rounds, specs.instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
         """w(x) = sum_i alpha_i k(x_i, x)."""

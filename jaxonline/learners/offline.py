@@ -21,7 +21,7 @@ from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import DeclaresRange, Specs
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.experts.truncated import Truncated
-from jaxonline.learners.vaw import VAW, absorb, start
+from jaxonline.learners.vaw import VAW, absorb, initial_state
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
 KERNELS_PER_JOB = 24  # at most: their matrices of 100 x 100 float64 fit a core's cache
@@ -213,7 +213,7 @@ def scan_blocks(
 
     n_features = jax.eval_shape(columns, X[:1]).shape[0]
     rows = blocks(X), blocks(y), blocks(jnp.ones(n, bool))
-    state, forecasts = jax.lax.scan(step, start(n_features, regularizer, X.dtype), rows)
+    state, forecasts = jax.lax.scan(step, initial_state(n_features, regularizer, X.dtype), rows)
     return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state
 
 

@@ -27,8 +27,8 @@ class Supports(NamedTuple):
 
     Example:
         >>> import jax
-        >>> from jaxonline.learners.supports import Supports, empty
-        >>> empty(500, jax.ShapeDtypeStruct((5,), "float32")).points.shape
+        >>> from jaxonline.learners.supports import Supports, no_points
+        >>> no_points(500, jax.ShapeDtypeStruct((5,), "float32")).points.shape
         (4, 5, 128)
     """
 
@@ -90,7 +90,7 @@ class SupportsInfo(NamedTuple):
     overflow: Bool[Array, ""]
 
 
-def empty(capacity: int, instance: jax.ShapeDtypeStruct) -> Supports:
+def no_points(capacity: int, instance: jax.ShapeDtypeStruct) -> Supports:
     """w = 0, with room for `capacity` points.
 
     Raises:

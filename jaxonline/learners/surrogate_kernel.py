@@ -14,7 +14,7 @@ from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.surrogates import Surrogate
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.step_sizes import as_step_size
-from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, empty
+from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, no_points
 
 
 @struct
@@ -89,7 +89,7 @@ class SurrogateKernel:
             raise ValueError(
                 f"surrogate must be for instances of shape {instance.shape}, got dimension {self.surrogate.dimension}"
             )
-        return empty(self.n_rounds, instance)
+        return no_points(self.n_rounds, instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
         """sum_i alpha_i k(x~_i, x), with the original kernel."""

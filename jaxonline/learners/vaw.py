@@ -90,7 +90,7 @@ class VAW:
         del key
         need_float64("VAW", specs.instance.dtype, self.allow_float32)
         z = jax.eval_shape(self._features, specs.instance)
-        return start(z.shape[0], self.regularizer, specs.instance.dtype)
+        return initial_state(z.shape[0], self.regularizer, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, z>, shrunk by the leverage of z if `forward`."""
@@ -113,7 +113,7 @@ class VAW:
         return jnp.ravel(x if self.features is None else self.features(x))
 
 
-def start(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWState:
+def initial_state(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWState:
     """The state before round 1."""
     return VAWState(jnp.eye(n_features, dtype=dtype) / jnp.asarray(regularizer, dtype), jnp.zeros(n_features, dtype))
 
@@ -133,8 +133,8 @@ def absorb(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.learners.vaw import absorb, start
-        >>> state, means, leverages = absorb(start(1, 1.0, jnp.float32), jnp.ones((1, 3)), jnp.ones(3))
+        >>> from jaxonline.learners.vaw import absorb, initial_state
+        >>> state, means, leverages = absorb(initial_state(1, 1.0, jnp.float32), jnp.ones((1, 3)), jnp.ones(3))
         >>> [f"{mean:.3f}" for mean in means], [f"{leverage:.3f}" for leverage in leverages]
         (['0.000', '0.500', '0.667'], ['2.000', '1.500', '1.333'])
     """

@@ -220,9 +220,9 @@ class Result:
         Raises:
             FileNotFoundError: if there is no such store.
         """
-        from jaxonline.results.storage import load
+        from jaxonline.results.storage import load_result
 
-        return load(Path(path))
+        return load_result(Path(path))
 
     def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
         """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.

@@ -45,7 +45,7 @@ def save(result: "Result", path: Path) -> Path:
     return path
 
 
-def load(path: Path) -> "Result":
+def load_result(path: Path) -> "Result":
     """Read what `save` wrote."""
     import xarray
 

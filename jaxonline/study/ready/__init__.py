@@ -13,7 +13,7 @@ STUDIES = {
 }
 
 
-def load(name: str) -> Any:
+def load_study(name: str) -> Any:
     """The study of that name, a class."""
     module, _, study = STUDIES[name].partition(":")
     return getattr(importlib.import_module(module), study)
