@@ -67,14 +67,6 @@ class FeaturedOracle:
     Attributes:
         x: phi of the clean instance, where the oracle shows it.
         y: the target, where the oracle shows it.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners.featured import FeaturedOracle
-        >>> from jaxonline.feedback import FullOracle
-        >>> oracle = FeaturedOracle(FullOracle(jnp.ones(2), jnp.float32(3.0)), jnp.cumsum)
-        >>> oracle.x.tolist(), oracle.y.item(), oracle.queries().item()
-        ([1.0, 2.0], 3.0, 1)
     """
 
     def __init__(self, oracle: Any, features: Callable[[Array], Array]):

@@ -24,12 +24,6 @@ class Supports(NamedTuple):
         alpha: their coefficients [chunks, C]; zeros where there is none yet.
         squared_norm: |w|^2 in the RKHS.
         t: the number of points stored, which is the number of updates made.
-
-    Example:
-        >>> import jax
-        >>> from jaxonline.learners.supports import Supports, no_points
-        >>> no_points(500, jax.ShapeDtypeStruct((5,), "float32")).points.shape
-        (4, 5, 128)
     """
 
     points: Float[Array, "chunks d C"]

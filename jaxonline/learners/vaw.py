@@ -130,13 +130,6 @@ def absorb(
 
     Returns:
         The next state, the predictions of online ridge, each from the rounds before it, and the leverages.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners.vaw import absorb, initial_state
-        >>> state, means, leverages = absorb(initial_state(1, 1.0, jnp.float32), jnp.ones((1, 3)), jnp.ones(3))
-        >>> [f"{mean:.3f}" for mean in means], [f"{leverage:.3f}" for leverage in leverages]
-        (['0.000', '0.500', '0.667'], ['2.000', '1.500', '1.333'])
     """
     PZ = product(state.inverse, Z)
     L, L_inverse = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))

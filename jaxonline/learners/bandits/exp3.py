@@ -49,8 +49,9 @@ class EXP3:
     exploration: Float[ArrayLike, ""] = 0.0
 
     def __post_init__(self):
+        eta: Any = self.combiner
         if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
-            set_field(self, "combiner", EWA(self.combiner))  # type: ignore[arg-type]
+            set_field(self, "combiner", EWA(eta))
         check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
         check.number("exploration", self.exploration, ge=0.0, le=1.0)
 

@@ -142,8 +142,9 @@ class Aggregating:
 
 
 def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: ArrayLike) -> None:
-    rate, least, most = (None if value is None else check.concrete(value) for value in (eta, low, high))
-    if rate is not None and least is not None and most is not None:
-        largest = 2.0 / (most - least) ** 2
-        if (rate > largest * (1 + 1e-6)).any():
-            raise ValueError(f"eta must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")
+    rate, least, most = (check.concrete(value) for value in (eta, low, high))
+    if rate is None or least is None or most is None:
+        return
+    largest = 2.0 / (most - least) ** 2
+    if (rate > largest * (1 + 1e-6)).any():
+        raise ValueError(f"eta must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")
