@@ -113,7 +113,7 @@ class Comparison:
         """
 
         def simulate(context: Context, learners: Mapping[str, Any], horizon: int) -> Result:
-            rounds = record_at(horizon) if callable(record_at) else record_at
+            rounds: Any = record_at(horizon) if callable(record_at) else record_at
             if not isinstance(rounds, int):
                 rounds = [t for t in rounds if t <= horizon]  # of pilot runs
             own = None if callable(self.comparator) else self.comparator
