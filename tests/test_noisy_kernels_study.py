@@ -12,17 +12,22 @@ from jaxonline.comparators import rkhs_ball
 from jaxonline.kernels import ExponentialKernel
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
-from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, NoisyKernels
+from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, NoisyKernels
 
 KERNEL = "exponential kernel"
-STUDY = NoisyKernels(runs=24, rounds=800, kernels=[KERNEL], losses=["squared"], ps=[2.0], overheads=[math.inf])
+LAWS = ("geometric", 2.0), ("best", math.inf)
+ONE_LAW = {"runs": 24, "rounds": 800, "kernels": [KERNEL], "losses": ["squared"], "ps": [2.0]}
+STUDY = NoisyKernels(**ONE_LAW, overheads=[math.inf])
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """One kernel, one loss, one p and one better law: the report, its JSON and its folder."""
-    folder = tmp_path_factory.mktemp("study")
-    report = STUDY.run(Context(seed=3, mesh=default_mesh(jax.devices()[:1])))
+    """One kernel, one loss, and one p: the report, its JSON and its folder."""
+    return play(NoisyKernels(**ONE_LAW, overheads=[]), tmp_path_factory.mktemp("study"))
+
+
+def play(study, folder):
+    report = study.run(Context(seed=3, mesh=default_mesh(jax.devices()[:1])))
     report.save(folder)
     return report, json.loads(report.json()), folder
 
@@ -31,11 +36,11 @@ def test_what_is_written(written):
     report, numbers, folder = written
     names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results"}
     assert {path.name for path in folder.iterdir()} == names
-    assert [len(table.rows) for table in report.shown] == [1, 2]
+    assert [len(table.rows) for table in report.shown] == [1, 1]
     assert "| exponential | p = 2 |" in report.shown[1].markdown()
     assert "probability" in report.shown[0].caption
     assert [len(draw().axes) for draw in report.figures.values()] == [1, 2]
-    assert len((folder / "table.csv").read_text().splitlines()) == 1 + 2 * 3  # the cell, and the laws p = 2 and best
+    assert len((folder / "table.csv").read_text().splitlines()) == 1 + 2 * 2  # the cell, and the law p = 2
     cell = numbers["losses"][KERNEL]["squared"]
     assert set(cell["learners"]) == set(cell["etas"]) == {THEOREM, BEST}
     for line in cell["learners"].values():
@@ -44,7 +49,6 @@ def test_what_is_written(written):
         assert (np.array(line["low"]) < line["regret"]).all()
     assert cell["runs"] == 16
     assert numbers["laws"][0]["parameter"] == 2.0
-    assert numbers["laws"][1]["parameter"] is None  # infinity is no number of JSON
     assert max(cell["overflow_probability"].values()) < 1e-5
 
 
@@ -87,11 +91,26 @@ def test_the_comparator_and_the_queries(written):
 
 
 def test_a_better_law_is_better_at_a_lower_price(written):
+    """Known before anything is played, and so is the bound of the law that is played."""
     _, numbers, _ = written
-    paper, best = numbers["laws"]
-    assert best["theorem"]["G"] < paper["theorem"]["G"] / 2
+    paper, best = (STUDY.comparison(Case(KERNEL, "squared", *law), 3).about for law in LAWS)
+    assert best["theorem"].G < paper["theorem"].G / 2
     assert best["expected_queries_per_round"] < 1.05 * paper["expected_queries_per_round"]
-    assert bounds.unbiased_steps(1.0, 1.0, best["theorem"]["G"], 800).value == pytest.approx(best["theorem"]["bound"])
+    steps = bounds.unbiased_steps(1.0, 1.0, best["theorem"].G, 800)
+    assert steps.value == pytest.approx(best["theorem"].value)
+    assert numbers["laws"][0]["theorem"]["G"] == paper["theorem"].G
+
+
+@pytest.mark.long
+def test_a_better_law_is_played_as_well(tmp_path):
+    """Its regret is below the bound, too, and its parameter is null in JSON, where infinity is no number."""
+    report, numbers, folder = play(STUDY, tmp_path)
+    assert [law["parameter"] for law in numbers["laws"]] == [2.0, None]
+    assert "| exponential | best |" in report.shown[1].markdown()
+    for line in numbers["laws"][1]["learners"].values():
+        assert (np.array(line["high"]) < line["bound"]).all()
+        assert line["failed"] == line["overflowed"] == 0
+    assert len((folder / "table.csv").read_text().splitlines()) == 1 + 2 * 3
 
 
 def test_classification():

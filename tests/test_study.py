@@ -134,25 +134,6 @@ def test_what_was_computed_is_kept(tmp_path):
     assert len(calls) == 2
 
 
-def test_a_report_on_disk(tmp_path):
-    loss = np.ones((1, 2, 2))
-    result = Result(
-        learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), cumulative_loss=loss, comparator_loss=0 * loss,
-        queries=loss, first_nonfinite=np.zeros((1, 2), int),
-    )  # fmt: skip
-    report = Report(
-        {"table": Table("", [{"a": 1.0, "b": np.nan}])},
-        {"figure": lambda: result.plot()},
-        results={"result": result, "results/noise 0.1, long": result},
-    )
-    written = report.save(tmp_path / "new" / "folder")
-    assert [path.name for path in written] == ["table.csv", "numbers.json", "figure.png", "result.zarr", "results"]
-    assert all(path.exists() for path in written)
-    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
-    assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
-    np.testing.assert_array_equal(Result.load(written[3]).regret, result.regret)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Comparison and tuning
 
@@ -167,6 +148,20 @@ def plain():
     """Fixed steps, as `simulate` plays them."""
     learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
     return jo.simulate(GAME, learners, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
+
+
+def test_a_report_on_disk(plain, tmp_path):
+    report = Report(
+        {"table": Table("", [{"a": 1.0, "b": np.nan}])},
+        {"figure": lambda: plain.plot()},
+        results={"result": plain, "results/noise 0.1, long": plain},
+    )
+    written = report.save(tmp_path / "new" / "folder")
+    assert [path.name for path in written] == ["table.csv", "numbers.json", "figure.png", "result.zarr", "results"]
+    assert all(path.exists() for path in written)
+    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
+    assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
+    np.testing.assert_array_equal(Result.load(written[3]).regret, plain.regret)
 
 
 @pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])

@@ -90,7 +90,8 @@ class NoisyKernels(Study):
         laws = [Case(name, "squared", *each) for name in chosen_kernels for each in parameters]
         cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
         with context.parts(len(cases)) as part:
-            played = {case: self.play(case, part(case.name)) for case in cases}
+            sizes = {"n_runs": self.runs, "n_rounds": self.rounds, "record_at": 16}
+            played = {c: self.comparison(c, context.seed).play(part(c.name), **sizes) for c in cases}
         rows = {case: compared.rows() for case, compared in played.items()}
         numbers = {case: _numbers(compared) for case, compared in played.items()}
         settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
@@ -124,10 +125,10 @@ class NoisyKernels(Study):
             ],
         )
 
-    def play(self, case: Case, context: Context) -> Compared:
+    def comparison(self, case: Case, seed: int) -> Comparison:
         """Algorithm 1 in one case: the theorem's step, and the best tried, in the runs in which none was chosen."""
         loss, kernel = LOSSES[case.loss], KERNELS[case.kernel][0]
-        X, y = self.problem(loss.kind, context.seed)
+        X, y = self.problem(loss.kind, seed)
         law, y_bound = noise.gaussian(self.noise_variance), float(np.abs(y).max())
         copy_moment = bounds.moment_bounds(X, np.zeros(len(X)), law).x_second ** 2  # bounds E|x~|^2 in every round
         length_law: Any = estimators.minimum_variance
@@ -154,7 +155,7 @@ class NoisyKernels(Study):
             dict.fromkeys((THEOREM, BEST), bound.inverse_sqrt_step),
             tune=BestOf(etas, runs="third", beside=(THEOREM,)),
             about=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
-        ).play(context, n_runs=self.runs, n_rounds=self.rounds, record_at=16)
+        )
 
     def problem(self, kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Instances, and targets: numbers of [-1/2, 1/2] for "regression", or +1 and -1 of which 1 in 20 is wrong."""
