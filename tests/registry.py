@@ -49,7 +49,7 @@ from jaxonline.learners.perceptron import Perceptron
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.vaw import VAW
-from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, Huber, SmoothedAbsolute, Squared, ZeroOne
+from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, SmoothedAbsolute, Squared, ZeroOne
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
@@ -87,9 +87,8 @@ def adversarial() -> jo.AdversarialCopies:
     return jo.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
 
 
-def full(loss: Any = None, **options: Any) -> Entry:
-    estimator = FullGradient() if loss is None else FullGradient(loss)
-    return Entry(jo.GradientLearner(estimator, **options), jo.FullInformation())
+def full(**options: Any) -> Entry:
+    return Entry(jo.GradientLearner(FullGradient(), **options), jo.FullInformation())
 
 
 def two(strict: bool = True, **options: Any) -> Entry:
@@ -205,7 +204,6 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
     "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
     "perceptron": lambda: expert(Perceptron(), loss=ZeroOne()),
-    "gradient, Huber loss": lambda: full(step_size=0.3, loss=Huber(0.5)),
     "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
 }
 NAMES = list(LEARNERS)
