@@ -51,7 +51,16 @@ class NoisyFeature:
 
 
 def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-    """The inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6: 0 unless the levels agree."""
+    """The inner product of two estimates, Prod(Psi~, Psi~') of Subroutines 3 and 6: 0 unless the levels agree.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.estimators.noisy_features import NoisyFeature, prod
+        >>> one, none = jnp.float32(1.0), jnp.bool_(False)
+        >>> constant = NoisyFeature(jnp.int32(0), one, 0 * one, jnp.zeros((1, 2)), jnp.int32(0), none)
+        >>> float(prod(constant, constant))
+        1.0
+    """
     rows = min(psi.copies.shape[0], psi2.copies.shape[0])
     inner = jnp.sum(psi.copies[:rows] * psi2.copies[:rows], axis=-1)
     value = psi.sign * psi2.sign * scaled_product(inner, psi.level, psi.log_weight + psi2.log_weight)
