@@ -23,7 +23,7 @@ from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopie
 from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import KernelGradient
-from jaxonline.learners.supports import Supports, empty
+from jaxonline.learners.supports import Supports, no_points
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
 pytestmark = pytest.mark.fast_compile
@@ -140,7 +140,7 @@ def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
 
 def some_supports(rng, capacity, n, d=2):
     """A hypothesis with n points, and NaN in every chunk that is not in use."""
-    state = empty(capacity, jax.ShapeDtypeStruct((d,), np.float32))
+    state = no_points(capacity, jax.ShapeDtypeStruct((d,), np.float32))
     n_chunks, _, size = state.points.shape
     points, alpha = rng.normal(size=(n_chunks * size, d)), rng.normal(size=n_chunks * size)
     alpha[n:] = 0.0
@@ -155,7 +155,7 @@ def some_supports(rng, capacity, n, d=2):
 def test_a_round_reads_the_chunks_in_use(capacity):
     """Room for all points, at most 8 chunks, at most one chunk too much; what is not in use is not looked at."""
     rng, x = np.random.default_rng(capacity), np.array([0.3, -0.2])
-    empty_state = empty(capacity, jax.ShapeDtypeStruct((2,), np.float32))
+    empty_state = no_points(capacity, jax.ShapeDtypeStruct((2,), np.float32))
     n_chunks, _, size = empty_state.points.shape
     assert capacity <= n_chunks * size < capacity + size
     assert n_chunks <= 8
@@ -198,7 +198,7 @@ def test_points_go_to_their_places():
             one = jnp.float32(1.0)
             return state.with_point(x, 1.0 + x[0], 0 * one, one, None, 200)
 
-        return jax.lax.scan(add, empty(200, jax.ShapeDtypeStruct((2,), np.float32)), x)
+        return jax.lax.scan(add, no_points(200, jax.ShapeDtypeStruct((2,), np.float32)), x)
 
     state, full = play(300)
     alpha, points = stored(state, 200)
