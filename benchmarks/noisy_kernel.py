@@ -62,8 +62,8 @@ def learner(n_rounds: int, sure: bool) -> NoisyKernel:
     """Ours, with the settings of the others."""
     p = SETTINGS["p"]
     feature_map = GaussianFeatureMap(jo.kernels.Gaussian(SETTINGS["width"]), Geometric(p))
-    length = GradientLength.of(jo.losses.Squared(), minimum_variance if sure else Geometric(p), 1.0)
-    storage = Storage.of(feature_map, length, SETTINGS["d"], n_rounds)
+    length = GradientLength.for_loss(jo.losses.Squared(), minimum_variance if sure else Geometric(p), 1.0)
+    storage = Storage.for_horizon(feature_map, length, SETTINGS["d"], n_rounds)
     step = SETTINGS["eta"] / n_rounds**0.5
     return NoisyKernel(feature_map, length, step, SETTINGS["B_w"] ** 0.5, storage)
 

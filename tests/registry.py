@@ -164,13 +164,13 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     ),
     "noisy kernel, dot product, exponential loss": lambda: noisy_kernel(
         DotProductFeatureMap(Inhomogeneous(3), Law([0.3, 0.3, 0.2, 0.2])),
-        GradientLength.of(Exponential(), cost_aware, 1.0, constant_outside=True),
+        GradientLength.for_loss(Exponential(), cost_aware, 1.0, constant_outside=True),
         step_size=0.01,
         radius=None,
     ),
     "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
         GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), Law([0.5, 0.3, 0.2])),
-        GradientLength.of(Squared(), cost_aware, 1.0),
+        GradientLength.for_loss(Squared(), cost_aware, 1.0),
         step_size=jo.InverseSqrt(0.1),
         radius=0.6,
     ),

@@ -116,8 +116,8 @@ def data(n_rounds=T):
 
 
 def learner_of(kernel, radius, step):
-    feature_map, length = MAPS[kernel], GradientLength.of(Squared(), minimum_variance, second_moment=1.0)
-    return NoisyKernel(feature_map, length, step, radius, Storage.of(feature_map, length, D, T))
+    feature_map, length = MAPS[kernel], GradientLength.for_loss(Squared(), minimum_variance, second_moment=1.0)
+    return NoisyKernel(feature_map, length, step, radius, Storage.for_horizon(feature_map, length, D, T))
 
 
 def played(learner, dtype, n_rounds=T):

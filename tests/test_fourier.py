@@ -26,9 +26,9 @@ KERNELS = {
 X, X2 = np.array([0.5, -0.2, 0.1]), np.array([0.3, 0.4, 0.0])
 
 
-@pytest.mark.parametrize("form", ["cosine", "pair"])
+@pytest.mark.parametrize("layout", ["cosine", "pair"])
 @pytest.mark.parametrize("name", ["gaussian", "mixture"])
-def test_mean_and_variance_of_one_frequency(name, form, x64):
+def test_mean_and_variance_of_one_frequency(name, layout, x64):
     """On the line, by quadrature over the frequency and the phase, with the features themselves."""
     kernel, x, x2 = KERNELS[name], jnp.array([0.7]), jnp.array([-0.4])
     rates, shares = ([1 / 1.5**2], [1.0]) if name == "gaussian" else ([0.2, 1.0], [2 / 3, 1 / 3])
@@ -38,30 +38,30 @@ def test_mean_and_variance_of_one_frequency(name, form, x64):
     phases = 2 * math.pi * np.arange(8) / 8  # exact for the trigonometric polynomials of degree 4 that occur
 
     def estimate(omega, phase):
-        features = FourierFeatures(omega[None, None], phase[None] if form == "cosine" else None, kernel.at_zero())
+        features = FourierFeatures(omega[None, None], phase[None] if layout == "cosine" else None, kernel.at_zero())
         return features(x) @ features(x2)
 
     estimates = jax.jit(jax.vmap(lambda o: jax.vmap(lambda b: estimate(o, b))(jnp.asarray(phases))))
     grid = estimates(jnp.asarray(omega))
     mean, square = (weights @ np.asarray(grid**k).mean(axis=1) for k in (1, 2))
     np.testing.assert_allclose(mean, kernel(x, x2), rtol=1e-10)
-    np.testing.assert_allclose(single_frequency_variance(kernel, x, x2, form), square - mean**2, rtol=1e-10)
+    np.testing.assert_allclose(single_frequency_variance(kernel, x, x2, layout), square - mean**2, rtol=1e-10)
 
 
 @functools.partial(jax.jit, static_argnums=1)
 def drawn(kernel, n, x, x2):
-    """Features of both forms, from the same frequencies, which are most of the work."""
-    made = {form: FourierFeatures.draw(jax.random.key(9), kernel, 3, n, form) for form in ("cosine", "pair")}
+    """Features of both layouts, from the same frequencies, which are most of the work."""
+    made = {layout: FourierFeatures.draw(jax.random.key(9), kernel, 3, n, layout) for layout in ("cosine", "pair")}
     features = {
-        form: (phi, phi(x), phi(x2), phi(x) @ phi(x2), single_frequency_variance(kernel, x, x2, form))
-        for form, phi in made.items()
+        layout: (phi, phi(x), phi(x2), phi(x) @ phi(x2), single_frequency_variance(kernel, x, x2, layout))
+        for layout, phi in made.items()
     }
     return features, kernel.at_zero(), kernel(x, x2)
 
 
-@pytest.mark.parametrize("form", ["cosine", "pair"])
+@pytest.mark.parametrize("layout", ["cosine", "pair"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_drawn_features_estimate_the_kernel(name, form):
+def test_drawn_features_estimate_the_kernel(name, layout):
     """A product of two features per frequency lies in [-2, 2] k(x, x) ("cosine") or [-1, 1] k(x, x) ("pair").
 
     Hoeffding with 2^18 independent frequencies: a right estimator fails with probability below 1e-9; a 10 % scale
@@ -71,21 +71,21 @@ def test_drawn_features_estimate_the_kernel(name, form):
     n, kernel = 1 << 18, KERNELS[name]
     x, x2 = jnp.asarray(X, jnp.float32), jnp.asarray(X2, jnp.float32)
     made, *exact = drawn(kernel, n, x, x2)
-    features, one, two, estimate, variance = made[form]
+    features, one, two, estimate, variance = made[layout]
     one, two = (np.asarray(v, float) * math.sqrt(n) for v in (one, two))
-    products = one * two if form == "cosine" else (one * two).reshape(2, n).sum(axis=0)
+    products = one * two if layout == "cosine" else (one * two).reshape(2, n).sum(axis=0)
     k0, value = map(float, exact)
-    width = (4 if form == "cosine" else 2) * k0
+    width = (4 if layout == "cosine" else 2) * k0
     limit = math.sqrt(math.log(2 / 1e-9) / (2 * n))
-    assert features.size == n * (1 if form == "cosine" else 2)
+    assert features.size == n * (1 if layout == "cosine" else 2)
     np.testing.assert_allclose(estimate, products.mean(), rtol=1e-3)
     assert abs(products.mean() - value) < width * limit
     assert abs(products.mean() / 2 - value) > width * limit
-    if form == "pair":
+    if layout == "pair":
         assert abs(1.1 * products.mean() - value) > width * limit
     assert abs((products**2).mean() - float(variance) - value**2) < (width / 2) ** 2 * limit + 1e-5
-    assert np.abs(one).max() <= math.sqrt((2 if form == "cosine" else 1) * k0) * (1 + 1e-6)
-    if form == "cosine":
+    assert np.abs(one).max() <= math.sqrt((2 if layout == "cosine" else 1) * k0) * (1 + 1e-6)
+    if layout == "cosine":
         assert np.abs(one).max() > 1.4 * math.sqrt(k0)  # the paper's range [-1, 1] is left
 
 
@@ -95,7 +95,7 @@ def test_which_form_is_better():
     for r in (0.1, 1.0, 3.0):
         for kernel in (Gaussian(1.0), Laplacian(1.0), Cauchy(1.0)):
             x = jnp.array([r])
-            cosine, pair = (float(single_frequency_variance(kernel, x, zero, form)) for form in ("cosine", "pair"))
+            cosine, pair = (float(single_frequency_variance(kernel, x, zero, layout)) for layout in ("cosine", "pair"))
             np.testing.assert_allclose(cosine - pair, 0.5, rtol=1e-6)
             better = 2 * float(kernel(x, zero)) ** 2 > float(kernel(2 * x, zero))
             assert (2 * pair < cosine) == better
@@ -121,7 +121,7 @@ def test_features_are_a_pytree(both_precisions):
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 5, "sine"),
             ValueError,
-            "form must be one of 'cosine', 'pair', got 'sine'",
+            "layout must be one of 'cosine', 'pair', got 'sine'",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 0, 5),

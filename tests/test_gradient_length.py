@@ -53,8 +53,8 @@ def test_strata_add_up_to_the_gradient(loss, y, options, law, x64):
     p^n for p^(n+1) or a wrong coefficient changes it by more than 1e-2.
     """
     moment = factor_moment(loss, y, **options)
-    assert len(GradientLength.of(loss, law, moment, **options).series.coefficients) <= TERMS
-    estimator = GradientLength.of(loss, law, moment, n_terms=TERMS, **options)
+    assert len(GradientLength.for_loss(loss, law, moment, **options).series.coefficients) <= TERMS
+    estimator = GradientLength.for_loss(loss, law, moment, n_terms=TERMS, **options)
     p = np.exp(estimator.series.law.log_table(TERMS))
     draws = [np.array(list(itertools.product(VALUES, repeat=n))).reshape(3**n, n) for n in range(4)]
     padded = [np.pad(each, ((0, 0), (0, TERMS - n)), constant_values=7.0) for n, each in enumerate(draws)]
@@ -76,7 +76,7 @@ def test_printed_form_of_the_estimate(x64):
     Printed and corrected estimates are sampled with the same keys; each mean lies within 5.5 of its own standard
     errors (false alarm 4e-8 each) of what is stated, and 100 standard errors from the other.
     """
-    estimator = GradientLength.of(Exponential(), Geometric(2.0), 0.36)
+    estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
     feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
     fresh = lambda key: feature_map.given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
     hypothesis = lambda psi: 0.6 * prod(psi, psi)  # noqa: E731
@@ -88,7 +88,9 @@ def test_printed_form_of_the_estimate(x64):
         assert abs(np.mean(values) - expected) < 5.5 * error
         assert abs(np.mean(values) - other) > 100 * error
     with pytest.raises(ValueError, match="estimator must be of the kind 'classification', got 'regression'"):
-        printed_gradient_length(GradientLength.of(Squared(), Geometric(2.0), 1.0), keys[0], fresh, hypothesis, 1.0)
+        printed_gradient_length(
+            GradientLength.for_loss(Squared(), Geometric(2.0), 1.0), keys[0], fresh, hypothesis, 1.0
+        )
 
 
 @pytest.mark.parametrize(("loss", "y"), [(Exponential(), -1.0), (SmoothedAbsolute(0.5), 0.4)])
@@ -113,7 +115,7 @@ def test_whole_chain(loss, y):
         return feature_map.estimate(key, lambda k: x + 0.1 - 0.2 * (jax.random.key_data(k) % 2).astype(x.dtype), 14)
 
     clean = float(sum(a * feature_map.prod_clean(old, x) for a, old in zip(alpha, stored, strict=True)))
-    estimator = GradientLength.of(loss, Geometric(3.0), 0.5)
+    estimator = GradientLength.for_loss(loss, Geometric(3.0), 0.5)
     keys = jax.random.split(jax.random.key(4), 1 << 16)
     g = jax.jit(jax.vmap(lambda key: estimator.estimate(key, fresh, hypothesis, y)))(keys)
     values = np.asarray(g.value, float)
@@ -133,7 +135,7 @@ def test_second_moment(x64):
     """E g~^2 against the strata, n by n."""
     y = -1.0
     moment = factor_moment(Exponential(), y)
-    estimator = GradientLength.of(Exponential(), Geometric(1.5), moment)
+    estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), moment)
     n = np.arange(60)
     p = np.exp(Geometric(1.5).log_table(60))
     expected = sum(moment**k / math.factorial(k) ** 2 / p[k] for k in n)
@@ -142,7 +144,7 @@ def test_second_moment(x64):
 
 def test_too_few_values_are_a_cap():
     """Two values where n = 3: the term is left out, and not made of two factors."""
-    estimator = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
+    estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)
     combine = jax.jit(estimator.combine)
     assert float(combine(jnp.ones(2), jnp.int32(3), 1.0)) == 0.0
     assert float(combine(jnp.ones(3), jnp.int32(3), 1.0)) != 0.0
@@ -150,7 +152,7 @@ def test_too_few_values_are_a_cap():
 
 def test_overflow_of_a_fresh_feature_is_reported():
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-    estimator = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
+    estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)
     g = jax.jit(
         lambda key, n: estimator.given(
             key,
@@ -168,9 +170,9 @@ def test_overflow_of_a_fresh_feature_is_reported():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GradientLength.of(Exponential(), Geometric(2.0), -1.0), "second_moment must be above 0"),
+        (lambda: GradientLength.for_loss(Exponential(), Geometric(2.0), -1.0), "second_moment must be above 0"),
         (
-            lambda: GradientLength(GradientLength.of(Squared(), Geometric(2.0), 1.0).series, "ranking"),
+            lambda: GradientLength(GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).series, "ranking"),
             "kind must be one",
         ),
     ],

@@ -484,8 +484,8 @@ def test_what_is_no_loss(loss, message):
 @pytest.mark.parametrize("loss", [Hinge(), LogLoss(), Cubic()], ids=lambda loss: type(loss).__name__)
 def test_a_series_is_asked_for_by_its_type(loss):
     for make in (
-        lambda: SeriesEstimator.of(loss, minimum_variance, 1.0),
-        lambda: GradientLength.of(loss, Geometric(2.0), 1.0),
+        lambda: SeriesEstimator.for_loss(loss, minimum_variance, 1.0),
+        lambda: GradientLength.for_loss(loss, Geometric(2.0), 1.0),
         lambda: lemma1_bound(loss, 2.0, 1.0),
         lambda: enough_terms(loss, 1.0),
         lambda: truncation_bias(loss, SeriesEstimator([1.0], Geometric(2.0)), 0.0),

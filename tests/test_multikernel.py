@@ -149,7 +149,7 @@ def test_the_graphs_follow_their_law(x64, sampler):
         (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"phases must have shape \(2, 3\)"),
         (lambda: Dictionary.draw(jax.random.key(0), [], 1, 1), "at least one kernel"),
         (lambda: Dictionary.draw(jax.random.key(0), [Scaled(Gaussian(1.0), 2.0)], 1, 1), r"k\(0\) = 1, got 2"),
-        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), "form must be one of"),
+        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), "layout must be one of"),
     ],
 )
 def test_bad_arguments(call, message):
@@ -161,14 +161,14 @@ def test_bad_arguments(call, message):
 # Dictionaries
 
 
-@pytest.mark.parametrize("form", ["pair", "cosine"])
-def test_drawn_features_make_the_kernels(x64, form):
+@pytest.mark.parametrize("layout", ["pair", "cosine"])
+def test_drawn_features_make_the_kernels(x64, layout):
     """<phi(x), phi(x')> is the kernel: 4,000 frequencies, 6 kernels, 20 pairs; deviations are below sqrt(1/m) a pair,
     so |z| < 6.9 has false alarm 1e-9 in all, and a bias of 0.11 is seen (a width off by 30 % at mid range)."""
     kernels = [Gaussian(0.5), Gaussian(2.0), Laplacian(0.5), Laplacian(2.0), Laplacian(8.0), Gaussian(1.0)]
     m = 4000
-    dictionary = Dictionary.draw(jax.random.key(0), kernels, 3, m, form)
-    assert (dictionary.n_kernels, dictionary.n_features) == (6, m if form == "cosine" else 2 * m)
+    dictionary = Dictionary.draw(jax.random.key(0), kernels, 3, m, layout)
+    assert (dictionary.n_kernels, dictionary.n_features) == (6, m if layout == "cosine" else 2 * m)
     rng = np.random.default_rng(0)
     pairs = rng.normal(size=(20, 2, 3)) * 0.5
 
@@ -179,7 +179,7 @@ def test_drawn_features_make_the_kernels(x64, form):
         return jnp.sum(dictionary(x) * dictionary(x2), axis=1) - exact
 
     assert np.abs(errors(pairs[:, 0], pairs[:, 1])).max() < 6.9 / np.sqrt(m)
-    again = Dictionary.draw(jax.random.key(0), kernels[:2], 3, m, form)
+    again = Dictionary.draw(jax.random.key(0), kernels[:2], 3, m, layout)
     np.testing.assert_array_equal(again.frequencies, dictionary.frequencies[:2], "a kernel's draw is its own")
 
 
@@ -223,8 +223,8 @@ def rkhs_function(kernel, d=2, seed=0, Y=1.0):
     return X, f, np.clip(f + 0.2 * rng.normal(size=300), -Y, Y), centres, a, norm
 
 
-@pytest.mark.parametrize("form", ["pair", "cosine"])
-def test_lemma_1(x64, form):
+@pytest.mark.parametrize("layout", ["pair", "cosine"])
+def test_lemma_1(x64, layout):
     """With w^ = gamma/p at the drawn features: <w^, phi> is unbiased for f, its variance is at most c |f|^2/m, and
     E|w^|^2 = |f|^2/m (|f|^2 with scaled features). 400 draws; |z| < 6 (false alarm below 1e-5 over some 300 points,
     seed fixed), and the variance bound with the same margin; a factor 1.2 in w^ is caught."""
@@ -234,12 +234,12 @@ def test_lemma_1(x64, form):
     @jax.jit
     @jax.vmap
     def play(key):
-        dictionary = Dictionary.draw(key, [kernel], 2, m, form)
+        dictionary = Dictionary.draw(key, [kernel], 2, m, layout)
         w = lemma_1(dictionary, centres, a)
         return jax.vmap(dictionary)(jnp.asarray(X))[:, 0] @ w, w @ w
 
     estimates, energies = map(np.asarray, play(jax.random.split(jax.random.key(0), 400)))
-    c = Features(m, form).variance
+    c = Features(m, layout).variance
     error = estimates.mean(axis=0) - f
     assert np.abs(error / (estimates.std(axis=0) / 20)).max() < 6
     assert np.abs((1.2 * estimates.mean(axis=0) - f) / (1.2 * estimates.std(axis=0) / 20)).max() > 6
@@ -252,19 +252,19 @@ def lemma_1(dictionary, centres, a):
     return jax.vmap(dictionary)(jnp.asarray(centres))[:, 0].T @ jnp.asarray(a)
 
 
-@pytest.mark.parametrize("form", ["pair", "cosine"])
-def test_theorems_1_to_3(x64, form):
+@pytest.mark.parametrize("layout", ["pair", "cosine"])
+def test_theorems_1_to_3(x64, layout):
     """Regret against Lemma 1's function: pathwise against its weights, and in the mean over 20 draws against f (a
     bound with slack of this size is not a matter of chance: the worst of all draws is below it, too)."""
     kernels = [Gaussian(0.3), Gaussian(1.5), Laplacian(1.0)]
     m, T, Y = 25, 300, 1.0
     X, f, y, centres, a, norm = rkhs_function(kernels[1])
     of_f = 0.5 * np.sum((f - y) ** 2)
-    features = Features(m, form, scaled=True)
+    features = Features(m, layout, scaled=True)
     theorem_1 = bounds.concatenated(norm, 3, features, Y, T)
     theorem_2 = {cut: bounds.vaw2(norm, 3, features, Y, T, truncated=cut) for cut in (False, True)}
     theorem_3 = bounds.vaw_ewa(norm, 3, features, Y, T)
-    draw = jax.jit(lambda key: Dictionary.draw(key, kernels, 2, m, form))
+    draw = jax.jit(lambda key: Dictionary.draw(key, kernels, 2, m, layout))
     concatenated = jax.jit(lambda d: play_sequence(VAW(features=d), jnp.asarray(X), jnp.asarray(y))[0].predictions)
 
     @jax.jit

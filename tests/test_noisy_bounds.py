@@ -96,7 +96,7 @@ def test_the_general_form_has_the_closed_forms_in_it(kernel):
         closed = noisy_kernel_geometric(kernel, loss, 1.5, 0.3, 0.4, 100, Y)
         features = feature_map.second_moment(0.4)
         factors = (0.3 * np.sqrt(features) + (Y or 0.0)) ** 2
-        general = noisy_kernel(feature_map, GradientLength.of(loss, Geometric(1.5), factors), 0.3, 0.4, 100, Y)
+        general = noisy_kernel(feature_map, GradientLength.for_loss(loss, Geometric(1.5), factors), 0.3, 0.4, 100, Y)
         lengths = 3.0 * np.sum(loss.coefficients(80) ** 2 * (1.5 * factors) ** np.arange(80))  # p/(p-1) = 3
         np.testing.assert_allclose(general.G, features * lengths, rtol=1e-10)
         assert general.value <= closed.value * (1 + 1e-12)
@@ -113,7 +113,7 @@ def test_better_laws_have_better_bounds():
     for loss in (Exponential(), SmoothedHinge(0.5)):
         bounds = []
         for feature_map, law in ((geometric, Geometric(1.5)), (better, minimum_variance), (better, cost_aware)):
-            length = GradientLength.of(loss, law, factor_moment(0.5, feature_map.second_moment(0.8)))
+            length = GradientLength.for_loss(loss, law, factor_moment(0.5, feature_map.second_moment(0.8)))
             bounds.append(noisy_kernel(feature_map, length, 0.5, 0.8, 100).value)
         assert bounds[1] < bounds[2] < bounds[0]
 
@@ -121,7 +121,7 @@ def test_better_laws_have_better_bounds():
 def test_the_linear_kernel_and_the_squared_loss_are_the_theorem_of_two_copies():
     """One copy for Psi~, one for g~: G = 4 (B_w B + Y)^2 B^2 of the second paper, with its corrected cross term."""
     sure = Law([0.0, 1.0])
-    linear, length = DotProductFeatureMap(Linear(), sure), GradientLength.of(Squared(), minimum_variance, 1.0)
+    linear, length = DotProductFeatureMap(Linear(), sure), GradientLength.for_loss(Squared(), minimum_variance, 1.0)
     for radius, B, Y in ((1.0, 1.0, 1.0), (2.0, 0.5, 3.0)):
         got = noisy_kernel(linear, length, radius, B**2, 50, Y)
         np.testing.assert_allclose(got, two_copies(radius, B, Y, 50), rtol=1e-12)
@@ -129,7 +129,7 @@ def test_the_linear_kernel_and_the_squared_loss_are_the_theorem_of_two_copies():
 
 def test_pairs_of_copies_count_for_the_gaussian_kernel_only():
     """E <x~, x~'>^2 is far below (E |x~|^2)^2 where noise in many dimensions makes x~ long."""
-    length = GradientLength.of(Exponential(), Geometric(2.0), 1.0)
+    length = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)
     gaussian, linear = GaussianFeatureMap(Gaussian(1.0), Geometric(2.0)), DotProductFeatureMap(Linear(), Geometric(2.0))
     known, unknown = (noisy_kernel(gaussian, length, 0.1, 1.0, 100, pair_moment=pair) for pair in (0.2, None))
     assert known.value < unknown.value
@@ -174,7 +174,9 @@ def test_a_centre_and_a_constant(centre, outside):
     """The bound on E g~^2 is above its exact value for every mean that the factors can have."""
     linear, radius = DotProductFeatureMap(Linear(), Law([0.0, 1.0])), 0.4
     moment = factor_moment(radius, 1.0, centre=centre)
-    length = GradientLength.of(SmoothedHinge(0.7), minimum_variance, moment, centre=centre, constant_outside=outside)
+    length = GradientLength.for_loss(
+        SmoothedHinge(0.7), minimum_variance, moment, centre=centre, constant_outside=outside
+    )
     bound = noisy_kernel(linear, length, radius, 1.0, 100)
     assert moment == pytest.approx((0.4 + centre) ** 2)
     for mean in np.linspace(-radius, radius, 9):
@@ -190,7 +192,7 @@ def test_bounds_beyond_float64_are_infinite():
     assert np.isinf(bound.constant_step(0.1, np.arange(1, 4))).all()
     assert noisy_kernel_geometric(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100, 1.0).value == math.inf
     assert printed_noisy_kernel(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100).value == math.inf
-    length = GradientLength.of(Exponential(), Geometric(1.5), 1.0)
+    length = GradientLength.for_loss(Exponential(), Geometric(1.5), 1.0)
     wide, narrow = (GaussianFeatureMap(Gaussian(width), Geometric(1.5)) for width in (1.0, 0.01))
     assert math.isfinite(noisy_kernel(wide, length, 1.0, 4.0, 100).value)  # the table of the series ends somewhere
     assert noisy_kernel(narrow, length, 1.0, 4.0, 100).value == math.inf
@@ -292,7 +294,7 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
             "y_bound must be given",
             lambda: noisy_kernel(
                 DotProductFeatureMap(Linear(), Law([0.0, 1.0])),
-                GradientLength.of(Squared(), minimum_variance, 1.0), 1.0, 1.0, 10,
+                GradientLength.for_loss(Squared(), minimum_variance, 1.0), 1.0, 1.0, 10,
             ),
         ),
         ("angle", lambda: surrogate_radius(1.0, 1.0, 0.0)),

@@ -41,7 +41,7 @@ FAR = 1e3  # a radius that w never comes to: no projection
 
 def learner_of(feature_map, loss, radius, p=2.0):
     """Four programs: a kind of feature map and a kind of loss each, and each keeps other levels as tensors."""
-    length = GradientLength.of(loss, Geometric(p), second_moment=1.0, n_terms=24)
+    length = GradientLength.for_loss(loss, Geometric(p), second_moment=1.0, n_terms=24)
     is_gaussian, regression = isinstance(feature_map, GaussianFeatureMap), loss.kind == "regression"
     levels = int(regression) if is_gaussian else 2
     storage = Storage(levels, deepest=TERMS, most_pairs=TERMS * is_gaussian, most_fresh=24, n_chunks=400)
@@ -114,13 +114,13 @@ def test_queries_per_round(x64, kernel, p, wanted):
 
 def test_a_full_storage_is_not_silent():
     feature_map = power_series(ExponentialKernel(), Geometric(1.5))
-    length = GradientLength.of(Squared(), Geometric(2.0), second_moment=1.0)
-    learner = NoisyKernel(feature_map, length, 0.02, 1.0, Storage.of(feature_map, length, D, T))
+    length = GradientLength.for_loss(Squared(), Geometric(2.0), second_moment=1.0)
+    learner = NoisyKernel(feature_map, length, 0.02, 1.0, Storage.for_horizon(feature_map, length, D, T))
     small = jo.replace(learner, storage=Storage(1, 30, 0, 30, 2))
     assert learner.overflow_probability(T) < 1e-6
     assert small.overflow_probability(T) > 0.9
     game = jo.Game(jo.environments.DataStream(*(part.astype(np.float32) for part in stream(Squared()))), CHANNEL)
-    with pytest.warns(RuntimeWarning, match=r"Storage.of\(feature_map, length, dimension, n_rounds, risk\)"):
+    with pytest.warns(RuntimeWarning, match=r"Storage.for_horizon\(feature_map, length, dimension, n_rounds, risk\)"):
         result = jo.simulate(game, small, n_runs=16, n_rounds=T, record_at=1)
     assert result.overflowed[0] > 0
 

@@ -55,9 +55,9 @@ STORAGE = {
     "Gaussian": Storage(tensor_levels=2, deepest=24, most_pairs=24, most_fresh=24, n_chunks=20),
 }
 LENGTHS = {  # second moments are guesses: the estimators are unbiased whatever they are
-    "squared": GradientLength.of(Squared(), minimum_variance, 1.0),
-    "exponential": GradientLength.of(Exponential(), Geometric(P), 0.5, n_terms=24),
-    "hinge": GradientLength.of(SmoothedHinge(0.5), Geometric(P), 0.5, n_terms=24),
+    "squared": GradientLength.for_loss(Squared(), minimum_variance, 1.0),
+    "exponential": GradientLength.for_loss(Exponential(), Geometric(P), 0.5, n_terms=24),
+    "hinge": GradientLength.for_loss(SmoothedHinge(0.5), Geometric(P), 0.5, n_terms=24),
 }
 SLOPES = {  # the derivative of the loss by the prediction
     "squared": lambda a, y: 2 * (a - y),

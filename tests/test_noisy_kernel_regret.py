@@ -71,7 +71,7 @@ def setting(kernel, loss):
     feature_map, y = MAPS[kernel], TARGETS[loss.kind]
     y_bound = float(np.abs(y).max()) if loss.kind == "regression" else 0.0
     moment = factor_moment(RADIUS, feature_map.second_moment(COPY_MOMENT), y_bound)
-    length = GradientLength.of(loss, minimum_variance, moment, n_terms=24)
+    length = GradientLength.for_loss(loss, minimum_variance, moment, n_terms=24)
     bound = noisy_kernel(feature_map, length, RADIUS, COPY_MOMENT, T, y_bound if loss.kind == "regression" else None)
     storage = Storage(tensor_levels=2, deepest=12, most_pairs=12 * (kernel == "Gaussian"), most_fresh=16, n_chunks=80)
     return NoisyKernel(feature_map, length, bound.step_size, RADIUS, storage), bound, y

@@ -24,7 +24,7 @@ MAPS = {
     "exponential": DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)),
     "gaussian": GaussianFeatureMap(Gaussian(2.0), Geometric(1.5)),
 }
-LENGTH = GradientLength.of(Squared(), Geometric(2.0), second_moment=1.0)
+LENGTH = GradientLength.for_loss(Squared(), Geometric(2.0), second_moment=1.0)
 ROOM = {"tensor_levels": 1, "deepest": 40, "most_pairs": 40, "most_fresh": 20, "n_chunks": 200}
 X = np.random.default_rng(3).uniform(-0.6, 0.6, (T, D))
 

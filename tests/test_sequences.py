@@ -61,7 +61,7 @@ def test_exact_moments_by_enumeration(make, x64):
     values, probabilities = np.array([-0.4, 0.9, 1.6]), np.array([0.3, 0.5, 0.2])
     sequence = make(clip, 5, -0.5, 1.5)
     mean, second = probabilities @ values, probabilities @ (values - sequence.centre) ** 2
-    best = PolynomialSequenceEstimator.of(sequence, second, mean)
+    best = PolynomialSequenceEstimator.for_sequence(sequence, second, mean)
     for estimator in (best, PolynomialSequenceEstimator(sequence, Geometric(1.8))):
         first = square = 0.0
         for n in range(6):
@@ -97,7 +97,7 @@ def test_monte_carlo_mean_and_mutants(x64):
     """
     sequence = bernstein(clip, 6, -1.0, 1.0)
     mean, second, size = 0.3, 0.3**2 + 0.25, 100_000
-    estimator = PolynomialSequenceEstimator.of(sequence, second, mean)
+    estimator = PolynomialSequenceEstimator.for_sequence(sequence, second, mean)
 
     def copy(key):
         return 0.8 - (jax.random.key_data(key)[0] % 2).astype(float)  # a sign by a bit of the key itself

@@ -94,7 +94,7 @@ def test_exact_moments_by_enumeration(law, centre, constant, x64):
 def test_lemma_1_in_closed_form(p):
     """sum p^n B^n / n!^2 is the Bessel function I_0(2 sqrt(p B)); the paper's bound is above, by Cauchy-Schwarz."""
     for moment in (0.3, 1.0, 2.5):
-        estimator = SeriesEstimator.of(Exponential(), Geometric(p), moment)
+        estimator = SeriesEstimator.for_loss(Exponential(), Geometric(p), moment)
         exact = exact_second_moment(estimator, moment)
         assert exact == pytest.approx(p / (p - 1) * special.iv(0, 2 * np.sqrt(p * moment)), rel=1e-12)
         bound = lemma1_bound(Exponential(), p, moment)
@@ -109,7 +109,7 @@ def test_the_mean_is_the_derivative_of_the_loss(loss, centre, x64):
     target = float(loss.derivative(MEAN))
     for law in (Geometric(1.5), minimum_variance, cost_aware):
         for outside in (False, True):
-            estimator = SeriesEstimator.of(loss, law, about(centre), centre=centre, constant_outside=outside)
+            estimator = SeriesEstimator.for_loss(loss, law, about(centre), centre=centre, constant_outside=outside)
             assert exact_mean(estimator, MEAN) == pytest.approx(target, rel=1e-13)
             assert truncation_bias(loss, estimator, MEAN) < 1e-17
     if not outside:
@@ -130,7 +130,7 @@ def test_monte_carlo_mean_is_right_and_mutants_are_caught(loss, law, x64):
     (0.027 = (5 + 1)/sqrt(50,000), found with probability 0.84.) The mutants are the weight p^n for p^(n+1) (a factor
     1/2 here), and the first used coefficient dropped.
     """
-    estimator = SeriesEstimator.of(loss, law, MOMENT, n_terms=80)
+    estimator = SeriesEstimator.for_loss(loss, law, MOMENT, n_terms=80)
     size = 50_000
     alike = replace(estimator, radius=math.inf)  # only checks look at it, and it would be another program
     n, thetas = map(np.asarray, sample_n_and_theta(alike, jax.random.split(jax.random.key(7), size)))
@@ -152,8 +152,8 @@ def given_noiseless(estimator, n, copy):
 def test_strata_are_single_terms(p, x64):
     """Given N = n the mean is gamma_n m^n / p_n: exact with noiseless copies, for every n."""
     loss, terms = SmoothedHinge(1.0), 72
-    assert len(SeriesEstimator.of(loss, Geometric(p), 1.0).coefficients) <= terms
-    estimator = SeriesEstimator.of(loss, Geometric(p), 1.0, n_terms=terms)
+    assert len(SeriesEstimator.for_loss(loss, Geometric(p), 1.0).coefficients) <= terms
+    estimator = SeriesEstimator.for_loss(loss, Geometric(p), 1.0, n_terms=terms)
     n = np.arange(terms)
     found = given_noiseless(estimator, jnp.append(n, terms + 3), jnp.float64(0.8))
     right = loss.coefficients(terms) * 0.8**n * p ** (n + 1.0) / (p - 1)
@@ -163,7 +163,7 @@ def test_strata_are_single_terms(p, x64):
 
 def test_float32_meets_neither_overflow_nor_underflow():
     """gamma_60 of e^-a is 1e-82 and 20^60 is 1e78: neither is a float32, the term is 3e-4."""
-    estimator = SeriesEstimator.of(Exponential(), Geometric(1.1), 20.0**2)
+    estimator = SeriesEstimator.for_loss(Exponential(), Geometric(1.1), 20.0**2)
     found = given_noiseless(estimator, jnp.array([60, 300, 10_000]), jnp.float32(20.0))
     right = -math.exp(60 * math.log(20) - math.lgamma(61) + 61 * math.log(1.1) - math.log(0.1))
     assert found.dtype == jnp.float32
@@ -198,7 +198,7 @@ def test_copies_are_independent_and_their_number_is_n(both_precisions):
 
 def test_p_is_a_leaf_and_estimators_stack():
     ps = [1.2, 2.0, 4.0]
-    estimators = stack([SeriesEstimator.of(Exponential(), Geometric(p), 1.0, n_terms=40) for p in ps])
+    estimators = stack([SeriesEstimator.for_loss(Exponential(), Geometric(p), 1.0, n_terms=40) for p in ps])
     found = jax.jit(jax.vmap(lambda e: e.given(jax.random.key(0), 2, lambda key: 1.0)))(estimators)
     np.testing.assert_allclose(found, [-0.5 * p**3 / (p - 1) for p in ps], rtol=1e-5)
 
@@ -216,7 +216,7 @@ def test_centre_and_constant_outside_shrink_the_variance():
     for sd in (1e-1, 1e-2, 1e-3):
         found = []
         for outside in (False, True):
-            estimator = SeriesEstimator.of(loss, minimum_variance, sd**2, centre=mean, constant_outside=outside)
+            estimator = SeriesEstimator.for_loss(loss, minimum_variance, sd**2, centre=mean, constant_outside=outside)
             found.append(exact_variance(estimator, sd**2, mean))
         scale = math.exp(-2 * mean)  # f^2 = gamma_0^2
         assert found[0] == pytest.approx(scale * math.expm1(2 * sd), rel=1e-9)
@@ -224,7 +224,7 @@ def test_centre_and_constant_outside_shrink_the_variance():
         variances.append(found)
     assert np.all(np.diff(np.log10(variances), axis=0) < [-0.9, -1.9])
     # The right centre alone is not enough: with sd = 1 the variance stays.
-    estimator = SeriesEstimator.of(loss, minimum_variance, 1.0, centre=mean)
+    estimator = SeriesEstimator.for_loss(loss, minimum_variance, 1.0, centre=mean)
     assert exact_variance(estimator, 1.0, mean) == pytest.approx(math.exp(-2) * math.expm1(2), rel=1e-9)
 
 
@@ -313,7 +313,7 @@ def test_laws_made_for_the_series_are_optimal():
 
 
 def test_polynomials_need_no_n_above_their_degree():
-    estimator = SeriesEstimator.of(Squared(), minimum_variance, MOMENT)
+    estimator = SeriesEstimator.for_loss(Squared(), minimum_variance, MOMENT)
     assert expected_queries(estimator) == 1.0
     assert exact_variance(estimator, MOMENT, MEAN) == pytest.approx(4 * (MOMENT - MEAN**2))
 
@@ -384,23 +384,23 @@ def test_bad_laws():
 def test_infinite_variance_is_refused_with_its_reason():
     reason = "the series diverges there and the variance of the estimator is infinite"
     with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\) must be below radius\^2 = 9.8696, got 10"):
-        SeriesEstimator.of(Logistic(), Geometric(4.0), 2.5)
+        SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 2.5)
     with pytest.raises(ValueError, match=reason):
         lemma1_bound(Logistic(), 4.0, 2.5)
-    estimator = SeriesEstimator.of(Logistic(), Geometric(4.0), 1.0)
+    estimator = SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 1.0)
     with pytest.raises(ValueError, match=reason):
         exact_second_moment(estimator, 2.5)
     # The better law has a finite second moment further out, up to E X^2 = pi^2.
-    assert math.isfinite(exact_second_moment(SeriesEstimator.of(Logistic(), minimum_variance, 2.5), 2.5))
+    assert math.isfinite(exact_second_moment(SeriesEstimator.for_loss(Logistic(), minimum_variance, 2.5), 2.5))
     with pytest.raises(ValueError, match=reason):
-        SeriesEstimator.of(Logistic(), minimum_variance, 9.9)
+        SeriesEstimator.for_loss(Logistic(), minimum_variance, 9.9)
     with pytest.raises(ValueError, match="second_moment must be below radius"):
         minimum_variance(Logistic().coefficients(10), 9.9, radius=math.pi)
     for second_moment in (9.8695, 8.9):  # too close to the edge for a table
         with pytest.raises(ValueError, match=r"more than 1024 terms|coefficients float64"):
-            SeriesEstimator.of(Logistic(), minimum_variance, second_moment)
+            SeriesEstimator.for_loss(Logistic(), minimum_variance, second_moment)
     with pytest.raises(ValueError, match="must be inside the disc of convergence and in the range of float64"):
-        SeriesEstimator.of(Exponential(), Geometric(2.0), 1e6)
+        SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1e6)
 
 
 def test_bad_estimators():

@@ -14,7 +14,7 @@ def floating(a: ArrayLike) -> Array:
     return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
 
 
-def known(name: str, value: ArrayLike) -> float:
+def host_float(name: str, value: ArrayLike) -> float:
     """A parameter as a float, for series and quadratures, which are computed on the host."""
     if check.concrete(value) is None:
         raise TypeError(f"{name} must be a known number here (computed outside jit), got {value!r}")

@@ -5,7 +5,7 @@ import numpy as np
 
 from jaxonline._util import check
 
-HOW = "put the call in `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1 before Python starts"
+ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1 before Python starts"
 
 
 def working_dtype(dtype: str) -> np.dtype:
@@ -16,7 +16,9 @@ def working_dtype(dtype: str) -> np.dtype:
     """
     check.choice("dtype", dtype, ("float64", "float32"))
     if dtype == "float64" and jnp.result_type(float) != jnp.float64:
-        raise ValueError(f"float64 is needed here, and JAX has it disabled: {HOW}; or ask for dtype='float32'")
+        raise ValueError(
+            f"float64 is needed here, and JAX has it disabled: {ENABLE_X64_HINT}; or ask for dtype='float32'"
+        )
     return np.dtype(dtype)
 
 
@@ -28,6 +30,6 @@ def need_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
     """
     if dtype != np.float64 and not allow_float32:
         raise ValueError(
-            f"{name} needs float64 instances, got {dtype}: {HOW}, and build the environment there; "
+            f"{name} needs float64 instances, got {dtype}: {ENABLE_X64_HINT}, and build the environment there; "
             f"or accept the drift of float32 with allow_float32=True"
         )

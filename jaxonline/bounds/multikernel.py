@@ -24,7 +24,7 @@ class Features(NamedTuple):
 
     Attributes:
         frequencies: m.
-        form: "cosine", sqrt(2) cos(<omega, x> + b); or "pair", (cos, sin).
+        layout: "cosine", sqrt(2) cos(<omega, x> + b); or "pair", (cos, sin).
         scaled: whether they are divided by sqrt(m).
 
     Example:
@@ -35,27 +35,27 @@ class Features(NamedTuple):
     """
 
     frequencies: int
-    form: str = "cosine"
+    layout: str = "cosine"
     scaled: bool = False
 
     @property
     def weights(self) -> int:
         """The number of features."""
-        return self.frequencies * (2 if self.form == "pair" else 1)
+        return self.frequencies * (2 if self.layout == "pair" else 1)
 
     @property
     def variance(self) -> float:
         """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1."""
-        return 1.0 if self.form == "pair" else 2.0
+        return 1.0 if self.layout == "pair" else 2.0
 
     def effective(self, regularizer: float) -> float:
         """The regularizer of the same forecaster with features that are not scaled.
 
         Raises:
-            ValueError: `frequencies` below 1, `regularizer` not above 0, an unknown `form`.
+            ValueError: `frequencies` below 1, `regularizer` not above 0, an unknown `layout`.
         """
         check.count("frequencies", self.frequencies)
-        check.choice("form", self.form, FEATURES)
+        check.choice("layout", self.layout, FEATURES)
         check.positive("regularizer", regularizer)
         return regularizer * (self.frequencies if self.scaled else 1)
 

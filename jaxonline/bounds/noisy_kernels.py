@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import replace
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
@@ -63,7 +63,7 @@ def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, ce
     """A bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + |y| + |c|)^2.
 
     In classification X = y <w, Psi~> with y = +1 or -1, whose square has no y: `y_bound` is 0. In regression X is
-    <w, Psi~> - y. It is what `GradientLength.of` asks for.
+    <w, Psi~> - y. It is what `GradientLength.for_loss` asks for.
 
     Args:
         radius: sqrt(B_w).
@@ -117,7 +117,7 @@ def noisy_kernel(
         >>> from jaxonline.kernels import Linear
         >>> from jaxonline.losses import Squared
         >>> linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
-        >>> length = GradientLength.of(Squared(), minimum_variance, 1.0)
+        >>> length = GradientLength.for_loss(Squared(), minimum_variance, 1.0)
         >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
     """
@@ -126,9 +126,9 @@ def noisy_kernel(
     series, y_bound = gradient_length.series, _y_bound(gradient_length.kind, y_bound)
 
     def length_moment() -> float:
-        factors = factor_moment(radius, feature_moment, y_bound, known("centre", series.centre))
+        factors = factor_moment(radius, feature_moment, y_bound, host_float("centre", series.centre))
         drawn = replace(gradient_length, series=replace(series, constant=0.0)).second_moment(factors)
-        return (abs(known("constant", series.constant)) + math.sqrt(drawn)) ** 2
+        return (abs(host_float("constant", series.constant)) + math.sqrt(drawn)) ** 2
 
     return _bound(radius, feature_moment, length_moment, n_rounds)
 

@@ -70,7 +70,7 @@ def _sampler(form: str, capacity: int, *args: Any) -> jax.tree_util.Partial:
 def _classification(form: str, options: Options) -> Verification:
     """e^0.6 = 1.822 is right; the printed form has the mean e^-0.6 = 0.549."""
     moment = float((W @ X) ** 2 + VARIANCE * (W @ W))
-    estimator = GradientLength.of(Exponential(), Geometric(P), moment)
+    estimator = GradientLength.for_loss(Exponential(), Geometric(P), moment)
     linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
     result = unbiased(
         _sampler(form, 1, estimator, linear, jnp.asarray(W, jnp.float32), -1.0),
@@ -94,7 +94,7 @@ def _regression(form: str, options: Options) -> Verification:
     )
     moment = product - 2 * y * inner + y * y
     loss = SmoothedAbsolute(0.25)
-    estimator = GradientLength.of(loss, Geometric(P) if form == "printed" else minimum_variance, moment)
+    estimator = GradientLength.for_loss(loss, Geometric(P) if form == "printed" else minimum_variance, moment)
     lost = feature_map.bias(capacity, float(X @ X)) * math.exp(float(w @ w) / 2)
     result = unbiased(
         _sampler("corrected", capacity, estimator, feature_map, jnp.asarray(w, jnp.float32), y),
@@ -126,7 +126,7 @@ def _gaussian_queries(form: str, options: Options) -> Verification:
 
 
 def _queries(feature_map: FeatureMap, expected: float, options: Options) -> Verification:
-    estimator = GradientLength.of(Exponential(), Geometric(1.5), 0.1)
+    estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), 0.1)
     counts = jax.tree_util.Partial(_round_queries, feature_map, estimator)
     # Cut off: more than 40 further estimates, of which there are E (N - 40)+ = 2 p^-40 on average, each of E copies.
     lost = 2 * 1.5**-40 * feature_map.expected_queries()

@@ -52,7 +52,7 @@ PLACES: dict[str, list[Place]] = {
               "estimators.DotProductFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
               "estimators.feature_maps.prod"),
-        Place("Appendix A", "the other two notions of regret", "game"),
+        Place("Appendix A", "the other two notions of regret", "game.NoisyRegret game.NoisyLearnerRegret"),
         Place("Appendix B, Eq. 6, Subroutine 5, Lemma 5, Subroutine 6, Lemma 6, Subroutine 7",
               "Map_Estimate and Prod of the Gaussian kernel", "estimators.GaussianFeatureMap"),
         Place("Appendix C", "the series of Examples 3 and 4", "losses.SmoothedAbsolute losses.SmoothedHinge"),
@@ -101,10 +101,10 @@ PLACES: dict[str, list[Place]] = {
               "study.ready.multikernel datasets"),
     ],
     "E": [
-        Place("regret, negative result", "learner and adversary, regret against the best expert", "game"),
+        Place("regret, negative result", "learner and adversary, regret against the best expert", "game.CleanRegret"),
         Place("Algorithm 1", "halving", ""),
         Place("exponential weights", "Algorithms 2 and 3 and their regret", "learners.EWA"),
-        Place("Algorithm 4", "the perceptron", ""),
+        Place("Algorithm 4", "the perceptron", "learners.Perceptron"),
     ],
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline.bounds import (
     Features,
     RegretBound,
@@ -31,7 +31,7 @@ def printed_noisy_kernel(
     """E19, A Theorems 1 and 2: `noisy_kernel_geometric` without the labels, for the Gaussian kernel with E6 and E7."""
     if not isinstance(kernel, Gaussian):
         return noisy_kernel_geometric(kernel, loss, p, radius, copy_moment, n_rounds, y_bound=0.0)
-    feature_moment = printed_lemma5_bound(p, copy_moment, known("width", kernel.width))
+    feature_moment = printed_lemma5_bound(p, copy_moment, host_float("width", kernel.width))
     if math.isinf(feature_moment):
         return unbiased_steps(radius, feature_moment, math.inf, n_rounds)
     length_moment = lemma1_bound(loss, p, factor_moment(radius, feature_moment))

@@ -16,7 +16,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
+from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
@@ -86,7 +86,7 @@ class PrintedGaussianFeatureMap(FeatureMap):
 
     def _excess(self, counts: tuple[int, ...]) -> float:
         n = int(counts[1])
-        return (2.0 / known("width", self.kernel.width) ** 2) ** n / math.factorial(n)
+        return (2.0 / host_float("width", self.kernel.width) ** 2) ** n / math.factorial(n)
 
     # what is printed right
 

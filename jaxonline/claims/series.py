@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline.claims.printed_losses import (
     printed_absolute_majorant,
     printed_exponential_coefficients,
@@ -56,7 +56,7 @@ def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | N
             many n as the estimator has coefficients; the estimator's own when None, and then only its weights are
             checked and its sum.
     """
-    offset = mean - known("centre", estimator.centre)
+    offset = mean - host_float("centre", estimator.centre)
     if terms is None:
         gammas = np.asarray(estimator.coefficients, float)
         terms = gammas * offset ** np.arange(len(gammas))
@@ -87,7 +87,7 @@ def _second(mean: float, centre: float = 0.0) -> float:
 
 def _by_strata(loss: SeriesLoss, law: Any, options: Options, mean: float = MEAN, centre: float = 0.0) -> Verification:
     """The estimator of l'(mean) against l'(mean), computed without the series, in float64."""
-    estimator = SeriesEstimator.of(loss, law, _second(mean, centre), centre=centre)
+    estimator = SeriesEstimator.for_loss(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
         target = float(loss.derivative(jnp.float64(mean)))
     terms = taylor_terms(loss, centre, mean - centre, len(np.asarray(estimator.coefficients)))
@@ -225,7 +225,7 @@ def _polynomial(form: str, options: Options) -> Verification:
 def _sequence(form: str, options: Options) -> Verification:
     sequence = chebyshev(np.vectorize(math.erf), 12, -1.5, 1.5)
     mean = 0.5
-    estimator = PolynomialSequenceEstimator.of(sequence, _second(mean), mean)
+    estimator = PolynomialSequenceEstimator.for_sequence(sequence, _second(mean), mean)
     return unbiased(
         jax.tree_util.Partial(_estimate, estimator, mean),
         math.erf(mean),
@@ -242,7 +242,7 @@ def _estimate(estimator, mean, key):
 @claim("second moment p/(p-1) l'_+(sqrt(p E X^2))^2", "A, Lemma 1", printed="respected")
 def _lemma1(form: str, options: Options) -> Verification:
     loss = Exponential()
-    estimator = SeriesEstimator.of(loss, Geometric(P), _second(MEAN))
+    estimator = SeriesEstimator.for_loss(loss, Geometric(P), _second(MEAN))
     return second_moment(
         jax.tree_util.Partial(_estimate, estimator, MEAN),
         lemma1_bound(loss, P, _second(MEAN)),

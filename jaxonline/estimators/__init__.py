@@ -2,8 +2,9 @@
 
 Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean,
 from a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
-kernels' feature maps: `feature_maps` (with the best laws, `best_laws`), `gradient_length`; of kernels: `surrogates`,
-`fourier`.
+kernels' feature maps: `feature_maps`, with exact moments (`feature_moments`) and the best laws (`best_laws`), and
+`noisy_features`, what is kept of a noisy instance; of the gradient's length: `gradient_length`. Of kernels:
+`surrogates`, `fourier`. `index_sampling` draws the coordinates that are asked for.
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.laws import Law, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
@@ -59,7 +59,7 @@ def best_feature_map(
     pair_moment = copy_moment**2 if pair_moment is None else float(check.positive("pair_moment", pair_moment))
     n = np.arange(_TERMS)
     if isinstance(kernel, Gaussian):
-        width2 = known("width", kernel.width) ** 2
+        width2 = host_float("width", kernel.width) ** 2
         levels = 0.5 * (n * math.log(2.0 * copy_moment / width2) - special.gammaln(n + 1))
         pairs = 0.5 * n * math.log(pair_moment / width2**2) - special.gammaln(n + 1)
         return GaussianFeatureMap(kernel, _law(levels, overhead), _law(pairs, overhead / 2))  # a pair is two copies

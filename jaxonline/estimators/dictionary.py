@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from jaxonline._util import check
 from jaxonline._util.sincos import sincos
 from jaxonline._util.struct import set_field, stack, struct
-from jaxonline.estimators.fourier import FORMS
+from jaxonline.estimators.fourier import LAYOUTS
 from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
 
@@ -29,7 +29,7 @@ class Dictionary:
 
     Args:
         frequencies: of N kernels, [N, m, d]: handed in, or from `draw` or `published`.
-        phases: [N, m] for the form "cosine", None for the form "pair" (2m features a kernel).
+        phases: [N, m] for the layout "cosine", None for the layout "pair" (2m features a kernel).
 
     Raises:
         ValueError: shapes that do not fit, entries that are not finite.
@@ -65,7 +65,7 @@ class Dictionary:
         kernels: Sequence[ShiftInvariantKernel],
         dimension: int,
         n_frequencies: int,
-        form: str = "pair",
+        layout: str = "pair",
     ) -> "Dictionary":
         """Draw the features of shift-invariant kernels with k(0) = 1, independently for each kernel.
 
@@ -74,11 +74,11 @@ class Dictionary:
             kernels: at least one.
             dimension: of the instances, at least 1.
             n_frequencies: m, at least 1.
-            form: "pair" or "cosine".
+            layout: "pair" or "cosine".
 
         Raises:
             TypeError: a kernel is not shift-invariant.
-            ValueError: no kernel, k(0) is not 1, a number below 1, or a `form` that does not exist.
+            ValueError: no kernel, k(0) is not 1, a number below 1, or a `layout` that does not exist.
 
         Example:
             >>> import jax
@@ -87,7 +87,7 @@ class Dictionary:
             >>> Dictionary.draw(jax.random.key(0), [Gaussian(1.0), Laplacian(2.0)], 3, 10).frequencies.shape
             (2, 10, 3)
         """
-        check.choice("form", form, FORMS)
+        check.choice("layout", layout, LAYOUTS)
         dimension, m = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
         if len(kernels) == 0:
             raise ValueError("kernels must name at least one kernel, got none")
@@ -104,7 +104,7 @@ class Dictionary:
             parts.append(draw(group, keys[at : at + number]))
             at += number
         phases = None
-        if form == "cosine":
+        if layout == "cosine":
             dtype = parts[0].dtype
             phases = jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
         return cls(jnp.concatenate(parts), phases)
@@ -138,7 +138,7 @@ class Dictionary:
 
     @property
     def n_features(self) -> int:
-        """Of each kernel: 2m for the form "pair", m for "cosine"."""
+        """Of each kernel: 2m for the layout "pair", m for "cosine"."""
         return np.shape(self.frequencies)[1] * (2 if self.phases is None else 1)
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:

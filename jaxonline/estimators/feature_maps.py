@@ -26,7 +26,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import exp, known
+from jaxonline._util.numbers import exp, host_float
 from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_moments import copy_moments, inner_moment, reached_by, weighted_series
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law
@@ -112,7 +112,7 @@ class DotProductFeatureMap(FeatureMap):
 
     def bias(self, capacity: int, squared_norm: float) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
-        squared_norm = known("squared_norm", check.not_negative("squared_norm", squared_norm))
+        squared_norm = host_float("squared_norm", check.not_negative("squared_norm", squared_norm))
         kept = reached_by(self.law, check.count("capacity", capacity) + 1)
         n = np.arange(capacity + 1)
         lost = np.where(kept, 0.0, self.kernel.coefficients(capacity + 1) * squared_norm**n).sum()
@@ -129,7 +129,7 @@ class DotProductFeatureMap(FeatureMap):
         Raises:
             ValueError: the second moment is infinite: p E |x~|^2 is not inside the disc of convergence.
         """
-        moment = known("copy_moment", check.not_negative("copy_moment", copy_moment))
+        moment = host_float("copy_moment", check.not_negative("copy_moment", copy_moment))
 
         def series(a: float) -> float:
             if a >= self.kernel.radius():
@@ -225,14 +225,14 @@ class GaussianFeatureMap(FeatureMap):
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
         reached = reached_by(self._pair_law(), n1 + 1)[n1] and reached_by(self.law, n2 + 1)[n2]
-        x, x2 = (np.asarray(v, float) / known("width", self.kernel.width) for v in (x, x2))
+        x, x2 = (np.asarray(v, float) / host_float("width", self.kernel.width) for v in (x, x2))
         value = (-(x @ x)) ** n1 * (2.0 * (x @ x2)) ** n2 * math.exp(-(x2 @ x2))
         return float(value / (math.factorial(n1) * math.factorial(n2))) if reached else 0.0
 
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
         # The weights of `term` over P(n1) P(n2), squared, times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2.
         n1, n2 = (int(n) for n in counts)
-        width2 = known("width", self.kernel.width) ** 2
+        width2 = host_float("width", self.kernel.width) ** 2
         log_weight = (
             n2 * math.log(2.0)
             - (n1 + n2) * math.log(width2)
@@ -256,8 +256,8 @@ class GaussianFeatureMap(FeatureMap):
 
     def bias(self, capacity: int, squared_norm: float) -> float:
         # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value.
-        s = known("squared_norm", check.not_negative("squared_norm", squared_norm))
-        s /= known("width", self.kernel.width) ** 2
+        s = host_float("squared_norm", check.not_negative("squared_norm", squared_norm))
+        s /= host_float("width", self.kernel.width) ** 2
         n = np.arange(check.count("capacity", capacity) + 1)
         pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
         never = np.cumsum(np.where(reached_by(self._pair_law(), len(n)), 0.0, pair_terms))
@@ -278,11 +278,13 @@ class GaussianFeatureMap(FeatureMap):
             copy_moment: M, at least 0.
             pair_moment: F, at least 0; M^2 when None.
         """
-        moment = known("copy_moment", check.not_negative("copy_moment", copy_moment))
+        moment = host_float("copy_moment", check.not_negative("copy_moment", copy_moment))
         pairs = (
-            moment**2 if pair_moment is None else known("pair_moment", check.not_negative("pair_moment", pair_moment))
+            moment**2
+            if pair_moment is None
+            else host_float("pair_moment", check.not_negative("pair_moment", pair_moment))
         )
-        width2 = known("width", self.kernel.width) ** 2
+        width2 = host_float("width", self.kernel.width) ** 2
         pair_part = weighted_series(
             self._pair_law(),
             pairs / width2**2,

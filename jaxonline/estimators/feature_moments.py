@@ -7,7 +7,7 @@ from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline.estimators.laws import AnyLaw, Geometric
 
 
@@ -47,7 +47,7 @@ def weighted_series(
 ) -> float:
     """sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
     if isinstance(law, Geometric):
-        p = known("p", law.p)
+        p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
     n = np.arange(np.shape(law.probabilities)[0])
     reached = reached_by(law, len(n))

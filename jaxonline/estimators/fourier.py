@@ -1,12 +1,12 @@
 """Random Fourier features: finite feature vectors phi(x) with E <phi(x), phi(x')> = k(x, x').
 
-Two forms, for frequencies omega drawn from the spectral law of a shift-invariant kernel:
+Two layouts, for frequencies omega drawn from the spectral law of a shift-invariant kernel:
     "cosine"  sqrt(2) cos(<omega, x> + b), b uniform on [0, 2 pi): one feature per frequency,
     "pair"    (cos <omega, x>, sin <omega, x>): two features per frequency.
 Per frequency the pair has the smaller variance, by exactly k(x, x)^2 / 2; per feature it is better where
 2 k(x, x')^2 > k(x, x) k(2x, 2x'): everywhere for the Gaussian and the Laplacian kernel, not far out for `Cauchy`.
 
-Source: Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in [-1, 1] fails for the form "cosine",
+Source: Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in [-1, 1] fails for the layout "cosine",
 which reaches sqrt(2).)
 """
 
@@ -23,7 +23,7 @@ from jaxonline._util.numbers import floating
 from jaxonline._util.struct import set_field, struct
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 
-FORMS = ("cosine", "pair")
+LAYOUTS = ("cosine", "pair")
 
 
 @struct
@@ -32,7 +32,7 @@ class FourierFeatures:
 
     Args:
         frequencies: [m, d].
-        phases: [m] for the form "cosine", None for the form "pair".
+        phases: [m] for the layout "cosine", None for the layout "pair".
         at_zero: k(x, x), at least 0.
 
     Raises:
@@ -62,7 +62,7 @@ class FourierFeatures:
 
     @classmethod
     def draw(
-        cls, key: Key[Array, ""], kernel: ShiftInvariantKernel, dimension: int, n_frequencies: int, form: str = "pair"
+        cls, key: Key[Array, ""], kernel: ShiftInvariantKernel, dimension: int, n_frequencies: int, layout: str = "pair"
     ) -> "FourierFeatures":
         """Draw the features of a shift-invariant kernel.
 
@@ -70,12 +70,12 @@ class FourierFeatures:
             key: consumed.
             kernel: a kernel with a spectral law (`Gaussian`, `Laplacian`, a radial kernel, sums and multiples).
             dimension: of the instances, at least 1.
-            n_frequencies: m, at least 1; the form "pair" makes 2m features of it.
-            form: "cosine" or "pair".
+            n_frequencies: m, at least 1; the layout "pair" makes 2m features of it.
+            layout: "cosine" or "pair".
 
         Raises:
             TypeError: `kernel` is not shift-invariant.
-            ValueError: a `form` that does not exist, a number below 1.
+            ValueError: a `layout` that does not exist, a number below 1.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -86,23 +86,23 @@ class FourierFeatures:
             >>> bool(abs(features(x) @ features(x2) - Gaussian(2.0)(x, x2)) < 0.05), features.size
             (True, 1000)
         """
-        check.choice("form", form, FORMS)
+        check.choice("layout", layout, LAYOUTS)
         require_shift_invariant("kernel", kernel)
         frequency_key, phase_key = jax.random.split(key)
         dimension, n = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
         frequencies = kernel.frequencies(frequency_key, dimension, n)
         phases = None
-        if form == "cosine":
+        if layout == "cosine":
             phases = jax.random.uniform(phase_key, (n,), frequencies.dtype, 0.0, 2.0 * math.pi)
         return cls(frequencies, phases, kernel.at_zero())
 
     @property
     def size(self) -> int:
-        """The number of features: m for the form "cosine", 2m for the form "pair"."""
+        """The number of features: m for the layout "cosine", 2m for the layout "pair"."""
         return np.shape(self.frequencies)[0] * (1 if self.phases is not None else 2)
 
     def __call__(self, x: Float[ArrayLike, "d"]) -> Float[Array, "size"]:
-        """phi(x); for the form "pair" first all cosines, then all sines."""
+        """phi(x); for the layout "pair" first all cosines, then all sines."""
         x = floating(x)
         frequencies = jnp.asarray(self.frequencies, x.dtype)
         scale = jnp.sqrt(jnp.asarray(self.at_zero, x.dtype) / frequencies.shape[0])
@@ -113,14 +113,14 @@ class FourierFeatures:
 
 
 def single_frequency_variance(
-    kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], form: str
+    kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: str
 ) -> Float[Array, ""]:
     """The exact variance of <phi(x), phi(x')> for one frequency; with m of them it is 1/m of this.
 
     For "pair" it is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x), and k0^2/2 more for "cosine".
 
     Raises:
-        ValueError: a `form` that does not exist.
+        ValueError: a `layout` that does not exist.
         TypeError: `kernel` is not shift-invariant.
 
     Example:
@@ -128,12 +128,12 @@ def single_frequency_variance(
         >>> from jaxonline.estimators.fourier import single_frequency_variance
         >>> from jaxonline.kernels import Gaussian
         >>> x = jnp.ones(2)
-        >>> [float(single_frequency_variance(Gaussian(1.0), x, x, form)) for form in ("cosine", "pair")]
+        >>> [float(single_frequency_variance(Gaussian(1.0), x, x, layout)) for layout in ("cosine", "pair")]
         [0.5, 0.0]
     """
-    check.choice("form", form, FORMS)
+    check.choice("layout", layout, LAYOUTS)
     require_shift_invariant("kernel", kernel)
     value = kernel(x, x2)
     k0 = jnp.asarray(kernel.at_zero(), value.dtype)
     pair = 0.5 * (k0**2 + k0 * kernel(2.0 * floating(x), 2.0 * floating(x2))) - value**2
-    return pair if form == "pair" else pair + 0.5 * k0**2
+    return pair if layout == "pair" else pair + 0.5 * k0**2

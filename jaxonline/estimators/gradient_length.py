@@ -44,7 +44,7 @@ class LengthEstimate:
 
 @struct
 class GradientLength:
-    """The estimator g~ of the length of the gradient; `GradientLength.of` makes it from a loss and a law.
+    """The estimator g~ of the length of the gradient; `GradientLength.for_loss` makes it from a loss and a law.
 
     Args:
         series: the estimator of l'.
@@ -59,7 +59,7 @@ class GradientLength:
         >>> from jaxonline.kernels import ExponentialKernel
         >>> from jaxonline.losses import Exponential
         >>> feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-        >>> gradient_length = GradientLength.of(Exponential(), Geometric(2.0), second_moment=1.0)
+        >>> gradient_length = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=1.0)
         >>> x, support = jnp.array([0.4, 0.2]), jnp.array([0.5, 0.5])
         >>> fresh = lambda key: feature_map.estimate(key, lambda k: x + 0.1 * jax.random.normal(k, (2,)), capacity=32)
         >>> hypothesis = lambda psi: 0.3 * feature_map.prod_clean(psi, support)
@@ -75,7 +75,7 @@ class GradientLength:
         check.choice("kind", self.kind, ("classification", "regression"))
 
     @classmethod
-    def of(
+    def for_loss(
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., Any],
@@ -89,7 +89,7 @@ class GradientLength:
             law: a `Geometric` law (the paper's), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor, or a bound on it: B_w B_Psi for classification and
                 (sqrt(B_w B_Psi) + |y|)^2 for regression, where |w|^2 <= B_w and E |Psi~|^2 <= B_Psi.
-            options: the options of `SeriesEstimator.of`: `centre`, `constant_outside`, `n_terms`.
+            options: the options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`.
 
         Raises:
             TypeError: `loss` has no series.
@@ -98,10 +98,10 @@ class GradientLength:
         Example:
             >>> from jaxonline.estimators import Geometric, GradientLength
             >>> from jaxonline.losses import Squared
-            >>> GradientLength.of(Squared(), Geometric(2.0), 1.0).kind
+            >>> GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).kind
             'regression'
         """
-        return cls(SeriesEstimator.of(loss, law, second_moment, **options), loss.kind)
+        return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)
 
     def estimate(
         self,

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
+from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import set_field, struct
 
 Vector = Sequence[float] | np.ndarray | jax.Array
@@ -72,12 +72,12 @@ class Geometric:
 
     def log_table(self, n_terms: int) -> np.ndarray:
         """ln P(N = n) for n = 0 .. n_terms - 1 in float64, on the host."""
-        p = known("p", self.p)
+        p = host_float("p", self.p)
         return math.log(p - 1.0) - math.log(p) * np.arange(1.0, n_terms + 1.0)
 
     def mean(self) -> float:
         """E N = 1/(p - 1)."""
-        return 1.0 / (known("p", self.p) - 1.0)
+        return 1.0 / (host_float("p", self.p) - 1.0)
 
 
 @struct

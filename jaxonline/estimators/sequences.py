@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
 
@@ -71,7 +71,7 @@ class PolynomialSequence:
 
     def largest_bias(self, f: Callable[[np.ndarray], np.ndarray], points: int = 4001) -> float:
         """The largest |Q_K - f| on a grid of the interval."""
-        x = known("centre", self.centre) + known("scale", self.scale) * np.linspace(-1.0, 1.0, points)
+        x = host_float("centre", self.centre) + host_float("scale", self.scale) * np.linspace(-1.0, 1.0, points)
         return float(np.max(np.abs(self._values(x) - f(x))))
 
     def rounding(self, dtype: Any = np.float64) -> float:
@@ -85,8 +85,8 @@ class PolynomialSequence:
             second_moment: E (X - centre)^2, at least (E X - centre)^2.
             mean: E X.
         """
-        scale = known("scale", self.scale)
-        m, b = (mean - known("centre", self.centre)) / scale, second_moment / scale**2
+        scale = host_float("scale", self.scale)
+        m, b = (mean - host_float("centre", self.centre)) / scale, second_moment / scale**2
         table = np.asarray(self.differences, np.float64)
         n = np.arange(len(table))
         shared, apart = np.minimum.outer(n, n), np.abs(np.subtract.outer(n, n))
@@ -94,7 +94,7 @@ class PolynomialSequence:
         return np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", table, moments, table), 0.0))
 
     def _values(self, x: np.ndarray) -> np.ndarray:
-        z = (x - known("centre", self.centre)) / known("scale", self.scale)
+        z = (x - host_float("centre", self.centre)) / host_float("scale", self.scale)
         return np.polynomial.polynomial.polyval(z, np.asarray(self.differences, np.float64).sum(axis=0))
 
 
@@ -129,13 +129,15 @@ class PolynomialSequenceEstimator:
             raise ValueError(f"law must give n = {missed[0]} a probability above 0: Q_n differs from Q_(n-1) there")
 
     @classmethod
-    def of(cls, sequence: PolynomialSequence, second_moment: float, mean: float = 0.0) -> "PolynomialSequenceEstimator":
+    def for_sequence(
+        cls, sequence: PolynomialSequence, second_moment: float, mean: float = 0.0
+    ) -> "PolynomialSequenceEstimator":
         """The estimator with the law of smallest variance for E (X - centre)^2 and E X (guesses will do).
 
         Example:
             >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
             >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 3.0]])
-            >>> PolynomialSequenceEstimator.of(line, second_moment=1.0).law.probabilities.tolist()
+            >>> PolynomialSequenceEstimator.for_sequence(line, second_moment=1.0).law.probabilities.tolist()
             [0.25, 0.75]
         """
         needed = np.any(np.asarray(sequence.differences) != 0.0, axis=1)

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector
 from jaxonline.losses.series import SeriesLoss, require_series
@@ -77,7 +77,7 @@ class SeriesEstimator:
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
-    def of(
+    def for_loss(
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., AnyLaw],
@@ -109,9 +109,9 @@ class SeriesEstimator:
             >>> from jaxonline.estimators.laws import Geometric, minimum_variance
             >>> from jaxonline.estimators.series import SeriesEstimator
             >>> from jaxonline.losses import Exponential, Squared
-            >>> SeriesEstimator.of(Squared(), minimum_variance, 2.0).law.probabilities.tolist()
+            >>> SeriesEstimator.for_loss(Squared(), minimum_variance, 2.0).law.probabilities.tolist()
             [0.0, 1.0]
-            >>> len(SeriesEstimator.of(Exponential(), Geometric(2.0), 0.5).coefficients)
+            >>> len(SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 0.5).coefficients)
             21
         """
         radius = require_series("loss", loss).radius(centre)
@@ -228,4 +228,4 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: fl
 
 
 def _spread(law: AnyLaw | Callable[..., AnyLaw]) -> float:
-    return known("p", law.p) if isinstance(law, Geometric) else 1.0
+    return host_float("p", law.p) if isinstance(law, Geometric) else 1.0

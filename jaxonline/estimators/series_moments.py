@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
 from jaxonline.losses.series import SeriesLoss, require_series
@@ -24,7 +24,7 @@ def truncation_bias(loss: SeriesLoss, estimator: SeriesEstimator, mean: float) -
         estimator: its table ends somewhere.
         mean: E X.
     """
-    centre = known("centre", estimator.centre)
+    centre = host_float("centre", estimator.centre)
     return require_series("loss", loss).tail_bound(n_used(estimator.coefficients), abs(mean - centre), centre)
 
 
@@ -35,9 +35,9 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
         estimator: any law.
         mean: E X.
     """
-    offset = mean - known("centre", estimator.centre)
+    offset = mean - host_float("centre", estimator.centre)
     drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
-    return known("constant", estimator.constant) + float(drawn)
+    return host_float("constant", estimator.constant) + float(drawn)
 
 
 def exact_second_moment(estimator: SeriesEstimator, second_moment: float, mean: float | None = None) -> float:
@@ -60,7 +60,7 @@ def exact_second_moment(estimator: SeriesEstimator, second_moment: float, mean: 
         >>> round(exact_second_moment(SeriesEstimator([0.0, 2.0], Geometric(2.0)), second_moment=1.0), 9)
         16.0
     """
-    constant = known("constant", estimator.constant)
+    constant = host_float("constant", estimator.constant)
     drawn = _drawn_second_moment(estimator, second_moment)
     if constant == 0.0:
         return drawn
@@ -88,7 +88,7 @@ def exact_variance(estimator: SeriesEstimator, second_moment: float, mean: float
         >>> round(exact_variance(double, second_moment=1.5, mean=1.0), 9)  # 4 Var X
         2.0
     """
-    drawn_mean = exact_mean(estimator, mean) - known("constant", estimator.constant)
+    drawn_mean = exact_mean(estimator, mean) - host_float("constant", estimator.constant)
     return _drawn_second_moment(estimator, second_moment) - drawn_mean**2
 
 
@@ -122,9 +122,9 @@ def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: floa
         >>> strata.terms.tolist(), strata.second_moments.round(9).tolist()
         ([1.0, 1.0], [4.0, 16.0])
     """
-    gammas, constant = np.asarray(estimator.coefficients, np.float64), known("constant", estimator.constant)
+    gammas, constant = np.asarray(estimator.coefficients, np.float64), host_float("constant", estimator.constant)
     n, logs = np.arange(len(gammas)), estimator.law.log_table(len(gammas))
-    drawn = gammas * (mean - known("centre", estimator.centre)) ** n
+    drawn = gammas * (mean - host_float("centre", estimator.centre)) ** n
     there, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
     sizes[there] = np.exp(2.0 * np.log(np.abs(gammas[there])) + n[there] * math.log(second_moment) - 2.0 * logs[there])
     cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=there)
@@ -217,7 +217,7 @@ def _row(loss: SeriesLoss, law, outside: bool, mean: float, moment: float, centr
         check_finite_variance(law, moment, require_series("losses", loss).radius(centre))
     except ValueError:
         return spread, math.inf, math.inf
-    estimator = SeriesEstimator.of(loss, law, moment, centre=centre, constant_outside=outside)
+    estimator = SeriesEstimator.for_loss(loss, law, moment, centre=centre, constant_outside=outside)
     second = exact_second_moment(estimator, moment, mean)
     return expected_queries(estimator), second, exact_variance(estimator, moment, mean)
 

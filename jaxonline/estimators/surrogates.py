@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
+from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
@@ -205,7 +205,7 @@ def lemma7_bound(variance: float, c: float, dimension: int) -> float:
         2.7183
     """
     check.positive("variance", variance)
-    check.number("c", c, gt=0.0, lt=check.count("dimension", dimension) / (4.0 * known("variance", variance)))
+    check.number("c", c, gt=0.0, lt=check.count("dimension", dimension) / (4.0 * host_float("variance", variance)))
     return math.exp(2.0 * variance * c)
 
 

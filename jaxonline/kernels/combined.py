@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, struct
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
@@ -175,10 +175,10 @@ class ScaledDotProduct(Scaled, DotProductKernel):
         return logs + jnp.log(jnp.asarray(self.factor, logs.dtype))
 
     def tail_bound(self, n_terms: int, a: float) -> float:
-        return known("factor", self.factor) * self.kernel.tail_bound(n_terms, a)
+        return host_float("factor", self.factor) * self.kernel.tail_bound(n_terms, a)
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
-        return known("factor", self.factor) * self.kernel.coefficients(len(n))
+        return host_float("factor", self.factor) * self.kernel.coefficients(len(n))
 
 
 @struct

@@ -19,7 +19,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
+from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.kernels.base import Kernel, require_kernel
 
@@ -235,14 +235,14 @@ class Binomial(DotProductKernel):
 
     def tail_bound(self, n_terms: int, a: float) -> float:
         # beta_n a^n (1 - a)^alpha is the negative binomial law, whose tail is an incomplete beta function.
-        alpha = known("exponent", self.exponent)
+        alpha = host_float("exponent", self.exponent)
         if a >= 1.0:
             return math.inf
         share = float(special.betainc(n_terms, alpha, a)) if n_terms else 1.0
         return share * (1.0 - a) ** -alpha
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
-        ratios = (n[1:] - 1 + known("exponent", self.exponent)) / n[1:]
+        ratios = (n[1:] - 1 + host_float("exponent", self.exponent)) / n[1:]
         return np.concatenate([[1.0], np.cumprod(ratios)])
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
+from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import set_field, struct
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 
@@ -103,12 +103,12 @@ class RadialExponential(SchoenbergKernel):
         return 0.5 / (jnp.asarray(self.scale, scaled.dtype) * scaled) ** 2
 
     def mixture_density(self, u: ArrayLike) -> ArrayLike:
-        scale, u = known("scale", self.scale), np.asarray(u, float)
+        scale, u = host_float("scale", self.scale), np.asarray(u, float)
         return u**-1.5 * np.exp(-0.25 / (scale**2 * u)) / (2.0 * scale * math.sqrt(math.pi))
 
     def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
         r, root = np.sqrt(np.asarray(squared_distance, float)), math.sqrt(cut)
-        rate = 1.0 / known("scale", self.scale)
+        rate = 1.0 / host_float("scale", self.scale)
         near, far = rate / (2.0 * root) - r * root, rate / (2.0 * root) + r * root
         # e^(rate r) erfc(far) written with erfcx, as the factors alone overflow and underflow.
         return 0.5 * (np.exp(-rate * r) * special.erfc(near) + special.erfcx(far) * np.exp(rate * r - far**2))
@@ -151,15 +151,15 @@ class Cauchy(SchoenbergKernel):
         return draws / jnp.asarray(self.scale, draws.dtype)
 
     def endpoint_power(self) -> float:
-        return known("exponent", self.exponent) - 1.0
+        return host_float("exponent", self.exponent) - 1.0
 
     def mixture_density(self, u: ArrayLike) -> ArrayLike:
-        scale, exponent = known("scale", self.scale), known("exponent", self.exponent)
+        scale, exponent = host_float("scale", self.scale), host_float("exponent", self.exponent)
         rescaled = scale * np.asarray(u, float)
         return scale * np.exp(special.xlogy(exponent - 1.0, rescaled) - rescaled - special.gammaln(exponent))
 
     def truncated_profile(self, squared_distance: ArrayLike, cut: float) -> ArrayLike:
-        scale, exponent = known("scale", self.scale), known("exponent", self.exponent)
+        scale, exponent = host_float("scale", self.scale), host_float("exponent", self.exponent)
         total = scale + np.asarray(squared_distance, float)
         return (total / scale) ** -exponent * special.gammainc(exponent, cut * total)
 
@@ -226,7 +226,7 @@ def truncate(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> Gaussi
     """
     if not isinstance(kernel, SchoenbergKernel):
         raise TypeError(f"kernel must be a radial kernel with a mixing density, got {kernel!r}")
-    cut = known("cut", check.positive("cut", cut))
+    cut = host_float("cut", check.positive("cut", cut))
     # In t = (u / cut)^(1/4) the nodes crowd at u = 0, which is what the kernel at large distances is made of.
     power = 4.0 * kernel.endpoint_power() + 3.0
     nodes, weights = special.roots_jacobi(check.count("n_nodes", n_nodes), 0.0, power)

@@ -63,10 +63,10 @@ class NoisyKernel:
 
     Args:
         feature_map: the estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
-        gradient_length: the estimator of the gradient's length (`GradientLength.of` a loss).
+        gradient_length: the estimator of the gradient's length (`GradientLength.for_loss` a loss).
         step_size: of alpha_t = -g~_t step_t; the theorems prescribe eta / sqrt(T) (`jaxonline.bounds`).
         radius: |w| <= radius, above 0 (the paper's B_w is its square); None for no projection.
-        storage: the sizes of the state (`Storage.of`).
+        storage: the sizes of the state (`Storage.for_horizon`).
 
     Raises:
         ValueError: a step size or radius that is not above 0.
@@ -80,8 +80,8 @@ class NoisyKernel:
         >>> from jaxonline.estimators.laws import Geometric
         >>> from jaxonline.learners import NoisyKernel, Storage
         >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
-        >>> length = GradientLength.of(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)
-        >>> storage = Storage.of(feature_map, length, dimension=2, n_rounds=20)
+        >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)
+        >>> storage = Storage.for_horizon(feature_map, length, dimension=2, n_rounds=20)
         >>> learner = NoisyKernel(feature_map, length, step_size=0.05, radius=1.0, storage=storage)
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
         >>> result = jo.simulate(game, learner, n_runs=4, n_rounds=20, record_at=1)
@@ -110,7 +110,10 @@ class NoisyKernel:
 
     def capacity_hint(self) -> str:
         """How to raise the capacity."""
-        return "Storage.of(feature_map, length, dimension, n_rounds, risk) with the whole horizon or a smaller risk"
+        return (
+            "Storage.for_horizon(feature_map, length, dimension, n_rounds, risk) "
+            "with the whole horizon or a smaller risk"
+        )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """w = 0."""

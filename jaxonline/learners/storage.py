@@ -15,7 +15,7 @@ _LARGEST_TENSOR = 4096
 
 @struct
 class Storage:
-    """The sizes of a `NoisyKernel`'s state; `Storage.of` chooses them for a horizon and a risk.
+    """The sizes of a `NoisyKernel`'s state; `Storage.for_horizon` chooses them for a horizon and a risk.
 
     Args:
         tensor_levels: D; levels up to it are kept as tensors with d^n entries, at least 0.
@@ -46,7 +46,7 @@ class Storage:
             check.count(name, getattr(self, name))
 
     @classmethod
-    def of(
+    def for_horizon(
         cls, feature_map: FeatureMap, length: GradientLength, dimension: int, n_rounds: int, risk: float = 1e-6
     ) -> "Storage":
         """The sizes with which a run of `n_rounds` overflows with a probability of about `risk`, or less.
@@ -69,8 +69,8 @@ class Storage:
             >>> from jaxonline.learners import Storage
             >>> from jaxonline.losses import Squared
             >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
-            >>> length = GradientLength.of(Squared(), Geometric(2.0), 1.0)
-            >>> storage = Storage.of(feature_map, length, dimension=5, n_rounds=500)
+            >>> length = GradientLength.for_loss(Squared(), Geometric(2.0), 1.0)
+            >>> storage = Storage.for_horizon(feature_map, length, dimension=5, n_rounds=500)
             >>> storage.tensor_levels, storage.overflow_probability(feature_map, length, 500) < 1e-6
             (3, True)
         """

@@ -15,7 +15,7 @@ from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import exp, floating, known
+from jaxonline._util.numbers import exp, floating, host_float
 from jaxonline._util.struct import struct
 from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
 from jaxonline.losses.base import ScalarLoss
@@ -41,7 +41,7 @@ class Exponential(SeriesLoss):
         return -jnp.exp(-floating(a))
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
-        return exp(known("a", check.not_negative("a", a)) - known("centre", centre))
+        return exp(host_float("a", check.not_negative("a", a)) - host_float("centre", centre))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
         share = float(special.gammainc(n_terms, a)) if n_terms else 1.0
@@ -96,12 +96,12 @@ class SmoothedHinge(SeriesLoss):
         return -0.5 * jax.scipy.special.erfc(jnp.asarray(self.scale, a.dtype) * (a - 1.0))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        scale = known("scale", self.scale)
+        scale = host_float("scale", self.scale)
         constant = 0.5 * math.erfc(scale * (centre - 1.0)) if n_terms == 0 else 0.0
         return constant + 0.5 * erf_tail_bound(max(n_terms, 1), a, scale, scale * (centre - 1.0))
 
     def _series(self, centre: float) -> Iterator[Decimal]:
-        scale = Decimal(known("scale", self.scale))
+        scale = Decimal(host_float("scale", self.scale))
         u = scale * (Decimal(centre) - 1)
         yield Decimal(-0.5 * math.erfc(u))
         yield from (gamma / 2 for gamma in erf_series(scale, u))
@@ -132,11 +132,11 @@ class Logistic(SeriesLoss):
         return -jax.nn.sigmoid(-floating(a))
 
     def radius(self, centre: float = 0.0) -> float:
-        return math.hypot(math.pi, known("centre", centre))
+        return math.hypot(math.pi, host_float("centre", centre))
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
         if centre == 0.0:
-            a = known("a", check.not_negative("a", a))
+            a = host_float("a", check.not_negative("a", a))
             return 0.5 + 0.5 * math.tan(0.5 * a) if a < math.pi else math.inf
         return super().majorant(a, centre)
 

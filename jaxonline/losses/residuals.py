@@ -15,7 +15,7 @@ from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline._util import check
-from jaxonline._util.numbers import floating, known
+from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import struct
 from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
 from jaxonline.losses.base import ScalarLoss
@@ -86,15 +86,15 @@ class SmoothedAbsolute(SeriesLoss):
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
         if centre == 0.0:
-            return float(special.erfi(known("scale", self.scale) * check.not_negative("a", a)))
+            return float(special.erfi(host_float("scale", self.scale) * check.not_negative("a", a)))
         return super().majorant(a, centre)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        scale = known("scale", self.scale)
+        scale = host_float("scale", self.scale)
         return erf_tail_bound(n_terms, a, scale, scale * centre)
 
     def _series(self, centre: float) -> Iterator[Decimal]:
-        scale = Decimal(known("scale", self.scale))
+        scale = Decimal(host_float("scale", self.scale))
         yield Decimal(math.erf(scale * Decimal(centre)))
         yield from erf_series(scale, scale * Decimal(centre))
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline._util.numbers import known
+from jaxonline._util.numbers import host_float
 from jaxonline.losses.base import ScalarLoss
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -75,7 +75,7 @@ class SeriesLoss(ScalarLoss):
         """
         n_terms = check.count("n_terms", n_terms)
         with decimal.localcontext(_CONTEXT):
-            series = self._series(known("centre", centre))
+            series = self._series(host_float("centre", centre))
             return np.array([float(gamma) for gamma in itertools.islice(series, n_terms)])
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
@@ -99,7 +99,7 @@ class SeriesLoss(ScalarLoss):
             >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound says 0.615 (E4)
             0.972
         """
-        a, centre = known("a", check.not_negative("a", a)), known("centre", centre)
+        a, centre = host_float("a", check.not_negative("a", a)), host_float("centre", centre)
         if a >= self.radius(centre):
             return math.inf
         with decimal.localcontext(_CONTEXT):

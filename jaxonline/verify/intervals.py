@@ -162,7 +162,7 @@ def weighted_sum(squares: np.ndarray, variance: np.ndarray, tuned_to: float, lev
 
 
 def detectable(interval: IntervalMethod, moments: Moments, level: float, power: float) -> np.ndarray:
-    """The smallest bias that would have been called a bias with at least this power, entry by entry."""
+    """The minimum detectable bias: what is called a bias with at least this power, entry by entry."""
     return interval.half_width(moments, level) + interval.half_width(moments, 1 - power)
 
 

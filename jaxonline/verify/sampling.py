@@ -16,7 +16,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util.struct import struct
-from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, waves
+from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
 
 Progress = Callable[[int, int], None]
 
@@ -156,19 +156,18 @@ class Sampler:
 
         The next group of blocks is computed while the host works on the last one.
         """
-        indices = range(first, first + -(-n // self.width))
-        pending: list[tuple[Any, int]] = []
         left = n
-        for wave, real in [*waves(indices, self.mesh), (None, 0)]:
-            if wave is not None:
-                pending.append((_draw(self.estimator, self.key, wave, width=self.width, mesh=self.mesh), real))
-            if len(pending) > (wave is not None):
-                (values, exceeded), count = pending.pop(0)
-                values, exceeded = np.asarray(values), np.asarray(exceeded)
-                for i in range(count):
-                    take = min(left, self.width)
-                    left -= take
-                    yield values[i, :take], int(exceeded[i, :take].sum()) if exceeded.ndim > 1 else 0
+
+        def launch(wave):
+            indices, real = wave
+            return _draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
+
+        for (values, exceeded), real in pipelined(launch, waves(range(first, first + -(-n // self.width)), self.mesh)):
+            values, exceeded = np.asarray(values), np.asarray(exceeded)
+            for i in range(real):
+                take = min(left, self.width)
+                left -= take
+                yield values[i, :take], int(exceeded[i, :take].sum()) if exceeded.ndim > 1 else 0
 
     @functools.cached_property
     def estimate(self) -> jax.ShapeDtypeStruct:

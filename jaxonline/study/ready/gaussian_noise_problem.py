@@ -106,7 +106,7 @@ class Problem:
         """
         kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
         surrogate, ball = self._surrogate(noise_std), self._surrogate_ball(noise_std)
-        storage = learners.Storage.of(*self._estimators(max(self.noises)), d, self.passes * n_points)
+        storage = learners.Storage.for_horizon(*self._estimators(max(self.noises)), d, self.passes * n_points)
         estimates = self._estimators(noise_std)
         features = estimators.FourierFeatures.draw(jax.random.key(0), kernel, d, self.frequencies)
 
@@ -207,7 +207,7 @@ class Problem:
         padded = [estimators.Law(np.pad(law, (0, max(64 - len(law), 0)))) for law in laws]
         feature_map = estimators.GaussianFeatureMap(self.kernel, *padded)
         factors = bounds.factor_moment(self.radius, feature_map.second_moment(moments, pairs), np.abs(self.y).max())
-        return feature_map, estimators.GradientLength.of(Squared(), estimators.minimum_variance, factors)
+        return feature_map, estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, factors)
 
 
 def standardised(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

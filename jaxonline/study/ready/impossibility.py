@@ -129,8 +129,8 @@ class Impossibility(Study):
 
         feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.Law([0.0, 1.0]))
         factor = (radius * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
-        length = estimators.GradientLength.of(losses.Squared(), estimators.Geometric(2.0), second_moment=factor)
-        storage = learners.Storage.of(feature_map, length, dimension=1, n_rounds=n_rounds)
+        length = estimators.GradientLength.for_loss(losses.Squared(), estimators.Geometric(2.0), second_moment=factor)
+        storage = learners.Storage.for_horizon(feature_map, length, dimension=1, n_rounds=n_rounds)
         features = estimators.FourierFeatures.draw(
             jax.random.key(0), kernels.Gaussian(2.0), dimension=1, n_frequencies=400
         )

@@ -142,10 +142,10 @@ class NoisyKernels(Study):
         factors = bounds.factor_moment(
             self.radius, feature_map.second_moment(copy_moment), y_bound if loss.kind == "regression" else 0.0
         )
-        length = estimators.GradientLength.of(loss, length_law, factors)
+        length = estimators.GradientLength.for_loss(loss, length_law, factors)
         bound = bounds.noisy_kernel(feature_map, length, self.radius, copy_moment, self.rounds, y_bound)
         own = math.sqrt(2 / bound.G) * self.radius  # minimises the anytime form of the bound
-        storage = Storage.of(feature_map, length, self.dimension, self.rounds)
+        storage = Storage.for_horizon(feature_map, length, self.dimension, self.rounds)
         etas = {THEOREM: own} | {f"{eta:g}": eta * self.radius for eta in self.etas}
         queries = feature_map.expected_queries() * (1.0 + length.series.law.mean())
         return Comparison(
