@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from registry import LEARNERS, Entry, adversarial, noisy
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import cast_leaves
@@ -17,6 +18,7 @@ from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.learners import GradientLearner
 
 ROUNDS = 6
+ONE_OF_EACH_BATCHING = "two copies", "noisy kernel, dot product, exponential loss", "four attributes"
 MAX_COPIES = 8
 D = 3  # numbers of an instance, or arms
 
@@ -280,7 +282,7 @@ def stream(entry: Entry) -> jo.environments.DataStream:
 
 
 def test_programs_and_runs(entry):
-    """One compilation for any key, data and numbers; moves know the past only; vmap is a loop over runs."""
+    """One compilation for any key, data and numbers; moves know the past only."""
     rows = stream(entry)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
@@ -305,7 +307,16 @@ def test_programs_and_runs(entry):
     queries = loop[0][1].queries
     assert len(set(queries.tolist())) > 1 if entry.queries is None else queries.tolist() == [entry.queries] * ROUNDS
 
-    together = jax.jit(jax.vmap(lambda key: jo.play(game, entry.learner, key, ROUNDS)))(jnp.stack(keys))
+
+@pytest.mark.parametrize("name", some(LEARNERS, *ONE_OF_EACH_BATCHING))
+def test_vmap_is_a_loop_over_runs(name):
+    """In the short tier of learners whose work is batched by rules of their own, and of one without."""
+    entry = LEARNERS[name]()
+    with entry.promotion():
+        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
+        loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
+        together = jax.jit(jax.vmap(lambda key: jo.play(game, entry.learner, key, ROUNDS)))(jnp.stack(keys))
     one_by_one = jax.tree.map(lambda *leaves: np.stack(leaves), *loop)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6), together, one_by_one)
 

@@ -113,6 +113,7 @@ def test_without_noise_algorithm_2_is_kernel_gradient_descent():
         np.testing.assert_allclose(losses, ours.cumsum()[played.result.rounds - 1][None].repeat(2, 0), rtol=2e-4)
 
 
+@pytest.mark.long
 def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
     """At noise 0.45 and equal queries. By how much the others' regret is larger, as a share of their own: above 20 %
     for each of them, false alarm below 1e-6 where it is 20 % (measured: 41 % and 67 %)."""

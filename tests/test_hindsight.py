@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import struct
@@ -73,7 +74,7 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", some(GAMES, "clean", "file, noisy"))
 def test_it_is_what_sums_over_rounds_give(name):
     """The same ball from sums inside the simulation, for the same game, under every notion of regret."""
     slow, fast = study(GAMES[name]()), study(GAMES[name](), comparator=BALL)
@@ -213,7 +214,7 @@ ADAPTIVE = {
 }
 
 
-@pytest.mark.parametrize("name", ADAPTIVE)
+@pytest.mark.parametrize("name", some(ADAPTIVE, "environment"))
 def test_what_depends_on_the_learner_is_refused(name):
     with pytest.raises(ValueError, match=r"SlowBall needs the history.*depends on the learner"):
         study(ADAPTIVE[name]())

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.metrics import pairwise
+from tiers import some
 
 from jaxonline._util.struct import replace, stack
 from jaxonline.claims.printed_kernels import printed_binomial, printed_binomial_coefficients
@@ -137,7 +138,7 @@ def frequencies(kernel, key, n):
     return kernel.frequencies(key, 2, n)
 
 
-@pytest.mark.parametrize("name", SHIFT_INVARIANT)
+@pytest.mark.parametrize("name", some(SHIFT_INVARIANT, *list(SHIFT_INVARIANT)[:3]))
 def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
     """E cos<omega, x - x'> = k(x, x')/k(x, x). Cosines lie in [-1, 1], so Hoeffding's bound holds: with 2^18 draws a
     right sampler is rejected with probability below 1e-9 at each of 3 points, and a bias of 0.026 is always found."""

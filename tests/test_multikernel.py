@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
@@ -103,7 +104,7 @@ def test_omkl_gf_against_numpy(x64):
     assert not all(np.array_equal(graph, graphs[0]) for graph in graphs[:12])
 
 
-@pytest.mark.parametrize("sampler", ["correct", "published"])
+@pytest.mark.parametrize("sampler", some(["correct", "published"], "correct"))
 def test_the_graphs_follow_their_law(x64, sampler):
     """Edge (k, j) is there with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
 
@@ -161,7 +162,7 @@ def test_bad_arguments(call, message):
 # Dictionaries
 
 
-@pytest.mark.parametrize("layout", ["pair", "cosine"])
+@pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_drawn_features_make_the_kernels(x64, layout):
     """<phi(x), phi(x')> is the kernel: 4,000 frequencies, 6 kernels, 20 pairs; deviations are below sqrt(1/m) a pair,
     so |z| < 6.9 has false alarm 1e-9 in all, and a bias of 0.11 is seen (a width off by 30 % at mid range)."""
@@ -196,6 +197,7 @@ def test_the_published_dictionary():
         np.testing.assert_array_equal(dictionary.frequencies[51 + i], expected.T)
 
 
+@pytest.mark.long
 def test_published_kernels_are_the_published_dictionary():
     """Gaussian frequencies have variance 1/gamma, Laplacian ones median |omega| 1/gamma: 50,000 numbers a kernel, 1 %
     and 2 % are 3 and 2.8 deviations; the median ratio over kernels is far inside."""
@@ -223,7 +225,7 @@ def rkhs_function(kernel, d=2, seed=0, Y=1.0):
     return X, f, np.clip(f + 0.2 * rng.normal(size=300), -Y, Y), centres, a, norm
 
 
-@pytest.mark.parametrize("layout", ["pair", "cosine"])
+@pytest.mark.parametrize("layout", some(["pair", "cosine"], "pair"))
 def test_lemma_1(x64, layout):
     """With w^ = gamma/p at the drawn features: <w^, phi> is unbiased for f, its variance is at most c |f|^2/m, and
     E|w^|^2 = |f|^2/m (|f|^2 with scaled features). 400 draws; |z| < 6 (false alarm below 1e-5 over some 300 points,
@@ -252,7 +254,7 @@ def lemma_1(dictionary, centres, a):
     return jax.vmap(dictionary)(jnp.asarray(centres))[:, 0].T @ jnp.asarray(a)
 
 
-@pytest.mark.parametrize("layout", ["pair", "cosine"])
+@pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_theorems_1_to_3(x64, layout):
     """Regret against Lemma 1's function: pathwise against its weights, and in the mean over 20 draws against f (a
     bound with slack of this size is not a matter of chance: the worst of all draws is below it, too)."""

@@ -16,6 +16,7 @@ import noisy_kernel_reference as reference
 import numpy as np
 import pytest
 from noisy_kernel_draws import drawn, reference_kernel
+from tiers import some
 
 import jaxonline as jo
 from jaxonline import verify
@@ -191,9 +192,11 @@ def verdict(kernel, loss, t, mutant=lambda learner: learner, period=1 << 20, det
 
 
 RUNS = {("polynomial", "squared"): [0, 12, 39], ("Gaussian", "exponential"): [0, 12, 39], ("Gaussian", "hinge"): [12]}
+EACH = [(*run, t) for run, rounds in RUNS.items() for t in rounds]
+SHORT = ("polynomial", "squared", 12), ("Gaussian", "hinge", 12)
 
 
-@pytest.mark.parametrize(("kernel", "loss", "t"), [(*run, t) for run, rounds in RUNS.items() for t in rounds])
+@pytest.mark.parametrize(("kernel", "loss", "t"), some(EACH, *SHORT))
 def test_the_mean_is_the_gradient(kernel, loss, t):
     """At w = 0 and along the run. False-alarm rate 1e-9; a bias of 5 % is found with probability 0.999."""
     result = verdict(kernel, loss, t)
@@ -214,6 +217,7 @@ def with_series(change):
     return mutant
 
 
+@pytest.mark.long
 def test_a_forgotten_y_is_caught():
     """E9: without y inside the product, for y = -1, the term n of the series has the factor (-1)^n."""
     assert data("exponential")[1][39] == -1.0
@@ -221,6 +225,7 @@ def test_a_forgotten_y_is_caught():
     assert verdict("Gaussian", "exponential", 39, printed).verdict == "biased"
 
 
+@pytest.mark.long
 def test_a_wrong_weight_is_caught():
     """p^(n+2) for p^(n+1) in the one term n = 1."""
     off_by_one = with_series(lambda gammas, n: np.where(n == 1, gammas * P, gammas))

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 from noisy_kernel_draws import drawn
+from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
@@ -57,10 +58,7 @@ def first_round(condition):
     return int(np.append(np.flatnonzero(condition), T)[0]) + 1
 
 
-LONG = [pytest.param(size, marks=pytest.mark.long) for size in ("deepest", "most_fresh")]
-
-
-@pytest.mark.parametrize("size", ["n_chunks", "most_pairs", *LONG])
+@pytest.mark.parametrize("size", some(["n_chunks", "most_pairs", "deepest", "most_fresh"], "most_pairs"))
 def test_each_size_is_marked_when_it_is_exceeded(size, x64):
     """In the round that the draws say, and in all later ones; until then nothing is different."""
     kernel = "gaussian" if size == "most_pairs" else "exponential"

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from scipy import stats
 
 import jaxonline as jo
@@ -45,6 +46,7 @@ def naive_regret(regret) -> np.ndarray:
     return result.regret[0]
 
 
+@pytest.mark.long
 def test_noisy_regret_of_the_naive_learner_is_sublinear_and_its_clean_regret_linear():
     """Appendix A: on the noisy data the naive learner is plain gradient descent, which needs one copy and no more.
     Four times the rounds make the noisy regret less than 3 times as large, and the clean regret more than 3.5 times
