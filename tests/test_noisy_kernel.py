@@ -36,7 +36,7 @@ LOSSES = {
     "hinge": SmoothedHinge(0.3),
     "exponential": Exponential(),
 }
-FAR = 1e3  # a radius that w never comes to: no projection
+FAR = 5.0  # a radius that w never comes to: no projection
 
 
 def learner_of(feature_map, loss, radius, p=2.0):
