@@ -248,7 +248,8 @@ class NoisyKernel:
         if self.gradient_length.kind == "classification" or table <= 2:  # no more than one factor
             return oracle.label()
         labels = oracle.labels(table - 1, fresh)
-        return jnp.append(labels, labels[0])  # as many as there are coefficients
+        drawn = jnp.arange(table, dtype=jnp.int32) < fresh
+        return jnp.where(drawn, jnp.append(labels, labels[0]), labels[0])
 
     def _length(self, values: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]) -> Float[Array, ""]:
         """Grad_Length_Estimate from the products with the fresh estimates and the labels."""
