@@ -83,6 +83,21 @@ def _copies(feedback, keys, rounds, X, most):
     return jax.vmap(one)(rounds, X)
 
 
+def labels(feedback: Any, y: np.ndarray, run_key: jax.Array, most: int) -> np.ndarray:
+    """The first noisy labels of every round [T, most], in float64 (their values are those of the run)."""
+    rounds = jnp.arange(1, len(y) + 1, dtype=jnp.int32)
+    return np.asarray(_labels(feedback, stream_keys(run_key), rounds, jnp.asarray(y), most), np.float64)
+
+
+@functools.partial(jax.jit, static_argnames="most")
+def _labels(feedback, keys, rounds, y, most):
+    def one(t, y):
+        oracle = feedback.open(jax.random.fold_in(keys.oracle, t), t, y[None], y, y)
+        return jnp.stack([oracle.label(j) for j in range(most)])
+
+    return jax.vmap(one)(rounds, y)
+
+
 def padded(law: Any) -> Law:
     """A law as a table of TERMS probabilities; a geometric one without what lies beyond."""
     table = np.exp(law.log_table(TERMS))

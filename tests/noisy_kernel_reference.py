@@ -114,11 +114,12 @@ class Loss:
 class Round(NamedTuple):
     """What happens in a round: the clean x (for the referee's prediction only), y, the draws of the learner.
 
-    `fresh` holds the n estimates of the gradient length; it may hold fewer where the series has no n-th term.
+    `y` is the clean label, or, for a regression loss, the noisy ones that the n factors of the gradient length take,
+    one each. `fresh` holds the n estimates of the gradient length; it may hold fewer where the series has no n-th term.
     """
 
     x: np.ndarray
-    y: float
+    y: float | Sequence[float]
     psi: Psi
     n: int
     fresh: Sequence[Psi]
@@ -158,17 +159,18 @@ def double_sum(alphas: Sequence[float], products: np.ndarray) -> float:
     return float((np.outer(alphas, alphas) * products[:t, :t]).sum())
 
 
-def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float) -> float:
-    """Subroutine 1, from the values <w, Psi~_tj> of the fresh estimates."""
+def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float | Sequence[float]) -> float:
+    """Subroutine 1, from the values <w, Psi~_tj> of the fresh estimates, and the label or a label for each of them."""
     classification = loss.kind == "classification"
+    labels = [y] * n if np.ndim(y) == 0 else y
     gamma = 0.0 if n == 0 and loss.constant_outside else loss.gamma(n)
     length = 0.0
     if gamma != 0.0:
         if len(values) < n:
             raise ValueError(f"fresh must hold n = {n} estimates, got {len(values)}")
         length = gamma / loss.law(n)
-        for value in values[:n]:
-            length *= (y * value if classification else value - y) - loss.centre
+        for value, label in zip(values[:n], labels[:n], strict=True):
+            length *= (label * value if classification else value - label) - loss.centre
     if loss.constant_outside:
         length += loss.gamma(0)
     return y * length if classification else length

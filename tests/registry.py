@@ -76,9 +76,9 @@ class Entry(NamedTuple):
         return jax.numpy_dtype_promotion("strict" if self.strict else "standard")
 
 
-def noisy() -> jo.NoisyCopies:
-    """Correlated noise on instances, noise on labels, and a covariance that the learner is told."""
-    laws = jo.noise.gaussian(COVARIANCE), jo.noise.laplace(LABEL_VARIANCE)
+def noisy(labels: bool = True) -> jo.NoisyCopies:
+    """Correlated noise on instances, noise on labels if they are noisy, and a covariance that the learner is told."""
+    laws = jo.noise.gaussian(COVARIANCE), jo.noise.laplace(LABEL_VARIANCE) if labels else None
     return jo.NoisyCopies(laws[0], label_noise=laws[1], reveal_covariance=True)
 
 
@@ -110,7 +110,8 @@ def surrogate(kernel: Surrogate, **options: Any) -> Entry:
 
 def noisy_kernel(feature_map: Any, length: GradientLength, **options: Any) -> Entry:
     storage = Storage(tensor_levels=1, deepest=6, most_pairs=4, most_fresh=12, n_chunks=20)
-    return Entry(NoisyKernel(feature_map, length, storage=storage, **options), noisy(), queries=None, randomised=True)
+    learner, feedback = NoisyKernel(feature_map, length, storage=storage, **options), noisy(length.kind == "regression")
+    return Entry(learner, feedback, queries=None, randomised=True)
 
 
 def kernel(estimator: Any, feedback: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:

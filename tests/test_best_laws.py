@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special
@@ -70,9 +71,48 @@ def test_the_terms_add_up_to_the_kernel(kernel):
         assert total == pytest.approx(float(kernel(x, x2)), abs=1e-7)  # the kernel itself is in float32
 
 
+def sizes(kernel, moment, n_terms):
+    """log a_n by mpmath, of many more levels than matter."""
+    with mpmath.workdps(30):
+        betas = {
+            "ExponentialKernel": lambda n: -mpmath.loggamma(n + 1),
+            "Binomial": lambda n: mpmath.loggamma(n + 0.5) - mpmath.loggamma(0.5) - mpmath.loggamma(n + 1),
+            "Gaussian": lambda n: n * mpmath.log(2) - mpmath.loggamma(n + 1),
+        }[type(kernel).__name__]
+        return np.array([float(betas(n) + n * mpmath.log(moment)) / 2 for n in range(n_terms)])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "moment"),
+    [(ExponentialKernel(), 0.5), (ExponentialKernel(), 400.0), (Gaussian(1.0), 150.0), (Binomial(0.5), 0.95)],
+)
+def test_only_levels_that_do_not_matter_are_left_out(kernel, moment):
+    """Every a_n beyond the table is below 1e-12 of the largest, and the last one in it is not. (Before: 171 levels of
+    the exponential kernel and 256 of others, whatever the moment.)"""
+    feature_map = best_feature_map(kernel, moment)
+    kept = len(feature_map.law.probabilities)
+    a = sizes(kernel, moment, 3 * kept + 100)
+    share = np.exp(a - a.max())
+    assert share[kept - 1] > 1e-12 >= share[kept:].max()
+    np.testing.assert_allclose(feature_map.law.probabilities, share[:kept] / share.sum(), rtol=1e-9)
+    if not isinstance(kernel, Gaussian):
+        np.testing.assert_allclose(
+            feature_map.second_moment(moment), np.exp(2 * np.log(np.exp(a - a.max()).sum()) + 2 * a.max()), rtol=1e-9
+        )
+        with mpmath.workdps(30):
+            lost = mpmath.sqrt(mpmath.fsum(mpmath.exp(2 * each) for each in a[kept:]))
+            norm = mpmath.sqrt(mpmath.fsum(mpmath.exp(2 * each) for each in a))
+        assert feature_map.bias(2000, moment) == pytest.approx(float(lost), rel=1e-6)
+        assert lost < 1e-11 * norm
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ((ExponentialKernel(), 800.0), "copy_moment must be smaller: more than 4096 levels matter, or float64 ends"),
+        ((Binomial(0.5), 0.9999), "copy_moment must be smaller"),
+        ((Gaussian(1.0), 5000.0), "copy_moment must be smaller"),
+        ((Gaussian(100.0), 1.0, 1e16), "pair_moment must be smaller"),
         ((ExponentialKernel(), 0.0), "copy_moment must be above 0"),
         ((Binomial(1.0), 1.5), "copy_moment must be below the kernel's radius 1, got 1.5"),
         ((Gaussian(1.0), 1.0, -1.0), "pair_moment must be above 0"),

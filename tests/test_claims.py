@@ -16,6 +16,7 @@ from jaxonline.claims.errata import PAPERS, erratum
 from jaxonline.claims.plots import plot_intervals, save_intervals
 from jaxonline.claims.registry import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
 from jaxonline.claims.report import claims_table, verify_command
+from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.losses import Exponential
 from jaxonline.simulation.blocks import default_mesh
 
@@ -207,6 +208,19 @@ def test_bad_claims(fields, message):
     good = {"name": "a", "paper": "b", "form": "printed", "expected": "biased", "check": lambda options: None}
     with pytest.raises(ValueError, match=message):
         Claim(**(good | fields))
+
+
+@pytest.mark.long
+def test_noisy_labels_need_one_for_each_factor(monkeypatch):
+    """The claim holds; its mutant, in which all factors have the first label, is caught with the mean that it has."""
+    pattern, one = "noisy label for each factor", GradientLength.combine
+    (right,) = run_claims(pattern, mesh=ONE)
+    assert right.as_expected
+    monkeypatch.setattr(GradientLength, "combine", lambda self, values, n, y: one(self, values, n, y[0]))
+    (mutant,) = run_claims(pattern, mesh=ONE)
+    found = mutant.verification
+    assert found.verdict == "biased"
+    assert math.erf(0.5) * (1 + found.bias) == pytest.approx(math.erf(1.0) / 2, abs=math.erf(0.5) * found.half_width)
 
 
 def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch):

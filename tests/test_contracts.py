@@ -15,7 +15,7 @@ import jaxonline as jo
 from jaxonline._util.struct import cast_leaves
 from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle
 from jaxonline.game import Draw, Specs, history, open_oracle
-from jaxonline.learners import GradientLearner
+from jaxonline.learners import GradientLearner, SurrogateKernel
 
 ROUNDS = 6
 ONE_OF_EACH_BATCHING = "two copies", "noisy kernel, dot product, exponential loss", "four attributes"
@@ -290,6 +290,8 @@ def test_programs_and_runs(entry):
     loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
 
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
+    if isinstance(other, SurrogateKernel):  # what it was told about the noise must stay true
+        other = jo.replace(other, surrogate=entry.learner.surrogate)
     slower = jo.play(game, other, keys[0], ROUNDS)
     y = rows.y.at[3].add(-5.0)
     elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
@@ -344,8 +346,13 @@ def test_the_meter():
     assert bits(oracle.copy(0)) == bits(first)
     assert oracle.queries() == 1, "the same copy again is not a new query"
     oracle.copy(3)
-    oracle.label()
-    oracle.label(1)
+    labels = [oracle.label(j) for j in range(4)]
+    rows = oracle.labels(6, jnp.int32(4))
+    assert bits(rows[0]) == bits(labels[0])
+    np.testing.assert_allclose(rows[:4], labels, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(oracle.label)(jnp.int32(3)), labels[3], rtol=1e-6)
+    assert len({float(label) for label in labels}) == 4, "each index has a label of its own"
+    assert jo.NoisyCopies(jo.noise.gaussian(1.0)).open(None, t, x, y, y).labels(3, jnp.int32(1)).tolist() == [2.0] * 3
     assert oracle.queries() == 2
     block = oracle.copies(4, 3, jnp.int32(2))
     assert oracle.queries() == 4

@@ -419,3 +419,24 @@ def test_with_an_oracle():
 def test_bad_input(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_numbers_of_many_copies_are_numbers():
+    """10^400 is no float64 and 1/400! is none either; the terms and their sums are."""
+    exponential = DotProductFeatureMap(ExponentialKernel(), Law(np.full(20, 0.05)))
+    with mpmath.workdps(30):
+        lost = float(mpmath.sqrt(mpmath.fsum(mpmath.mpf(10) ** n / mpmath.factorial(n) for n in range(20, 300))))
+        term = float(mpmath.mpf(-10) ** 401 / mpmath.factorial(401))
+        square = float((mpmath.mpf(400) ** 300 / mpmath.factorial(300) * 601) ** 2)
+    assert exponential.bias(400, 10.0) == pytest.approx(lost, rel=1e-12)
+    assert exponential.bias(400, 0.0) == 0.0
+    wide = DotProductFeatureMap(ExponentialKernel(), Law(np.full(601, 1 / 601)))
+    assert wide.term(401, [10.0], [-1.0]) == pytest.approx(term, rel=1e-11)
+    assert wide.second_moment_given(300, [400.0], [1.0], 0.0) == pytest.approx(square, rel=1e-9)
+    moment = sum(math.exp(n * math.log(100.0) - math.lgamma(n + 1)) for n in range(601)) * 601
+    assert wide.second_moment(100.0) == pytest.approx(moment, rel=1e-11)
+    gaussian = GaussianFeatureMap(Gaussian(1.0), Law(np.full(601, 1 / 601)))
+    assert gaussian.term((200, 201), [6.0], [3.0]) == pytest.approx(
+        math.exp(200 * math.log(36) + 201 * math.log(36) - math.lgamma(201) - math.lgamma(202) - 9), rel=1e-10
+    )
+    assert gaussian.bias(5000, 1000.0) == math.inf

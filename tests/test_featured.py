@@ -169,6 +169,7 @@ def test_the_oracle_of_features():
     close(oracle.copy(1), phi(np.asarray(under.copy(1))))
     close(oracle.label(), under.label())
     close(oracle.label(2), under.label(2))
+    close(oracle.labels(3, jnp.int32(3)), [under.label(j) for j in range(3)])
     rows = oracle.copies(2, 4, jnp.int32(3))
     close(rows[:3], [phi(np.asarray(under.copy(j))) for j in (2, 3, 4)])
     assert not rows[3].any()

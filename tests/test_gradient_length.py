@@ -41,6 +41,7 @@ def target(loss, y):
 
 
 TERMS = 96  # of every table: one program for all losses of a kind
+combine_one = jax.jit(GradientLength.combine)
 combine = jax.jit(jax.vmap(GradientLength.combine, in_axes=(None, 0, 0, None)))
 
 
@@ -68,6 +69,40 @@ def test_strata_add_up_to_the_gradient(loss, y, options, law, x64):
     constant = float(estimator.series.constant) * (y if loss.kind == "classification" else 1.0)
     beyond = (1 - p.sum()) * constant  # N beyond the table returns the constant
     np.testing.assert_allclose(p[p > 0] @ strata[p > 0] + beyond, target(loss, y), rtol=1e-9)
+
+
+def test_a_label_for_each_factor(x64):
+    """All strata with noisy labels, enumerated: the mean is l' at the mean of values and labels, the second moment that
+    of independent factors whose noise is the values' and the labels'. With one label for all it is neither."""
+    loss, labels = SmoothedAbsolute(1.0), np.array([-0.3, 0.5])
+    factors = np.subtract.outer(VALUES, labels).ravel()
+    moment, target = float((factors**2).mean()), math.erf(factors.mean())
+    estimator = GradientLength.for_loss(loss, Geometric(2.0), moment, n_terms=TERMS)
+    p, gammas = np.exp(Geometric(2.0).log_table(TERMS)), loss.coefficients(TERMS)
+
+    def combined(n, values, y):
+        values = np.pad(values, (0, TERMS - n), constant_values=7.0)
+        y = y if np.ndim(y) == 0 else np.pad(y, (0, TERMS - n), constant_values=9.0)
+        return float(combine_one(estimator, jnp.asarray(values), jnp.int32(n), jnp.asarray(y)))
+
+    pairs = list(itertools.product(VALUES, labels))
+    for n in (1, 3):
+        found = [combined(n, *np.transpose(each)) for each in itertools.product(pairs, repeat=n)]
+        np.testing.assert_allclose(np.mean(found), gammas[n] * factors.mean() ** n / p[n], rtol=1e-11)
+        np.testing.assert_allclose(np.mean(np.square(found)), gammas[n] ** 2 * moment**n / p[n] ** 2, rtol=1e-11)
+    one_label = [combined(3, v, y) for v in itertools.product(VALUES, repeat=3) for y in labels]
+    assert abs(np.mean(one_label) / (gammas[3] * factors.mean() ** 3 / p[3]) - 1) > 0.5
+    np.testing.assert_allclose(gammas @ factors.mean() ** np.arange(TERMS), target, rtol=1e-12)
+    strata = [g**2 * moment**n / p[n] for n, g in enumerate(gammas)]
+    np.testing.assert_allclose(estimator.second_moment(moment), math.fsum(strata), rtol=1e-12)
+
+
+def test_labels_of_classification_are_clean():
+    estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
+    feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
+    fresh = lambda key: feature_map.given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
+    with pytest.raises(ValueError, match=r"y must be \+1 or -1 for a classification loss, got <function"):
+        estimator.estimate(jax.random.key(0), fresh, lambda psi: prod(psi, psi), lambda key: jnp.float32(1.0))
 
 
 def test_printed_form_of_the_estimate(x64):

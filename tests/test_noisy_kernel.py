@@ -4,7 +4,7 @@ import jax
 import noisy_kernel_reference as reference
 import numpy as np
 import pytest
-from noisy_kernel_draws import TERMS, drawn, padded, power_series, reference_kernel
+from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, reference_kernel
 from tiers import some
 
 import jaxonline as jo
@@ -19,6 +19,7 @@ from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squar
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 3
 CHANNEL = jo.NoisyCopies(jo.noise.gaussian(0.05))
+NOISY_LABELS = jo.NoisyCopies(jo.noise.gaussian(0.05), label_noise=jo.noise.gaussian(0.09))
 BEST = best_feature_map(Gaussian(1.5), 1.0, overhead=1.0)
 MAPS = {  # those with tables, and those with the paper's laws, are one program each
     "gaussian": GaussianFeatureMap(Gaussian(2.0), padded(Geometric(2.0)), padded(Geometric(2.5))),
@@ -37,7 +38,7 @@ LOSSES = {
     "hinge": SmoothedHinge(0.3),
     "exponential": Exponential(),
 }
-FAR = 1e3  # a radius that w never comes to: no projection
+FAR = 5.0  # a radius that w never comes to: no projection
 
 
 def learner_of(feature_map, loss, radius, p=2.0):
@@ -56,14 +57,17 @@ def stream(loss):
     return X, np.where(y > 0, 1.0, -1.0) if loss.kind == "classification" else y
 
 
-def game_of(loss):
+def game_of(loss, channel=CHANNEL):
     """The learner brings its loss; that of the game is the same in all."""
-    return jo.Game(jo.environments.DataStream(*stream(loss)), CHANNEL)
+    return jo.Game(jo.environments.DataStream(*stream(loss)), channel)
 
 
-def rounds_of(learner, X, y, run_key):
-    """What the learner drew in every round, from the keys that the game gives it."""
-    draws = drawn(learner, CHANNEL, X, run_key)
+def rounds_of(learner, X, y, run_key, channel):
+    """What the learner drew in every round, from the keys that the game gives it; a label for each factor."""
+    draws = drawn(learner, channel, X, run_key)
+    if channel is NOISY_LABELS:
+        y = labels(channel, y, run_key, 24)
+        assert np.ptp(y, axis=1).min() > 0.1, "the labels of a round differ"
     return [
         reference.Round(X[t], y[t], draws.psi(t), int(n), [draws.psi(t, j) for j in range(1, 1 + int(n))])
         for t, n in enumerate(draws.n)
@@ -82,13 +86,15 @@ def rounds_of(learner, X, y, run_key):
     ),
 )
 def test_it_is_the_pseudocode(x64, kernel, loss, radius):
-    """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows."""
+    """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows. In regression
+    with the Gaussian kernel labels are noisy, and each factor has its own."""
     feature_map, loss = MAPS[kernel], LOSSES[loss]
     learner = learner_of(feature_map, loss, radius)
     X, y = stream(loss)
     key = jax.random.key(5)
-    _, history = jo.play(game_of(loss), learner, key, T)
-    rounds = rounds_of(learner, X, y, key)
+    channel = NOISY_LABELS if "gaussian" in kernel and loss.kind == "regression" else CHANNEL
+    _, history = jo.play(game_of(loss, channel), learner, key, T)
+    rounds = rounds_of(learner, X, y, key, channel)
 
     series = learner.gradient_length.series
     gammas, law = reference.table(np.asarray(series.coefficients)), reference.geometric(2.0)
@@ -100,6 +106,8 @@ def test_it_is_the_pseudocode(x64, kernel, loss, radius):
     np.testing.assert_allclose(history.info.length, theirs.lengths, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(history.info.squared_norm, theirs.norms, rtol=1e-9, atol=1e-12)
     assert history.queries.tolist() == [sum(len(c) for _, c in [r.psi, *r.fresh]) for r in rounds]
+    if channel is NOISY_LABELS and loss is LOSSES["absolute"]:
+        assert sum(r.n >= 3 for r in rounds) >= 5, "products of several labels must happen, or this shows less"
     if radius != FAR:
         assert (theirs.unprojected > radius**2 * (1 + 1e-9)).any(), "projections must happen, or this shows less"
 
@@ -140,3 +148,31 @@ def test_what_is_wrong_is_said():
         jo.replace(learner, storage=3)
     with pytest.raises(ValueError, match="n_chunks must be at least 1"):
         Storage(1, 1, 0, 1, 0)
+
+
+def test_noisy_labels_are_for_regression():
+    """Refused in classification before anything is played, also behind features and from an adversary."""
+    learner = learner_of(MAPS["exponential"], Exponential(), 1.0)
+    features = jo.estimators.FourierFeatures(np.eye(D, 2, dtype=np.float32))
+    aimed = jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.1), label_noise=jo.noise.gaussian(0.01))
+    entrants = [
+        jo.Entrant(learner, NOISY_LABELS),
+        jo.Entrant(learner, aimed),
+        jo.Entrant(jo.sweep([learner, learner]), NOISY_LABELS),
+        jo.Entrant(jo.learners.WithFeatures(learner, features), NOISY_LABELS),
+    ]
+    for entrant in entrants:
+        with pytest.raises(ValueError, match="label_noise must be None for NoisyKernel with a classification loss"):
+            jo.simulate(game_of(Exponential()), {"a": entrant}, n_runs=2, n_rounds=3)
+    learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS)
+
+
+def test_a_series_that_is_cut_too_early_is_said():
+    """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the table must go as far, or be made to."""
+    short = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01)
+    room = Storage(1, deepest=10, most_pairs=10, most_fresh=24, n_chunks=5)
+    with pytest.warns(RuntimeWarning, match="gradient_length has a series that is cut for values up to 1.26"):
+        NoisyKernel(MAPS["gaussian"], short, 0.02, 2.0, room)
+    NoisyKernel(MAPS["gaussian"], short, 0.02, 1.2, room)
+    longer = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01, reach=2.0)
+    NoisyKernel(MAPS["gaussian"], longer, 0.02, 2.0, room)

@@ -25,9 +25,9 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.game import Specs, open_oracle, stream_keys
-from jaxonline.kernels import Gaussian, Inhomogeneous
+from jaxonline.kernels import Gaussian, Inhomogeneous, PowerSeries
 from jaxonline.learners import NoisyKernel, Storage
-from jaxonline.losses import Exponential, SmoothedHinge, Squared
+from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.simulation.blocks import default_mesh
 
 pytestmark = pytest.mark.fast_compile
@@ -125,6 +125,9 @@ class Repeating:
 
     def label(self):
         return self.oracle.label()
+
+    def labels(self, capacity, number):
+        return self.oracle.labels(capacity, number)
 
 
 def estimate(learner, state, x, y, period, key):
@@ -236,3 +239,62 @@ def test_the_estimate_of_the_step_used_twice_is_caught():
     """With two copies an estimate, of which the fresh ones are the same as those of Psi~_t: a bias of 3 %."""
     assert verdict("quadratic", "squared", 39, detect=0.015).verdict == "unbiased"
     assert verdict("quadratic", "squared", 39, period=2, detect=0.015).verdict == "biased"
+
+
+# Labels 0.5 +- 0.5, a kernel that is 1 everywhere, and the derivative erf: at w = 0 its mean over the labels is
+# -0.4214, and at their mean it is -0.5205
+FLIPPING = jo.NoisyCopies(jo.noise.gaussian(VARIANCE), label_noise=jo.noise.TwoPoints(0.5))
+ON_LABELS = cast_leaves(
+    NoisyKernel(
+        DotProductFeatureMap(PowerSeries([1.0]), Law([1.0])),
+        GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, 0.5),
+        STEP, None, Storage(tensor_levels=0, deepest=1, most_pairs=0, most_fresh=40, n_chunks=1),
+    ),
+    np.float32,
+)  # fmt: skip
+
+
+@struct
+class OneLabel:
+    """An oracle all of whose labels are the first one, where `one` says so; what was not asked for is NaN."""
+
+    oracle: Any
+    one: Any
+
+    def reserve(self, number):
+        return self.oracle.reserve(number)
+
+    def labels(self, capacity, number):
+        labels = self.oracle.labels(capacity, number)
+        asked = jnp.arange(capacity, dtype=jnp.int32) < jnp.maximum(number, 1)
+        return jnp.where(asked, jnp.where(self.one, labels[0], labels), jnp.nan)
+
+
+def length_on_labels(learner, state, one, key):
+    learner_key, oracle_key = jax.random.split(key)
+    oracle = FLIPPING.open(oracle_key, jnp.int32(1), jnp.ones(D, jnp.float32), jnp.float32(0.5), 0.0)
+    _, info = learner.update(learner_key, state, OneLabel(oracle, one))
+    return verify.Capped(info.length, info.overflow)
+
+
+def verdict_on_labels(w, one=False):
+    """Of g~ at the hypothesis w, a number; a bias of 8 % is found with probability 0.999, false alarms 1e-9."""
+    state = ON_LABELS.init(jax.random.key(0), Specs.of_vectors(D))
+    state = state._replace(w=jo.replace(state.w, tensors=(jnp.float32(w),)))
+    moment = ON_LABELS.gradient_length.second_moment((w - 0.5) ** 2 + 0.25)
+    estimator = jax.tree_util.Partial(length_on_labels, ON_LABELS, state, np.bool_(one))
+    target = math.erf(w - 0.5)
+    return verify.unbiased(estimator, target, second_moment=moment, detect=0.08, mesh=ONE_DEVICE), target
+
+
+@pytest.mark.parametrize("w", [0.0, -0.3])
+def test_noisy_labels_do_not_bias_the_length(w):
+    result, _ = verdict_on_labels(w)
+    assert result.verdict == "unbiased", result
+
+
+def test_one_label_for_all_factors_is_caught():
+    """And its mean is -0.4214, that of erf over the labels."""
+    result, target = verdict_on_labels(0.0, one=True)
+    assert result.verdict == "biased"
+    np.testing.assert_allclose(target - target * result.bias, -math.erf(1.0) / 2, atol=-target * result.half_width)

@@ -381,6 +381,50 @@ def test_bad_laws():
             minimum_variance([1.0, 1.0], second_moment)
 
 
+LONG_SERIES = {
+    "exponential": (Exponential(), lambda a: -math.exp(-a)),
+    "absolute": (SmoothedAbsolute(1.0), math.erf),
+    "hinge": (SmoothedHinge(0.5), lambda a: (math.erf(0.5 * (a - 1)) - 1) / 2),
+    "logistic": (Logistic(), lambda a: -1 / (1 + math.exp(a))),
+}
+
+
+@pytest.mark.parametrize("law", [Geometric(2.0), minimum_variance], ids=["geometric", "minimum variance"])
+@pytest.mark.parametrize("name", LONG_SERIES)
+def test_a_guess_that_is_too_small_costs_a_bias_beyond_reach_and_none_within(name, law):
+    """A second moment of 0.01 where E X is 1.8: a table for 0.1 is off by more than 1e-8, as its `reach` says; one that
+    is told to go as far as 1.8 is right to rounding."""
+    loss, derivative = LONG_SERIES[name]
+    short = SeriesEstimator.for_loss(loss, law, 0.01)
+    for mean in (short.reach, -short.reach):
+        assert abs(exact_mean(short, mean) - derivative(mean)) <= 1.01e-9 * loss.majorant(short.reach)
+    assert 0.1 < short.reach < 1.8
+    off = abs(exact_mean(short, -1.8) - derivative(-1.8))
+    assert 1e-8 < off <= truncation_bias(loss, short, -1.8) * (1 + 1e-6)
+    long = SeriesEstimator.for_loss(loss, law, 0.01, reach=1.8)
+    assert long.reach >= 1.8
+    for mean in (1.8, -1.8, 0.3):
+        assert exact_mean(long, mean) == pytest.approx(derivative(mean), abs=1e-13 * loss.majorant(1.8))
+
+
+def test_the_reach_of_a_table():
+    """Further than the second moment alone asks for, no limit for a polynomial, and never short of a right one."""
+    assert SeriesEstimator.for_loss(Squared(), minimum_variance, 1.0).reach == math.inf
+    assert SeriesEstimator([1.0, 2.0], Geometric(2.0)).reach == math.inf
+    exponential = SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1.0)
+    rest = [math.fsum(a**n / math.factorial(n) for n in range(24, 150)) for a in (5.0, 5.1)]
+    assert len(exponential.coefficients) == 24
+    assert rest[0] < 1e-9 * math.exp(5.0)
+    assert rest[1] > 1e-9 * math.exp(5.1)
+    assert 5.0 < exponential.reach < 5.1
+    with pytest.raises(ValueError, match=r"n_terms must be at least 21 for .* up to 1, got 5, which do up to 0.04"):
+        SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1.0, n_terms=5)
+    with pytest.raises(ValueError, match="reach must be inside the disc of convergence"):
+        SeriesEstimator.for_loss(Logistic(), Geometric(2.0), 1.0, reach=3.5)
+    with pytest.raises(ValueError, match="reach must be at least 0"):
+        SeriesEstimator.for_loss(Logistic(), Geometric(2.0), 1.0, reach=-1.0)
+
+
 def test_infinite_variance_is_refused_with_its_reason():
     reason = "the series diverges there and the variance of the estimator is infinite"
     with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\) must be below radius\^2 = 9.8696, got 10"):

@@ -256,13 +256,17 @@ def test_out_of_room_it_stops_learning_and_says_so():
 def test_numbers_can_be_swept():
     """Width, covariance, radius and step of learners played together give what each gives alone."""
     X, y = data(40)
-    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), noisy(MATRIX))
+    factor = np.linalg.cholesky(MATRIX).astype(np.float32)
+    unseen = jo.noise.CustomNoise(lambda key, t, x: factor @ jax.random.normal(key, x.shape, x.dtype))
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.NoisyCopies(unseen))
     each = {
         width: SurrogateKernel(Surrogate(Gaussian(width), width / 4 * MATRIX), step / 10, n_rounds=40, radius=step)
         for width, step in [(1.5, 1.0), (2.0, 2.0), (3.0, 3.0)]
     }
-    together = jo.simulate(game, jo.sweep(each), n_runs=4, n_rounds=40)
-    alone = jo.simulate(game, each, n_runs=4, n_rounds=40)
+    with pytest.warns(RuntimeWarning, match="SurrogateKernel is biased where noise=.* cannot be seen"):
+        together = jo.simulate(game, jo.sweep(each), n_runs=4, n_rounds=40)
+    with pytest.warns(RuntimeWarning, match="cannot be seen"):
+        alone = jo.simulate(game, each, n_runs=4, n_rounds=40)
     np.testing.assert_allclose(together.cumulative_loss, alone.cumulative_loss, rtol=1e-4)
     assert np.ptp(alone.cumulative_loss[:, 0, -1]) > 0.01
 
@@ -290,3 +294,44 @@ def test_instances_must_have_the_dimension_of_the_surrogate():
             jax.random.key(0),
             jo.game.Specs.of_vectors(3),
         )
+
+
+def with_features(learner):
+    return jo.learners.WithFeatures(learner, jo.estimators.FourierFeatures(np.eye(3, 2, dtype=np.float32)))
+
+
+GAUSSIAN = jo.noise.gaussian
+OTHER_NOISE = {
+    "Laplace": jo.NoisyCopies(jo.noise.laplace(0.3)),
+    "Student": jo.NoisyCopies(jo.noise.student_t(0.3, degrees=10.0)),
+    "two points": jo.NoisyCopies(jo.noise.TwoPoints([0.3, 0.1, 0.2])),
+    "another variance": jo.NoisyCopies(GAUSSIAN(0.2)),
+    "variances": jo.NoisyCopies(GAUSSIAN([0.3, 0.3, 0.29])),
+    "a correlation": jo.NoisyCopies(GAUSSIAN(0.3 * np.eye(3) + 0.01)),
+    "another dimension": jo.NoisyCopies(GAUSSIAN([0.3, 0.3])),
+    "an adversary": jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)),
+}
+TOLD = SurrogateKernel(Surrogate(Gaussian(WIDTH), 0.3, 3), step_size=0.1, n_rounds=5)
+
+
+@pytest.mark.parametrize("law", OTHER_NOISE)
+def test_other_noise_than_it_was_told_is_refused_before_the_game(law):
+    """Alone, in an entrant, and as any member of a sweep."""
+    X, y = data(10)
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.FullInformation())
+    right = jo.replace(TOLD, surrogate=Surrogate(Gaussian(WIDTH), 0.2, 3)) if law == "another variance" else TOLD
+    for learner in (TOLD, jo.sweep([right, TOLD])):
+        with pytest.raises(ValueError, match=r"noise must (be Gaussian|have the covariance)"):
+            jo.simulate(game, {"a": jo.Entrant(learner, OTHER_NOISE[law])}, n_runs=2, n_rounds=5)
+
+
+@pytest.mark.parametrize("same", [0.3, [0.3, 0.3, 0.3], 0.3 * np.eye(3), np.float32(0.3)], ids=str)
+def test_the_same_noise_in_other_words_is_taken(same):
+    """And noise of the labels, which is harmless."""
+    TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)))
+    TOLD.check_feedback(jo.FullInformation())  # it does not say what its noise is
+
+
+def test_the_noise_of_features_is_not_that_of_the_instances():
+    with pytest.raises(ValueError, match="noise must be Gaussian for SurrogateKernel"):
+        with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)))

@@ -7,7 +7,8 @@ bounds, so that eta = step_size sqrt(T).
 Regression losses: the factors of g~ are <w, Psi~> - y, with a second moment up to (sqrt(B_w B_Psi) + |y|)^2. Theorems 1
 and 2 are said to hold for regression "virtually identically" and Example 1 applies them, but nowhere in them is there
 a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner has a regret that grows with Y
-(erratum E19).
+(erratum E19). Where labels are noisy, and each factor has one of its own, B_y with E y~^2 <= B_y^2 takes the place of
+|y|, in every bound here (`moment_bounds(...).y_second`); classification has clean labels.
 """
 
 import math
@@ -60,7 +61,7 @@ def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n
 
 
 def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, centre: float = 0.0) -> float:
-    """A bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + |y| + |c|)^2.
+    """A bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + B_y + |c|)^2.
 
     In classification X = y <w, Psi~> with y = +1 or -1, whose square has no y: `y_bound` is 0. In regression X is
     <w, Psi~> - y. It is what `GradientLength.for_loss` asks for.
@@ -68,7 +69,7 @@ def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, ce
     Args:
         radius: sqrt(B_w).
         feature_moment: B_Psi >= E|Psi~|^2.
-        y_bound: of |y| in regression.
+        y_bound: B_y, of |y| in regression, or of sqrt(E y~^2) where labels are noisy.
         centre: c, about which the series of the loss is taken.
 
     Raises:
@@ -104,7 +105,7 @@ def noisy_kernel(
         radius: sqrt(B_w), of the ball of hypotheses and comparators.
         copy_moment: a bound on E|x~|^2 in every round (`moment_bounds(...).x_second ** 2`).
         n_rounds: T.
-        y_bound: of |y|; needed for regression losses.
+        y_bound: of |y|, or of sqrt(E y~^2) where labels are noisy; needed for regression losses.
         pair_moment: a bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), which only the Gaussian kernel's map
             looks at; copy_moment^2 when None.
 
@@ -156,7 +157,8 @@ def noisy_kernel_geometric(
         radius: sqrt(B_w), of the ball of hypotheses and comparators.
         copy_moment: B_x~, a bound on E|x~|^2 in every round.
         n_rounds: T.
-        y_bound: of |y|; needed for regression losses, where l'_+ is taken at sqrt((p-1) u) + sqrt(p) y_bound (E19).
+        y_bound: of |y|, or of sqrt(E y~^2) where labels are noisy; needed for regression losses, where l'_+ is taken
+            at sqrt((p-1) u) + sqrt(p) y_bound (E19).
         centre: about which the series of the loss is taken; adds sqrt(p) |centre| in the same place.
 
     Raises:

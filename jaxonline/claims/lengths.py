@@ -38,9 +38,9 @@ def _projection(form: str, options: Options) -> Verification:
 
 
 def length_sample(
-    form: str, capacity: int, estimator: GradientLength, feature_map: FeatureMap, w: jax.Array, y: float, key: jax.Array
+    form: str, capacity: int, estimator: GradientLength, feature_map: FeatureMap, w: jax.Array, y: Any, key: jax.Array
 ) -> Capped:
-    """One estimate g~ at the hypothesis Psi(w), from noisy copies of x."""
+    """One estimate g~ at the hypothesis Psi(w), from noisy copies of x and the label y, or noisy labels `y(key)`."""
     x = jnp.asarray(X, w.dtype)
 
     def fresh(key):
@@ -105,6 +105,27 @@ def _regression(form: str, options: Options) -> Verification:
     )
     limit = lemma1_bound(loss, P, moment) if form == "printed" else None
     return dataclasses.replace(result, second_moment_bound=limit)
+
+
+@claim("length of the gradient, regression, a noisy label for each factor", "A, Subroutine 1", improved="unbiased")
+def _noisy_labels(form: str, options: Options) -> Verification:
+    """Labels 0.1 +- 0.5 at <w, x> = 0.6: erf(0.5) = 0.521 is right; one label for all factors has the mean
+    (erf(0) + erf(1)) / 2 = 0.421. The paper's labels are clean."""
+    label, spread, inner = 0.1, 0.5, float(W @ X)
+    moment = (inner - label) ** 2 + VARIANCE * float(W @ W) + spread**2
+    estimator = GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, moment)
+    linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+    labels = jax.tree_util.Partial(_noisy_label, label, spread)
+    return unbiased(
+        _sampler("corrected", 1, estimator, linear, jnp.asarray(W, jnp.float32), labels),
+        math.erf(inner - label),
+        second_moment=estimator.second_moment(moment),
+        **options.sampling(),
+    )
+
+
+def _noisy_label(label: jax.Array, spread: jax.Array, key: jax.Array) -> jax.Array:
+    return (label + spread * jax.random.rademacher(key, (), jnp.float32)).astype(jnp.float32)
 
 
 def _round_queries(feature_map, estimator, key):

@@ -7,6 +7,7 @@ takes P(N = n) = (p-1)/p^(n+1) throughout.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -14,12 +15,13 @@ from scipy import special
 from jaxonline._util import check
 from jaxonline._util.numbers import host_float
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.feature_moments import log_coefficients
 from jaxonline.estimators.laws import Law, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.kernels.dot_product import require_dot_product
 
-_TERMS = 256
-_SMALLEST = 1e-12  # of the largest a_n: what lies beyond is left out
+_TERMS, _MOST_TERMS = 256, 4096
+_SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
 
 
 def best_feature_map(
@@ -30,8 +32,9 @@ def best_feature_map(
 ) -> DotProductFeatureMap | GaussianFeatureMap:
     """The feature map of a kernel with the laws that minimise E|Psi~|^2, or that times its price.
 
-    Moments may be guesses: wrong ones cost variance, never a bias. Levels whose share of the sum is below 1e-12 are
-    left out; `bias` of the feature map says what that means.
+    Levels are left out from where on every a_n is below 1e-12 of the largest: a bias of about 1e-12 |Psi(x)| for |x|^2
+    up to `copy_moment`, and `bias(capacity, |x|^2)` of the feature map for any x. Moments may be guesses: too large
+    ones cost variance only, too small ones may leave out levels that matter, and it is `bias` that says so.
 
     Args:
         kernel: with a series, or a `Gaussian`.
@@ -41,7 +44,8 @@ def best_feature_map(
             copies. With inf copies cost nothing.
 
     Raises:
-        ValueError: moments or overhead not above 0, a series that diverges at `copy_moment`.
+        ValueError: moments or overhead not above 0, a series that diverges at `copy_moment`, or moments so large that
+            more than 4096 levels matter.
         TypeError: `kernel` has no series and is not a `Gaussian`.
 
     Example:
@@ -57,21 +61,49 @@ def best_feature_map(
     """
     copy_moment = float(check.positive("copy_moment", copy_moment))
     pair_moment = copy_moment**2 if pair_moment is None else float(check.positive("pair_moment", pair_moment))
-    n = np.arange(_TERMS)
     if isinstance(kernel, Gaussian):
         width2 = host_float("width", kernel.width) ** 2
-        levels = 0.5 * (n * math.log(2.0 * copy_moment / width2) - special.gammaln(n + 1))
-        pairs = 0.5 * n * math.log(pair_moment / width2**2) - special.gammaln(n + 1)
-        return GaussianFeatureMap(kernel, _law(levels, overhead), _law(pairs, overhead / 2))  # a pair is two copies
+
+        def levels(n: np.ndarray) -> np.ndarray:
+            return 0.5 * (n * math.log(2.0 * copy_moment / width2) - special.gammaln(n + 1))
+
+        def pairs(n: np.ndarray) -> np.ndarray:
+            return 0.5 * n * math.log(pair_moment / width2**2) - special.gammaln(n + 1)
+
+        def from_here_on(sizes: np.ndarray) -> float:  # the a_n rise and then fall, ever faster
+            return float(sizes[-1]) if np.argmax(sizes) < len(sizes) - 1 else math.inf
+
+        law = _law("copy_moment", levels, from_here_on, overhead)
+        return GaussianFeatureMap(kernel, law, _law("pair_moment", pairs, from_here_on, overhead / 2))  # two copies
     kernel_radius = require_dot_product("kernel", kernel).radius()
     if copy_moment >= kernel_radius:
         raise ValueError(f"copy_moment must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
-    with np.errstate(divide="ignore"):
-        levels = 0.5 * (np.log(kernel.coefficients(_TERMS)) + n * math.log(copy_moment))
-    return DotProductFeatureMap(kernel, _law(levels, overhead))
+
+    def roots(n: np.ndarray) -> np.ndarray:
+        return 0.5 * (log_coefficients(kernel, len(n)) + n * math.log(copy_moment))
+
+    def beyond(sizes: np.ndarray) -> float:  # none of the a_n^2 is larger than the sum of all that are left
+        rest = kernel.tail_bound(len(sizes), copy_moment)
+        return 0.5 * math.log(rest) if rest > 0.0 else -math.inf
+
+    return DotProductFeatureMap(kernel, _law("copy_moment", roots, beyond, overhead))
 
 
-def _law(log_magnitudes: np.ndarray, overhead: float) -> Law:
-    sizes = np.exp(log_magnitudes - log_magnitudes.max())
+def _law(
+    name: str, log_sizes: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], float], overhead: float
+) -> Law:
+    """The law in proportion to e^log_sizes(n), as far as these matter; none is above e^beyond(those so far) further on.
+
+    Raises:
+        ValueError: more levels matter than can be listed.
+    """
+    n_terms = _TERMS
+    logs = log_sizes(np.arange(n_terms))
+    while beyond(logs) > logs.max() + math.log(_SMALLEST):
+        n_terms *= 2
+        if n_terms > _MOST_TERMS:
+            raise ValueError(f"{name} must be smaller: more than {_MOST_TERMS} levels matter, or float64 ends")
+        logs = log_sizes(np.arange(n_terms))
+    sizes = np.exp(logs - logs.max())
     kept = np.flatnonzero(sizes > _SMALLEST)[-1] + 1
     return law_from_magnitudes(sizes[:kept], overhead=overhead)

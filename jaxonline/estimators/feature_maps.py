@@ -28,7 +28,13 @@ from scipy import special
 from jaxonline._util import check
 from jaxonline._util.numbers import exp, host_float
 from jaxonline._util.struct import struct
-from jaxonline.estimators.feature_moments import copy_moments, inner_moment, reached_by, weighted_series
+from jaxonline.estimators.feature_moments import (
+    copy_moments,
+    inner_moment,
+    log_coefficients,
+    reached_by,
+    weighted_series,
+)
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.kernels import Gaussian
@@ -93,15 +99,16 @@ class DotProductFeatureMap(FeatureMap):
         n = int(np.asarray(counts).reshape(()))
         reached = reached_by(self.law, n + 1)[n]
         inner = float(np.asarray(x, float) @ np.asarray(x2, float))
-        return float(self.kernel.coefficients(n + 1)[n] * inner**n) if reached else 0.0
+        size = exp(float(log_coefficients(self.kernel, n + 1)[n] + special.xlogy(n, abs(inner))))
+        return size * math.copysign(1.0, inner) ** n if reached else 0.0
 
     def second_moment_given(
         self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike, covariance: ArrayLike
     ) -> float:
         # (beta_n / P(n))^2 (E <x~, x2>^2)^n
         n = int(np.asarray(counts).reshape(()))
-        weight = self.kernel.coefficients(n + 1)[n] / np.exp(self.law.log_table(n + 1)[n])
-        return float(weight**2 * inner_moment(x, x2, covariance) ** n)
+        log_weight = log_coefficients(self.kernel, n + 1)[n] - self.law.log_table(n + 1)[n]
+        return exp(float(2.0 * log_weight + special.xlogy(n, inner_moment(x, x2, covariance))))
 
     def expected_queries(self) -> float:
         # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
@@ -115,7 +122,9 @@ class DotProductFeatureMap(FeatureMap):
         squared_norm = host_float("squared_norm", check.not_negative("squared_norm", squared_norm))
         kept = reached_by(self.law, check.count("capacity", capacity) + 1)
         n = np.arange(capacity + 1)
-        lost = np.where(kept, 0.0, self.kernel.coefficients(capacity + 1) * squared_norm**n).sum()
+        log_terms = log_coefficients(self.kernel, capacity + 1) + special.xlogy(n, squared_norm)
+        with np.errstate(over="ignore"):
+            lost = np.exp(np.where(kept, -np.inf, log_terms)).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
     def second_moment(self, copy_moment: float) -> float:
@@ -139,11 +148,7 @@ class DotProductFeatureMap(FeatureMap):
                 )
             return self.kernel.tail_bound(0, a)
 
-        def log_terms(n: np.ndarray) -> np.ndarray:
-            with np.errstate(divide="ignore"):
-                return np.log(self.kernel.coefficients(len(n)))
-
-        return weighted_series(self.law, moment, series, log_terms)
+        return weighted_series(self.law, moment, series, lambda n: log_coefficients(self.kernel, len(n)))
 
 
 @struct
@@ -226,8 +231,10 @@ class GaussianFeatureMap(FeatureMap):
         n1, n2 = (int(n) for n in counts)
         reached = reached_by(self._pair_law(), n1 + 1)[n1] and reached_by(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / host_float("width", self.kernel.width) for v in (x, x2))
-        value = (-(x @ x)) ** n1 * (2.0 * (x @ x2)) ** n2 * math.exp(-(x2 @ x2))
-        return float(value / (math.factorial(n1) * math.factorial(n2))) if reached else 0.0
+        inner = float(x @ x2)
+        log_size = special.xlogy(n1, x @ x) + special.xlogy(n2, 2.0 * abs(inner)) - x2 @ x2
+        size = exp(float(log_size - math.lgamma(n1 + 1) - math.lgamma(n2 + 1)))
+        return size * (-1.0) ** n1 * math.copysign(1.0, inner) ** n2 if reached else 0.0
 
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
         # The weights of `term` over P(n1) P(n2), squared, times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2.
@@ -255,17 +262,19 @@ class GaussianFeatureMap(FeatureMap):
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
     def bias(self, capacity: int, squared_norm: float) -> float:
-        # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value.
+        # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
         s = host_float("squared_norm", check.not_negative("squared_norm", squared_norm))
         s /= host_float("width", self.kernel.width) ** 2
         n = np.arange(check.count("capacity", capacity) + 1)
-        pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
-        never = np.cumsum(np.where(reached_by(self._pair_law(), len(n)), 0.0, pair_terms))
-        most = (capacity - n) // 2  # pairs that are left beside n factors
-        lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
-        lost = np.where(reached_by(self.law, len(n)), lost_pairs, np.exp(-s))
-        levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
-        return math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
+        with np.errstate(over="ignore", invalid="ignore"):
+            pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
+            never = np.cumsum(np.where(reached_by(self._pair_law(), len(n)), 0.0, pair_terms))
+            most = (capacity - n) // 2  # pairs that are left beside n factors
+            lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
+            lost = np.where(reached_by(self.law, len(n)), lost_pairs, np.exp(-s))
+            levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
+            found = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
+        return math.inf if math.isnan(found) else found
 
     def second_moment(self, copy_moment: float, pair_moment: float | None = None) -> float:
         """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike
 from scipy import special
@@ -9,6 +11,9 @@ from scipy import special
 from jaxonline._util import check
 from jaxonline._util.numbers import host_float
 from jaxonline.estimators.laws import AnyLaw, Geometric
+from jaxonline.kernels import DotProductKernel
+
+_SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
 
 
 def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
@@ -40,6 +45,18 @@ def inner_moment(x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
     """E <x~, x2>^2."""
     x2 = np.asarray(x2, float)
     return float(x2 @ _second_moments(x, covariance) @ x2)
+
+
+def log_coefficients(kernel: DotProductKernel, n_terms: int) -> np.ndarray:
+    """log beta_n for n = 0 .. n_terms - 1, in float64; also where beta_n is too small for a float64, as 1/200! is."""
+    betas = kernel.coefficients(n_terms)
+    with np.errstate(divide="ignore"):
+        logs = np.log(betas)
+    if kernel.degree is None and (betas < _SMALL).any():
+        with jax.ensure_compile_time_eval(), jax.enable_x64(True):
+            exact = np.asarray(kernel.log_coefficient(jnp.arange(n_terms)), np.float64)
+        logs = np.where(betas < _SMALL, exact, logs)
+    return logs
 
 
 def weighted_series(

@@ -2,7 +2,9 @@
 
 The gradient of the loss at w is g Psi(x), with g = y l'(y <w, Psi(x)>) for classification losses and
 g = l'(<w, Psi(x)> - y) for regression losses. The estimate g~ is a series estimator (`SeriesEstimator`) whose copies
-are y <w, Psi~_j>, or <w, Psi~_j> - y, on fresh and independent estimates Psi~_j of Psi(x).
+are y <w, Psi~_j>, or <w, Psi~_j> - y, on fresh and independent estimates Psi~_j of Psi(x). The paper's y is clean. In
+regression it may be noisy, with a label of its own for each factor: the factors are then independent with the mean
+<w, Psi(x)> - y, whereas with one label for all of them the mean of g~ is that of l'(<w, Psi(x)> - y~), and biased.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutine 1
 and Lemma 2, with erratum E9 (the y inside the product is missing in print).
@@ -88,18 +90,26 @@ class GradientLength:
             loss: a `SeriesLoss` (`jaxonline.losses`).
             law: a `Geometric` law (the paper's), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor, or a bound on it: B_w B_Psi for classification and
-                (sqrt(B_w B_Psi) + |y|)^2 for regression, where |w|^2 <= B_w and E |Psi~|^2 <= B_Psi.
-            options: the options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`.
+                (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <= B_Psi and E y~^2 <= B_y^2
+                (`jaxonline.bounds.factor_moment`). One that is too small costs variance, and a bias too where the mean
+                of a factor, y <w, Psi(x)> or <w, Psi(x)> - y, is further from the centre than `series.reach`: the table
+                of the series ends too early for it. With the option `reach`, a bound on that distance (such as
+                sqrt(B_w k(x, x)), and |y| more in regression), it may be a guess.
+            options: the options of `SeriesEstimator.for_loss`: `centre`, `constant_outside`, `n_terms`, `reach`.
 
         Raises:
             TypeError: `loss` has no series.
-            ValueError: infinite variance.
+            ValueError: infinite variance, `n_terms` too small.
 
         Example:
             >>> from jaxonline.estimators import Geometric, GradientLength
             >>> from jaxonline.losses import Squared
+            >>> from jaxonline.losses import Exponential
             >>> GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).kind
             'regression'
+            >>> guesses = [GradientLength.for_loss(Exponential(), Geometric(2.0), 0.01, reach=r) for r in (None, 2.0)]
+            >>> [(len(each.series.coefficients), round(each.series.reach, 1)) for each in guesses]
+            [(13, 1.3), (27, 6.4)]
         """
         return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)
 
@@ -108,7 +118,7 @@ class GradientLength:
         key: Key[Array, ""],
         fresh: Callable[[Key[Array, ""]], NoisyFeature],
         hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
-        y: ArrayLike,
+        y: ArrayLike | Callable[[Key[Array, ""]], Float[Array, ""]],
     ) -> LengthEstimate:
         """One estimate g~.
 
@@ -116,7 +126,11 @@ class GradientLength:
             key: consumed.
             fresh: `fresh(key)` returns a new, independent Psi~ (Map_Estimate); it is called n times.
             hypothesis: `hypothesis(psi)` returns <w, Psi~>, for instance sum_i alpha_i Prod(Psi~_i, Psi~).
-            y: the target; +1 or -1 for classification.
+            y: the target, +1 or -1 for classification; or in regression a function: `y(key)` returns a new noisy
+                label, and each factor has its own.
+
+        Raises:
+            ValueError: a function `y` in classification.
         """
         n_key, key = jax.random.split(key)
         return self.given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
@@ -127,7 +141,7 @@ class GradientLength:
         n: Int[Array, ""],
         fresh: Callable[[Key[Array, ""]], NoisyFeature],
         hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
-        y: ArrayLike,
+        y: ArrayLike | Callable[[Key[Array, ""]], Float[Array, ""]],
     ) -> LengthEstimate:
         """The estimate when N = n, for stratified verification; arguments as in `estimate`."""
         n = jnp.asarray(n, jnp.int32)
@@ -142,10 +156,19 @@ class GradientLength:
         start = (jnp.zeros(most, dtype), jnp.int32(0), jnp.array(False))
         used = jnp.where(n < most, n, 0)
         values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, one_more, start)
-        return LengthEstimate(self.combine(values, n, y), used, queries, overflow)
+        if callable(y):
+            if self.kind == "classification":
+                raise ValueError(f"y must be +1 or -1 for a classification loss, got {y!r}")
+            label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(jnp.arange(most, 2 * most, dtype=jnp.uint32))
+            labels = jax.vmap(y)(label_keys)
+        else:
+            labels = y
+        return LengthEstimate(self.combine(values, n, labels), used, queries, overflow)
 
     def combine(self, values: Float[Array, "m"], n: Int[Array, ""], y: ArrayLike) -> Float[Array, ""]:
         """g~ when N = n from the values <w, Psi~_j> that are there already, the first n of them.
+
+        In regression `y` may have a noisy label for each value [m]; in classification it is one number.
 
         Where n > m the term is left out (only the constant of the series is returned): a cap whose
         probability is `series.law.tail(m + 1)` and whose bias is at most `loss.tail_bound(m + 1, |y <w, Psi(x)>|)`.
@@ -157,5 +180,9 @@ class GradientLength:
         return y * self.series.estimate_from(y * values, n)
 
     def second_moment(self, factor_moment: float) -> float:
-        """E g~^2 when E X^2 of one factor is `factor_moment`, exactly (labels +1 and -1 in classification)."""
+        """E g~^2 when E X^2 of one factor is `factor_moment`, exactly.
+
+        Labels are +1 and -1 in classification. In regression the noise of the labels is in E (<w, Psi~> - y~)^2 like
+        that of the copies, as each factor has its own.
+        """
         return exact_second_moment(self.series, factor_moment)

@@ -27,14 +27,16 @@ from jaxonline.losses.series import SeriesLoss, require_series
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
+_ROUNDING = 1e-9  # below what float32 can tell apart
 
 
 @struct
 class SeriesEstimator:
     """theta = constant + (gamma_N / p_N) (X_1 - c) ... (X_N - c), with N drawn from a law.
 
-    The coefficients are a table, gamma_0 .. gamma_K: theta is unbiased for the polynomial they make. Use `of` to
-    take as many terms of the derivative of a loss as float64 can tell apart; `truncation_bias` says what is left.
+    The coefficients are a table, gamma_0 .. gamma_K: theta is unbiased for the polynomial they make. `for_loss` takes
+    the terms of the derivative of a loss that matter where |E X - c| is at most `reach`; further out theta is biased
+    by what the table leaves out, of which `truncation_bias` is a bound.
     A draw of N above K costs no copies and gives the constant. All loops run to the N that was drawn: no cap.
 
     Args:
@@ -43,6 +45,8 @@ class SeriesEstimator:
         centre: c, the point of expansion.
         constant: added to every estimate.
         radius: the radius of convergence of the whole series, for the check of the variance.
+        reach: where |E X - c| is at most this, what the table leaves out of the series is rounding; inf for a
+            polynomial that is all there.
 
     Raises:
         ValueError: coefficients that are not a finite vector; a law that never draws an n with gamma_n != 0.
@@ -63,6 +67,7 @@ class SeriesEstimator:
     centre: ArrayLike = 0.0
     constant: ArrayLike = 0.0
     radius: float = static(default=math.inf)
+    reach: ArrayLike = math.inf
 
     def __post_init__(self):
         table = check.finite_array("coefficients", self.coefficients, ndim=1).astype(np.float64)
@@ -86,24 +91,34 @@ class SeriesEstimator:
         centre: float = 0.0,
         constant_outside: bool = False,
         n_terms: int | None = None,
+        reach: float | None = None,
     ) -> "SeriesEstimator":
         """The estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
+
+        A right second moment is at least (E X - c)^2, so that the table is long enough whatever E X is. One that is too
+        small costs more than variance: the table may end too early for E X, and theta is biased where |E X - c| is
+        above `reach`. With a `reach` of your own the second moment may be a guess, which costs variance only.
 
         Args:
             loss: its derivative is estimated; a `SeriesLoss`.
             law: a `Geometric` law, or `minimum_variance` or `cost_aware` (or any function of the coefficients, the
                 second moment and the radius that returns a law).
-            second_moment: E (X - c)^2, or a bound on it: it says where the table of coefficients may end.
+            second_moment: E (X - c)^2, or a bound on it.
             centre: c.
             constant_outside: return gamma_0 for certain instead of drawing it as the stratum N = 0. The variance
                 falls, at the price of at least one copy for each estimate (with the laws made for the series).
             n_terms: length of the table; by default, the first for which the rest of the series, at the second
-                moment of the weighted factors, is below 1e-20 of its majorant. Give it to `stack` estimators.
+                moment of the weighted factors or at `reach`, is below 1e-20 of its majorant. Give it to `stack`
+                estimators.
+            reach: a bound on |E X - c|; by default the root of the second moment. The estimator's `reach` says how far
+                its table goes, which is further: to where the rest of the series is 1e-9 of the sum of
+                |gamma_n| reach^n.
 
         Raises:
             TypeError: `loss` has no series.
             ValueError: infinite variance (for a geometric law p E (X - c)^2 >= radius^2, else
-                E (X - c)^2 >= radius^2), or a case so close to it that more than 1024 terms are needed.
+                E (X - c)^2 >= radius^2), or a case so close to it that more than 1024 terms are needed; an `n_terms`
+                with which the table does not go as far as `reach`.
 
         Example:
             >>> from jaxonline.estimators.laws import Geometric, minimum_variance
@@ -116,18 +131,24 @@ class SeriesEstimator:
         """
         radius = require_series("loss", loss).radius(centre)
         check_finite_variance(law, second_moment, radius)
-        reach = math.sqrt(_spread(law) * second_moment)
-        gammas = loss.coefficients(enough_terms(loss, reach, centre) if n_terms is None else n_terms, centre)
-        if n_terms is None and loss.tail_bound(n_used(gammas), reach, centre) > 1e-15 * loss.majorant(reach, centre):
+        mean_reach = math.sqrt(second_moment) if reach is None else float(check.not_negative("reach", reach))
+        farthest = max(math.sqrt(_spread(law) * second_moment), mean_reach)
+        gammas = loss.coefficients(enough_terms(loss, farthest, centre) if n_terms is None else n_terms, centre)
+        rest = loss.tail_bound(n_used(gammas), farthest, centre)
+        if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
+            name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
+            raise ValueError(f"{name} must be smaller: at {got:g} terms matter whose coefficients float64 cannot hold")
+        own_reach = table_reach(loss, gammas, centre)
+        if own_reach < mean_reach:
             raise ValueError(
-                f"second_moment must be smaller: at {second_moment:g} terms matter whose coefficients float64 "
-                f"cannot hold"
+                f"n_terms must be at least {enough_terms(loss, mean_reach, centre)} for |E X - c| up to "
+                f"{mean_reach:g}, got {n_terms}, which do up to {own_reach:.3g}"
             )
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
             gammas[0] = 0.0
         chosen = law if isinstance(law, Geometric) else law(gammas, second_moment, radius)
-        return cls(gammas, chosen, centre, float(constant), radius)
+        return cls(gammas, chosen, centre, float(constant), radius, own_reach)
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
         """One estimate theta; `draw(key)` returns one copy of X.
@@ -207,6 +228,26 @@ def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if loss.tail_bound(middle, reach, centre) <= _PRECISION * total else (middle, high)
     return high
+
+
+def table_reach(loss: SeriesLoss, coefficients: Vector, centre: float = 0.0) -> float:
+    """The largest |E X - c| at which what l' has beyond a table of its coefficients is 1e-9 of the sum of the table's
+    |gamma_n| |E X - c|^n or less; inf where the table has all of a polynomial."""
+    sizes, used = np.abs(np.asarray(coefficients, np.float64)), n_used(coefficients)
+    if loss.degree is not None and used > loss.degree:
+        return math.inf
+
+    def suffices(a: float) -> bool:
+        total = float(np.polynomial.polynomial.polyval(a, sizes))
+        return math.isfinite(total) and loss.tail_bound(used, a, centre) <= _ROUNDING * total
+
+    low, high = 0.0, min(1.0, loss.radius(centre))
+    while high < loss.radius(centre) and suffices(high):
+        low, high = high, min(2.0 * high, loss.radius(centre))
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if suffices(middle) else (low, middle)
+    return low
 
 
 def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: float, radius: float) -> None:

@@ -98,8 +98,13 @@ class CopiesOracle:
         self._asked_at_random.append(jnp.asarray(number, jnp.int32))
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
-    def label(self, index: int = 0) -> Float[Array, ""]:
-        """A noisy label, y plus independent noise; the clean label where the feedback has no label noise."""
+    def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
+        """The noisy label with this index, y plus independent noise; the clean label where there is no label noise.
+
+        The same index is the same label. Labels cost nothing: the meter counts copies of the instance. A label is
+        unbiased, and a nonlinear function of it is not: where several factors are multiplied, each needs a label of
+        its own (`labels`).
+        """
         if self._label_noise is None:
             return self._y
         key = jax.random.fold_in(self._key, jnp.uint32(_LABELS + index))
@@ -107,6 +112,25 @@ class CopiesOracle:
             return self._y + self._label_noise.sample(key, self._t, self._y)
         except ValueError as error:
             raise ValueError(f"label_noise: {error}") from error
+
+    def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
+        """Labels 0, 1, ..., `number` of them (at most `capacity`, at least one); do not look at what is beyond.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.feedback.noise import gaussian
+            >>> from jaxonline.feedback import NoisyCopies
+            >>> feedback = NoisyCopies(gaussian(1.0), label_noise=gaussian(1.0))
+            >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(3.0), 0.0)
+            >>> labels = oracle.labels(4, jnp.int32(2))
+            >>> labels.shape, bool(labels[1] == oracle.label(1)), bool(labels[1] == labels[0]), oracle.queries().item()
+            ((4,), True, False, 0)
+        """
+        first = self.label()[None]
+        if self._label_noise is None or capacity == 1:
+            return jnp.repeat(first, capacity)
+        others = ragged_map(lambda j: self.label(j + 1), jnp.asarray(number, jnp.int32) - 1, capacity - 1)
+        return jnp.concatenate([first, others])
 
     @property
     def covariance(self) -> Float[Array, "d d"]:
@@ -178,6 +202,9 @@ class AdversarialCopies:
         adversary: e.g. `jaxonline.environments.adversaries.ChasingNoise`.
         label_noise: the law of the label's noise, or None for clean labels.
 
+    Attributes:
+        noise: None: the noise of the instances has no one law (`StatesNoise`).
+
     Raises:
         TypeError: if `adversary` lacks a method of `NoiseAdversary`, or `label_noise` is no noise law.
 
@@ -195,6 +222,7 @@ class AdversarialCopies:
     adversary: Any
     label_noise: Any = None
     makes_copies: ClassVar[bool] = True
+    noise: ClassVar[None] = None
 
     def __post_init__(self):
         if not isinstance(self.adversary, NoiseAdversary):

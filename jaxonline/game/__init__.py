@@ -5,7 +5,7 @@ offer beyond that; `oracles` how they are opened; `regret` the notions of regret
 `binding` checks a learner against a game before anything is played; `history` plays one run and keeps everything.
 """
 
-from jaxonline.game.binding import Bound, as_entrant, bind
+from jaxonline.game.binding import Bound, as_entrant, bind, check_feedback
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
 from jaxonline.game.oracles import open_oracle
@@ -33,6 +33,7 @@ __all__ = [
     "StreamKeys",
     "as_entrant",
     "bind",
+    "check_feedback",
     "open_oracle",
     "play",
     "play_round",

@@ -9,7 +9,7 @@ from jaxtyping import PyTree
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_copies
-from jaxonline.game.protocols import Feedback, Learner
+from jaxonline.game.protocols import ChecksFeedback, Feedback, Learner
 from jaxonline.game.round import Entrant, Game, Round, States, play_round, start
 
 
@@ -42,14 +42,26 @@ def as_entrant(game: Game, learner: Any) -> Entrant:
     return entrant
 
 
+def check_feedback(learner: Any, feedback: Any) -> None:
+    """Let a learner that is right under some noise only look at the feedback that it is to play through.
+
+    Raises:
+        ValueError: the learner would be wrong.
+    """
+    if isinstance(learner, ChecksFeedback):
+        learner.check_feedback(feedback)
+
+
 def bind(game: Game, learner: Any) -> Bound:
     """Check that the learner can play the game, by tracing a round of it; nothing is computed.
 
     Raises:
         TypeError: for something that is no learner, a move that the loss cannot judge, a loss that is no number.
-        ValueError: for noise of another dimension than the instances, states that change their type.
+        ValueError: for noise of another dimension than the instances, states that change their type, noise with which
+            the learner would be wrong.
     """
     entrant = as_entrant(game, learner)
+    check_feedback(entrant.learner, entrant.feedback)
     game, entrant = cast_leaves((game, entrant), game.dtype)
     try_copies(entrant.feedback, game.specs, game.dtype)
     before, after, record = jax.eval_shape(_first_round, game, entrant, jax.eval_shape(lambda: jax.random.key(0)))

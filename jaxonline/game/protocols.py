@@ -135,6 +135,31 @@ class MakesCopies(Protocol):
 
 
 @runtime_checkable
+class StatesNoise(Protocol):
+    """A feedback that says which laws its noise has, to learners that rely on them (`ChecksFeedback`).
+
+    Attributes:
+        noise: the law of the instances' noise, None where there is no one law.
+        label_noise: the law of the labels' noise, None for clean labels.
+    """
+
+    @property
+    def noise(self) -> Any: ...
+
+    @property
+    def label_noise(self) -> Any: ...
+
+
+@runtime_checkable
+class ChecksFeedback(Protocol):
+    """A learner that is right under some noise only: it is asked before the first round is played (`game.bind`)."""
+
+    def check_feedback(self, feedback: Any) -> None:
+        """Raise a ValueError that names the argument of the feedback with which the learner would be wrong."""
+        ...
+
+
+@runtime_checkable
 class StatesExpectedOutcomes(Protocol):
     """An environment that knows the mean of each outcome, for the pseudo-regret (`game.regret`)."""
 

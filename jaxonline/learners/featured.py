@@ -1,14 +1,15 @@
 """A learner in feature space: whatever it sees has gone through a feature map, such as random Fourier features."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.binding import check_feedback
+from jaxonline.game.protocols import Learner, Specs, StatesNoise
 
 
 @struct
@@ -48,6 +49,11 @@ class WithFeatures:
         if not callable(self.features):
             raise TypeError(f"features must be a function of an instance, got {self.features!r}")
 
+    def check_feedback(self, feedback: Any) -> None:
+        """The learner looks at the feedback, the law of whose noise is lost in the features."""
+        if isinstance(feedback, StatesNoise):
+            check_feedback(self.learner, _FeaturedNoise(feedback.label_noise))
+
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """The learner's state for instances like phi(x)."""
         return self.learner.init(key, specs._replace(instance=jax.eval_shape(self.features, specs.instance)))
@@ -59,6 +65,13 @@ class WithFeatures:
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
         """The learner's update from an oracle of features."""
         return self.learner.update(key, state, FeaturedOracle(oracle, self.features))
+
+
+class _FeaturedNoise(NamedTuple):
+    """What is known of the noise of features (`StatesNoise`)."""
+
+    label_noise: Any
+    noise: None = None
 
 
 class FeaturedOracle:
@@ -101,9 +114,13 @@ class FeaturedOracle:
         draw = self._oracle.reserve(number)
         return lambda index: self._features(draw(index))
 
-    def label(self, index: int = 0) -> Float[Array, ""]:
+    def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
         """The noisy label with this index."""
         return self._oracle.label(index)
+
+    def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
+        """The noisy labels 0, 1, ..., `number` of them."""
+        return self._oracle.labels(capacity, number)
 
     @property
     def covariance(self) -> Float[Array, "m m"]:

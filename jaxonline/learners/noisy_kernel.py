@@ -4,24 +4,30 @@ Each round the learner asks for a random number of noisy copies of the hidden in
 estimate Psi~_t of its feature vector and an unbiased estimate g~_t of the length of the gradient, and moves w by
 -step g~_t Psi~_t. Nothing is known of the noise but a bound on its variance.
 
+The paper's labels are clean. Noisy ones need as much care as noisy instances: g~_t is a product of factors
+<w, Psi~_j> - y, whose mean is a power of <w, Psi(x)> - y only where each factor has a label of its own.
+
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1 and
 Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm is kept by
 recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2) and not O(T^3).
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.ragged import ragged_map
 from jaxonline._util.struct import set_field, struct
-from jaxonline.estimators.feature_maps import FeatureMap
+from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.game.protocols import Specs
+from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.game.protocols import Specs, StatesNoise
 from jaxonline.learners import expansion
 from jaxonline.learners.expansion import Expansion, Feature
 from jaxonline.learners.step_sizes import as_step_size
@@ -61,15 +67,22 @@ class NoisyKernelInfo(NamedTuple):
 class NoisyKernel:
     """Algorithm 1: gradient descent in an RKHS from a random number of noisy copies.
 
+    In regression labels may be noisy: factor j of g~ takes label j, so that a round asks for as many labels as g~ has
+    factors. Labels cost nothing. In classification they must be clean: y times a series of y <w, Psi> is no series of
+    the mean of a noisy y, however many labels there are.
+
     Args:
         feature_map: the estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
-        gradient_length: the estimator of the gradient's length (`GradientLength.for_loss` a loss).
+        gradient_length: the estimator of the gradient's length (`GradientLength.for_loss` a loss). Where its series is
+            cut too early for the values that `radius` allows, which is known for the Gaussian kernel only, a
+            RuntimeWarning says so.
         step_size: of alpha_t = -g~_t step_t; the theorems prescribe eta / sqrt(T) (`jaxonline.bounds`).
         radius: |w| <= radius, above 0 (the paper's B_w is its square); None for no projection.
         storage: the sizes of the state (`Storage.for_horizon`).
 
     Raises:
-        ValueError: a step size or radius that is not above 0.
+        ValueError: a step size or radius that is not above 0; when it is bound to a game, noise on the labels of
+            classification.
         TypeError: `feature_map`, `gradient_length` or `storage` is not what it must be.
 
     Example:
@@ -103,6 +116,7 @@ class NoisyKernel:
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
             check.positive("radius", self.radius)
+            _warn_of_truncation(self.feature_map, self.gradient_length.series, self.radius)
 
     def overflow_probability(self, n_rounds: int) -> float:
         """A bound on the probability that a run of `n_rounds` finds no room for a copy."""
@@ -112,8 +126,17 @@ class NoisyKernel:
         """How to raise the capacity."""
         return (
             "Storage.for_horizon(feature_map, length, dimension, n_rounds, risk) "
-            "with the whole horizon or a smaller risk"
+            "with the whole horizon or a smaller risk, or laws that ask for fewer copies (a larger p)"
         )
+
+    def check_feedback(self, feedback: Any) -> None:
+        """Refuse noise on the labels of classification."""
+        kind = self.gradient_length.kind
+        if kind == "classification" and isinstance(feedback, StatesNoise) and feedback.label_noise is not None:
+            raise ValueError(
+                f"label_noise must be None for NoisyKernel with a classification loss, whose estimate of the gradient "
+                f"is biased where labels are noisy, got {feedback.label_noise!r}"
+            )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """w = 0."""
@@ -139,7 +162,7 @@ class NoisyKernel:
         estimate = self._map_estimate(asked, oracle)
         own, fresh = self._looked_at(asked.n)
         psi, product, values = self._products(w, estimate, asked.levels, own, fresh)
-        g = self._length(values, asked.n, oracle.label())
+        g = self._length(values, asked.n, self._labels(oracle, fresh))
         w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, product)
         w = self._projected(w)
         w = expansion.marked(w, self._no_room(asked))
@@ -219,8 +242,17 @@ class NoisyKernel:
         found = ragged_map(product, rank[-1], len(levels), _DEEP)
         return jnp.where(deep, found[jnp.maximum(rank - 1, 0)], jnp.zeros_like(found))
 
-    def _length(self, values: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, ""]) -> Float[Array, ""]:
-        """Grad_Length_Estimate from the products with the fresh estimates."""
+    def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
+        """The label, or in regression a label for each entry of the table of the series, `fresh` of them drawn."""
+        table = len(self.gradient_length.series.coefficients)
+        if self.gradient_length.kind == "classification" or table <= 2:  # no more than one factor
+            return oracle.label()
+        labels = oracle.labels(table - 1, fresh)
+        drawn = jnp.arange(table, dtype=jnp.int32) < fresh
+        return jnp.where(drawn, jnp.append(labels, labels[0]), labels[0])
+
+    def _length(self, values: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]) -> Float[Array, ""]:
+        """Grad_Length_Estimate from the products with the fresh estimates and the labels."""
         table = len(self.gradient_length.series.coefficients)
         padded = jnp.zeros(table, values.dtype).at[: len(values)].set(values[:table])
         return self.gradient_length.combine(padded, n, y)
@@ -237,6 +269,25 @@ class NoisyKernel:
         room = self.storage
         too_large = (asked.levels > room.deepest) | (asked.pairs > room.most_pairs)
         return jnp.any(too_large & (asked.indices <= asked.n)) | (asked.n > room.most_fresh)
+
+
+def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
+    """Warn where |<w, Psi(x)>| may be larger than the series of the loss goes.
+
+    It may be as large as the radius for the Gaussian kernel, whose k(x, x) is 1; for others only the data could tell.
+    """
+    reach, centre, largest = (check.concrete(each) for each in (series.reach, series.centre, radius))
+    if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
+        return
+    farthest = np.max(largest + np.abs(centre))
+    if farthest > np.min(reach):
+        warnings.warn(
+            f"gradient_length has a series that is cut for values up to {np.min(reach):.3g} from its centre, and with "
+            f"this radius they may be up to {farthest:.3g}: g~ is biased there. GradientLength.for_loss takes a larger "
+            f"second_moment, reach or n_terms",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 class _Asked(NamedTuple):

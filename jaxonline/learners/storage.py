@@ -6,7 +6,7 @@ from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import AnyLaw
+from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.learners.expansion import chunks_of
 
 _MAX_LEVELS = 512
@@ -59,7 +59,8 @@ class Storage:
             risk: between 0 and 1, not below 1e-12.
 
         Raises:
-            ValueError: a number out of its range.
+            ValueError: a number out of its range; a law that asks for more than 511 copies, pairs or estimates too
+                often for the horizon and the risk: the message says with which p or horizon it would do.
 
         Example:
             >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
@@ -78,13 +79,16 @@ class Storage:
         check.count("n_rounds", n_rounds)
         check.number("risk", risk, ge=1e-12, lt=1.0)
         estimates = n_rounds * (1.0 + _mean(length))
-        deepest = max(1, _quantile(_level_law(feature_map), risk / 4 / estimates))
-        pairs = _pair_law(feature_map)
+        deepest = _limit("feature_map must have a law", _level_law(feature_map), risk / 4, estimates, n_rounds)
+        pairs, most_pairs = _pair_law(feature_map), 0
+        if pairs is not None:
+            most_pairs = _limit("feature_map must have a pair_law", pairs, risk / 4, estimates, n_rounds)
+        most_fresh = _limit("length must have a law", length.series.law, risk / 4, n_rounds, n_rounds)
         plans = []
         for levels in range(deepest + 1):
             if dimension**levels > _LARGEST_TENSOR:
                 break
-            total = _chunk_distribution(feature_map, length, levels, n_rounds)
+            total = _chunk_distribution(feature_map, length, levels, deepest, n_rounds)
             beyond = np.cumsum(total[::-1])[::-1]
             n_chunks = max(1, int(np.sum(beyond > risk / 4)))
             floats = sum(dimension**n for n in range(levels + 1)) + n_chunks * ((levels + 1) * dimension + 1)
@@ -93,8 +97,8 @@ class Storage:
         return cls(
             tensor_levels=levels,
             deepest=deepest,
-            most_pairs=0 if pairs is None else max(1, _quantile(pairs, risk / 4 / estimates)),
-            most_fresh=max(1, _quantile(length.series.law, risk / 4 / n_rounds)),
+            most_pairs=most_pairs,
+            most_fresh=most_fresh,
             n_chunks=n_chunks,
         )
 
@@ -106,7 +110,7 @@ class Storage:
         if pairs is not None:
             probability += estimates * float(pairs.tail(self.most_pairs + 1))
         probability += n_rounds * float(length.series.law.tail(self.most_fresh + 1))
-        total = _chunk_distribution(feature_map, length, self.tensor_levels, n_rounds)
+        total = _chunk_distribution(feature_map, length, self.tensor_levels, self.deepest, n_rounds)
         return min(1.0, probability + float(total[self.n_chunks + 1 :].sum()))
 
 
@@ -132,17 +136,37 @@ def _pair_law(feature_map: FeatureMap) -> AnyLaw | None:
     return feature_map.law if feature_map.pair_law is None else feature_map.pair_law
 
 
-def _quantile(law: AnyLaw, probability: float) -> int:
-    """The smallest n with P(N > n) <= probability."""
-    n = np.arange(_MAX_LEVELS)
-    return int(np.argmax(np.append(np.asarray(law.tail(n[1:]), float), 0.0) <= probability))
+def _limit(wanted: str, law: AnyLaw, risk: float, draws: float, n_rounds: int) -> int:
+    """The smallest n, at least 1, with P(N > n) <= risk / draws.
+
+    Raises:
+        ValueError: it is not below 512.
+    """
+    probability = risk / draws
+    likely = np.asarray(law.tail(np.arange(1, _MAX_LEVELS + 1)), float) > probability
+    if not likely[-1]:
+        return max(1, int(np.argmin(likely)))
+    found = float(law.tail(_MAX_LEVELS))
+    ways = [f"p at least {probability ** (-1 / _MAX_LEVELS):.3f}"] if isinstance(law, Geometric) else []
+    longest = int(n_rounds * probability / found)
+    ways += [f"n_rounds at most {longest:,}"] if longest else []
+    raise ValueError(
+        f"{wanted} that exceeds {_MAX_LEVELS - 1} with a probability of at most {probability:.2g} for n_rounds = "
+        f"{n_rounds:,} and this risk, got {found:.2g}" + (f"; {' or '.join(ways)} would do" if ways else "")
+    )
 
 
-def _chunk_distribution(feature_map: FeatureMap, length: GradientLength, levels: int, n_rounds: int) -> np.ndarray:
-    """The law of the number of chunks stored in `n_rounds`, by the Fourier transform of that of one round."""
-    pmf = np.exp(_level_law(feature_map).log_table(_MAX_LEVELS))
-    one = np.zeros(_MAX_LEVELS + 1)
-    np.add.at(one, [chunks_of(n, levels) for n in range(_MAX_LEVELS)], stores(length) * pmf)
+def _chunk_distribution(
+    feature_map: FeatureMap, length: GradientLength, levels: int, deepest: int, n_rounds: int
+) -> np.ndarray:
+    """The law of the number of chunks stored in `n_rounds`, by the Fourier transform of that of one round.
+
+    Levels beyond `deepest` are not stored.
+    """
+    n_levels = max(_MAX_LEVELS, deepest + 1)
+    pmf = np.exp(_level_law(feature_map).log_table(n_levels))
+    one = np.zeros(n_levels + 1)
+    np.add.at(one, [chunks_of(n, levels) for n in range(n_levels)], stores(length) * pmf)
     one[0] += 1.0 - one.sum()
     mean = n_rounds * float(one @ np.arange(len(one)))
     spread = np.sqrt(n_rounds * float(one @ np.arange(len(one)) ** 2))

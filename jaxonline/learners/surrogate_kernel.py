@@ -4,22 +4,30 @@ Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Learning from noisy data under di
 workshop 2010), section 6, Algorithm 2.
 """
 
+import warnings
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.surrogates import Surrogate
-from jaxonline.game.protocols import Specs
+from jaxonline.feedback.noise import Noise, TwoPoints
+from jaxonline.game.protocols import Specs, StatesNoise
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.supports import Supports, SupportsInfo, capacity_hint, no_points
+
+_SAME = 1e-5  # covariances that differ by less, in units of their largest entry, are the same in float32
 
 
 @struct
 class SurrogateKernel:
     """Algorithm 2 of paper B: gradient descent in the RKHS of the surrogate kernel k^.
+
+    It is right under Gaussian noise of the covariance that its surrogate was told, the same in every round, and biased
+    under any other. Labels may have any noise of mean zero, since the gradient is linear in them.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with
     w^(x) = sum_i alpha_i k^(x~_i, x); then alpha_t = -step g belongs to the point x~_t, and w^ is scaled back to the
@@ -37,7 +45,9 @@ class SurrogateKernel:
 
     Raises:
         TypeError: `surrogate` is not a `Surrogate`.
-        ValueError: a step size or radius that is not above 0, `n_rounds` below 1.
+        ValueError: a step size or radius that is not above 0, `n_rounds` below 1; when it is bound to a game, noise
+            that is known to be not Gaussian or to have another covariance. (A law of your own is taken with a
+            warning, as nobody can look into it.)
 
     Example:
         >>> import jax, numpy as np
@@ -77,6 +87,31 @@ class SurrogateKernel:
         """How to make room for more rounds."""
         return capacity_hint(self.n_rounds)
 
+    def check_feedback(self, feedback: Any) -> None:
+        """Refuse noise under which it is biased, and warn of noise of which nobody can say whether it is."""
+        if not isinstance(feedback, StatesNoise):
+            return
+        law, told = feedback.noise, check.concrete(self.surrogate.covariance)
+        if law is None or isinstance(law, TwoPoints) or (isinstance(law, Noise) and law.law != "gaussian"):
+            raise ValueError(f"noise must be Gaussian for SurrogateKernel, got {_said(law, feedback)}")
+        if not isinstance(law, Noise):
+            warnings.warn(
+                f"SurrogateKernel is biased where noise={law!r} is not Gaussian of the covariance of its surrogate, "
+                f"which cannot be seen",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return
+        found = check.concrete(law.covariance)
+        if told is None or found is None:
+            return
+        told, found = (_as_matrix(each, np.shape(self.surrogate.variances)[0]) for each in (told, found))
+        if told.shape != found.shape or np.abs(told - found).max() > _SAME * np.abs(told).max():
+            raise ValueError(
+                f"noise must have the covariance that the surrogate of SurrogateKernel was told, {told.tolist()}, "
+                f"got {found.tolist()}"
+            )
+
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """w = 0 for instances of the surrogate's dimension.
 
@@ -111,6 +146,19 @@ class SurrogateKernel:
         """x in the coordinates of the eigenvectors of the covariance."""
         rotation = self.surrogate.rotation
         return x if rotation is None else x @ jnp.asarray(rotation, x.dtype)
+
+
+def _said(law: Any, feedback: Any) -> str:
+    if law is None:
+        return f"{type(feedback).__name__}, whose noise has no one law"
+    return repr(law)
+
+
+def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:
+    """A covariance given as a variance, variances or a matrix, as a matrix."""
+    if covariance.ndim == 0:
+        return float(covariance) * np.eye(dimension)
+    return np.diag(covariance) if covariance.ndim == 1 else covariance
 
 
 @struct

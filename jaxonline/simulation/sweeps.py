@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxonline._util.struct import cast_leaves, stack
-from jaxonline.game import Entrant, Game, bind
+from jaxonline.game import Entrant, Game, bind, check_feedback
 
 
 class Sweep(NamedTuple):
@@ -73,6 +73,8 @@ def as_team(game: Game, name: Any, item: Any) -> Team:
         members = {f"{name}[{label}]": each for label, each in zip(*entrant.learner, strict=True)}
     else:
         members = {str(name): entrant.learner}
+    for each in list(members.values())[1:]:
+        check_feedback(each, entrant.feedback)  # `bind` looks at the first one
     bound = bind(game, Entrant(next(iter(members.values())), entrant.feedback))
     stacked = cast_leaves(stack([cast_leaves(each, game.dtype) for each in members.values()]), game.dtype)
     return Team(str(name), members, Entrant(stacked, bound.entrant.feedback), bound.game)
