@@ -180,7 +180,7 @@ def of_estimators():
     yield from rows("frequencies", Dictionary, (ValueError, TypeError), None, "a", X, np.full((1, 1, 1), np.nan), MASKED)
     yield from rows("kernels", lambda ks: Dictionary.draw(KEY, ks, 2, 3), (ValueError, TypeError), [], None, [EXP], GAUSS)
     for make in (estimators.chebyshev, estimators.bernstein):
-        yield from rows("f", lambda f, make=make: make(f, 2, 0.0, 1.0), (TypeError, ValueError), None, 3.0, np.log)
+        yield from rows("f", lambda f, make=make: make(f, 2, 0.0, 1.0), (TypeError, ValueError), None, 3.0, np.float64)
         yield from count("degree", lambda degree, make=make: make(np.exp, degree, 0.0, 1.0))
         yield from number("lower", lambda lower, make=make: make(np.exp, 2, lower, 1.0))
         yield from number("upper", lambda upper, make=make: make(np.exp, 2, 0.0, upper), 0.0, -1.0)
@@ -191,14 +191,14 @@ def of_estimators():
 
 
 def of_learners():
-    yield from positive("step_size", learners.Constant)
+    yield from positive("value", learners.Constant)
     yield from positive("eta", learners.InverseSqrt)
     yield from positive("eta", lambda eta: learners.Constant.over_horizon(eta, 10))
     yield from count("n_rounds", lambda n: learners.Constant.over_horizon(1.0, n))
     yield from rows("schedule", learners.Schedule, TypeError, None, 0.1, "cosine")
     yield from positive("scale", lambda scale: learners.Schedule(optax.constant_schedule(1.0), scale))
     gradient = learners.GradientLearner
-    yield from thing("estimator", lambda e: gradient(e, 0.1), estimators.TwoCopies, losses.Squared())
+    yield from thing("estimator", lambda e: gradient(e, 0.1), estimators.TwoCopies)
     yield from positive("step_size", lambda step: gradient(COPIES, step))
     yield from rows("step_size", lambda step: gradient(COPIES, step), TypeError, learners.InverseSqrt)
     yield from positive("radius", lambda radius: gradient(COPIES, 0.1, radius), optional=True)
@@ -226,7 +226,7 @@ def of_learners():
     yield from positive("eta", lambda eta: learners.Aggregating(eta=eta), optional=True)
     yield from rows("eta", lambda eta: learners.Aggregating(eta=eta), ValueError, 3.0)
     yield from thing("loss", lambda loss: learners.Aggregating(loss=loss), losses.Squared)
-    yield from thing("combiner", learners.Truncated, learners.EWA, learners.Perceptron)
+    yield from thing("learner", learners.Truncated, learners.EWA, learners.Perceptron)
     yield from number("high", lambda high: learners.Truncated(learners.EWA(1.0), 0.0, high), 0.0)
     yield from thing("learner", lambda learner: learners.WithFeatures(learner, DICTIONARY), learners.Perceptron)
     yield from thing("features", lambda f: learners.WithFeatures(learners.Perceptron(), f), estimators.FourierFeatures)

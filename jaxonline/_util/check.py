@@ -146,6 +146,32 @@ def vector(name: str, value: Any) -> np.ndarray:
     return array
 
 
+def listed(name: str, value: Any) -> Any:
+    """A list or a tuple of numbers, or of such lists, as an array; anything else as it is."""
+    if not isinstance(value, list | tuple) or unknown(value):
+        return value
+    return _real(name, value, "hold numbers").astype(float)
+
+
+def key(name: str, value: Any) -> Any:
+    """Check that `value` is a key of jax."""
+    if not isinstance(value, jax.Array):
+        raise TypeError(f"{name} must be a key of jax (jax.random.key), got {shown(value)}")
+    old = value.dtype == np.uint32 and value.shape[-1:] == (2,)
+    if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
+        raise TypeError(f"{name} must be a key of jax (jax.random.key), got an array of dtype {value.dtype}")
+    return value
+
+
+def sequence(name: str, value: Any, of: str) -> Any:
+    """Check that `value` is a list or a tuple, with something in it."""
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise TypeError(f"{name} must be a list of {of}, got {shown(value)}")
+    if not value:
+        raise ValueError(f"{name} must have at least one entry, got none")
+    return value
+
+
 def fits(name: str, value: Any, dtype: Any) -> None:
     """Check that finite numbers stay finite in `dtype`: 1e39 is infinite in float32."""
     if unknown(value) or not jax.dtypes.issubdtype(dtype, np.floating):

@@ -29,7 +29,7 @@ from jaxonline._util import check
 from jaxonline._util.numbers import exp, host_float
 from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_moments import copy_moments, inner_moment, reached_by, weighted_series
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law
+from jaxonline.estimators.laws import AnyLaw, Geometric, Law, require_law
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
@@ -66,7 +66,7 @@ class DotProductFeatureMap(FeatureMap):
 
     def __post_init__(self):
         require_dot_product("kernel", self.kernel)
-        _check_law("law", self.law)
+        require_law("law", self.law)
 
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
         return self.law.sample(key)
@@ -181,8 +181,8 @@ class GaussianFeatureMap(FeatureMap):
     def __post_init__(self):
         if not isinstance(self.kernel, Gaussian):
             raise TypeError(f"kernel must be a Gaussian, got {self.kernel!r}")
-        _check_law("law", self.law)
-        _check_law("pair_law", self._pair_law())
+        require_law("law", self.law)
+        require_law("pair_law", self._pair_law())
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         pair_key, vector_key = jax.random.split(key)
@@ -299,11 +299,6 @@ class GaussianFeatureMap(FeatureMap):
 
     def _log_width(self, dtype: Any) -> Float[Array, ""]:
         return jnp.log(jnp.asarray(self.kernel.width, dtype))
-
-
-def _check_law(name: str, law: AnyLaw) -> None:
-    if not isinstance(law, Geometric | Law):
-        raise TypeError(f"{name} must be a Geometric or a Law (jaxonline.estimators.laws), got {law!r}")
 
 
 def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:

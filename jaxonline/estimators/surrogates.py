@@ -74,9 +74,7 @@ class Surrogate(Kernel):
     def __post_init__(self):
         if not isinstance(self.kernel, Gaussian | GaussianMixture):
             raise TypeError(f"kernel must be a Gaussian or a GaussianMixture, got {self.kernel!r}")
-        covariance = self.covariance
-        if isinstance(covariance, list | tuple):
-            covariance = np.asarray(covariance, float)
+        covariance = check.listed("covariance", self.covariance)
         check.covariance("covariance", covariance)
         variances, rotation = _eigenvectors(covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "covariance", covariance)

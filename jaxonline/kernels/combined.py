@@ -47,9 +47,7 @@ class Sum(Kernel):
         return object.__new__(_class_for(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
 
     def __post_init__(self):
-        set_field(self, "kernels", tuple(self.kernels))
-        if not self.kernels:
-            raise ValueError("kernels must hold at least one kernel, got none")
+        set_field(self, "kernels", tuple(check.sequence("kernels", self.kernels, "kernels")))
         for kernel in self.kernels:
             _check_kernel("kernels", kernel)
 
@@ -201,11 +199,11 @@ class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
 
 def _class_for(cls: type, plain: type, dot_product: type, shift_invariant: type, parts: Any) -> type:
     """The class that can do what all `parts` can, where the plain one was called (and not by pickle, without parts)."""
-    if cls is not plain or len(parts) == 0:
+    if cls is not plain or not isinstance(parts, Sequence):
         return cls
-    if all(isinstance(part, DotProductKernel) for part in parts):
+    if parts and all(isinstance(part, DotProductKernel) for part in parts):
         return dot_product
-    if all(isinstance(part, ShiftInvariantKernel) for part in parts):
+    if parts and all(isinstance(part, ShiftInvariantKernel) for part in parts):
         return shift_invariant
     return cls
 

@@ -187,9 +187,8 @@ class GaussianMixture(RadialKernel):
 
     def __post_init__(self):
         for name in ("rates", "weights"):
-            if isinstance(value := getattr(self, name), list | tuple):
-                set_field(self, name, np.asarray(value, float))
-            check.not_negative(name, getattr(self, name))
+            set_field(self, name, check.listed(name, getattr(self, name)))
+            check.numbers(name, getattr(self, name), ge=0.0)
         if np.ndim(self.rates) != 1 or np.shape(self.rates) != np.shape(self.weights):
             shapes = f"{np.shape(self.rates)} and {np.shape(self.weights)}"
             raise ValueError(f"rates and weights must be vectors of one length, got the shapes {shapes}")

@@ -95,8 +95,7 @@ class GradientLearner:
         if not isinstance(self.optimizer, optax.GradientTransformation):
             raise TypeError(f"optimizer must be an optax GradientTransformation, got {self.optimizer!r}")
         set_field(self, "optimizer", interned(self.optimizer))
-        if not callable(self.projection):
-            raise TypeError(f"projection must be a function of (w, radius), got {self.projection!r}")
+        check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
