@@ -91,7 +91,9 @@ def of_environments():
 
 def of_feedback():
     for law in (noise.gaussian, noise.laplace, noise.uniform):
-        yield from rows("covariance", law, TypeError, 1j, "1", None, True, {}, MASKED, ["a"], [[1.0], [1.0, 2.0]], float)
+        yield from rows(
+            "covariance", law, TypeError, 1j, "1", None, True, {}, MASKED, ["a"], [[1.0], [1.0, 2.0]], float
+        )
         bad = (-1.0, np.nan, np.inf, [-1.0, 1.0], [], np.ones((2, 3)), [[1.0, 2.0], [0.0, 1.0]], -np.eye(2))
         yield from rows("covariance", law, ValueError, *bad, np.ones((2, 2, 2)), np.zeros((0, 0)))
     yield from number("degrees", lambda degrees: noise.student_t(1.0, degrees), 2.0, -1.0)
@@ -104,7 +106,9 @@ def of_feedback():
     bad = 0.1, "g", noise.Noise, noise.gaussian
     yield from rows("label_noise", lambda law: feedback.NoisyCopies(noise.gaussian(1.0), law), TypeError, *bad)
     bad = "yes", 1, None, 0.0, [True]
-    yield from rows("reveal_covariance", lambda yes: feedback.NoisyCopies(noise.gaussian(1.0), None, yes), TypeError, *bad)
+    yield from rows(
+        "reveal_covariance", lambda yes: feedback.NoisyCopies(noise.gaussian(1.0), None, yes), TypeError, *bad
+    )
     yield from thing("adversary", feedback.AdversarialCopies, environments.ChasingNoise, noise.gaussian(1.0))
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
@@ -123,7 +127,9 @@ def of_estimators():
     for make in (estimators.minimum_variance, estimators.cost_aware):
         yield from vector("coefficients", lambda table, make=make: make(table, 1.0))
         yield from positive("second_moment", lambda moment, make=make: make([1.0, 1.0], moment))
-    yield from rows("overhead", lambda c: estimators.cost_aware([1.0], 1.0, overhead=c), (TypeError, ValueError), 0, "1")
+    yield from rows(
+        "overhead", lambda c: estimators.cost_aware([1.0], 1.0, overhead=c), (TypeError, ValueError), 0, "1"
+    )
     yield from count("n_copies", estimators.MeanOfCopies)
     for make in (estimators.FullGradient, estimators.NaiveCopy, lambda loss: estimators.MeanOfCopies(2, loss)):
         yield from thing("loss", make, losses.Squared, lambda y_hat, y: y_hat)
@@ -177,14 +183,20 @@ def of_estimators():
     yield from count("n_frequencies", lambda n: draw(KEY, GAUSS, 2, n))
     yield from option("layout", lambda layout: draw(KEY, GAUSS, 2, 3, layout), "pairs")
     yield from rows("key", lambda key: draw(key, GAUSS, 2, 3), TypeError, None, "a", 1.5, X)
-    yield from rows("frequencies", Dictionary, (ValueError, TypeError), None, "a", X, np.full((1, 1, 1), np.nan), MASKED)
-    yield from rows("kernels", lambda ks: Dictionary.draw(KEY, ks, 2, 3), (ValueError, TypeError), [], None, [EXP], GAUSS)
+    yield from rows(
+        "frequencies", Dictionary, (ValueError, TypeError), None, "a", X, np.full((1, 1, 1), np.nan), MASKED
+    )
+    yield from rows(
+        "kernels", lambda ks: Dictionary.draw(KEY, ks, 2, 3), (ValueError, TypeError), [], None, [EXP], GAUSS
+    )
     for make in (estimators.chebyshev, estimators.bernstein):
         yield from rows("f", lambda f, make=make: make(f, 2, 0.0, 1.0), (TypeError, ValueError), None, 3.0, np.float64)
         yield from count("degree", lambda degree, make=make: make(np.exp, degree, 0.0, 1.0))
         yield from number("lower", lambda lower, make=make: make(np.exp, 2, lower, 1.0))
         yield from number("upper", lambda upper, make=make: make(np.exp, 2, 0.0, upper), 0.0, -1.0)
-    yield from rows("differences", PolynomialSequence, (ValueError, TypeError), None, 3.0, np.ones((2, 2)), [[1], [1, 2]])
+    yield from rows(
+        "differences", PolynomialSequence, (ValueError, TypeError), None, 3.0, np.ones((2, 2)), [[1], [1, 2]]
+    )
     line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
     yield from thing("sequence", lambda s: estimators.PolynomialSequenceEstimator(s, LAW), PolynomialSequence)
     yield from thing("law", lambda law: estimators.PolynomialSequenceEstimator(line, law), estimators.Geometric)
@@ -220,7 +232,9 @@ def of_learners():
     yield from count("n_arms", lambda n: learners.EXP3.over_horizon(n, 10), 2)
     yield from thing("combiner", learners.OverAdvice, learners.EWA)
     yield from thing("loss", lambda loss: learners.OverAdvice(learners.EWA(1.0), loss), losses.Squared)
-    yield from rows("late_start", lambda yes: learners.OverAdvice(learners.EWA(1.0), late_start=yes), TypeError, "yes", 1)
+    yield from rows(
+        "late_start", lambda yes: learners.OverAdvice(learners.EWA(1.0), late_start=yes), TypeError, "yes", 1
+    )
     yield from number("low", learners.Aggregating, 1.0, 2.0)
     yield from number("high", lambda high: learners.Aggregating(0.0, high), 0.0, -1.0)
     yield from positive("eta", lambda eta: learners.Aggregating(eta=eta), optional=True)
@@ -295,7 +309,9 @@ def of_comparators():
     yield from rows("y", lambda y: ball(GAUSS, X, y, 1.0, losses.Logistic()), ValueError, [0, 1, 0], [1.0, 2.0, -1.0])
     yield from positive("radius", lambda radius: ball(GAUSS, X, Y, radius))
     best = jo.RKHSBall(GAUSS, 1.0).best_losses
-    yield from rows("rounds", lambda at: best(X, Y, at), (TypeError, ValueError), [], [0], [4], [2, 1], "a", None, [1.5])
+    yield from rows(
+        "rounds", lambda at: best(X, Y, at), (TypeError, ValueError), [], [0], [4], [2, 1], "a", None, [1.5]
+    )
     one = comparators.best_kernel
     yield from rows("kernels", lambda ks: one(ks, X, Y, 1.0), (TypeError, ValueError), [], None, "gauss", GAUSS, [3])
     for measure in (comparators.rkhs_norm, comparators.positive_negative_angle):
@@ -322,7 +338,9 @@ def of_bounds():
     bound = bounds.two_copies(1.0, 1.0, 1.0, 10)
     yield from positive("step_size", lambda step: bound.constant_step(step, [1]))
     yield from positive("eta", lambda eta: bound.inverse_sqrt_step(eta, [1]))
-    yield from rows("rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan])
+    yield from rows(
+        "rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan]
+    )
     yield from rows("noise", lambda law: bounds.moment_bounds(X, Y, law), TypeError, 0.1, "gauss", noise.gaussian)
     yield from rows("X", lambda X: bounds.moment_bounds(X, Y), (ValueError, TypeError), None, X[0], X * np.nan, X[:2])
     yield from count("frequencies", bounds.Features)
@@ -331,7 +349,12 @@ def of_bounds():
     yield from number("f_norm", lambda f: bounds.concatenated(f, 2, bounds.Features(3), 1.0, 10), -1.0)
     yield from thing("features", lambda f: bounds.concatenated(1.0, 2, f, 1.0, 10), bounds.Features)
     yield from rows(
-        "n_rounds", lambda n: bounds.concatenated(1.0, 2, bounds.Features(3), 1.0, n), (TypeError, ValueError), 0, "a", None
+        "n_rounds",
+        lambda n: bounds.concatenated(1.0, 2, bounds.Features(3), 1.0, n),
+        (TypeError, ValueError),
+        0,
+        "a",
+        None,
     )
     yield from count("n_experts", lambda n: bounds.ewa(n, 1.0))
     yield from positive("y_bound", lambda y: bounds.aggregating(2, y))
@@ -339,7 +362,9 @@ def of_bounds():
     yield from number("angle", lambda angle: bounds.surrogate_radius(1.0, 1.0, angle), 0.0, 2.0)
     yield from thing("feature_map", lambda m: bounds.noisy_kernel(m, LENGTH, 1.0, 0.1, 10, 1.0), GAUSS)
     yield from thing("gradient_length", lambda g: bounds.noisy_kernel(MAP, g, 1.0, 0.1, 10, 1.0), LENGTH.series)
-    yield from rows("y_bound", lambda y: bounds.noisy_kernel(MAP, LENGTH, 1.0, 0.1, 10, y), (TypeError, ValueError), None, -1)
+    yield from rows(
+        "y_bound", lambda y: bounds.noisy_kernel(MAP, LENGTH, 1.0, 0.1, 10, y), (TypeError, ValueError), None, -1
+    )
     geometric = bounds.noisy_kernel_geometric
     yield from number("p", lambda p: geometric(EXP, losses.Squared(), p, 1.0, 0.1, 10, 1.0), 1.0)
     yield from thing("loss", lambda loss: geometric(EXP, loss, 2.0, 1.0, 0.1, 10, 1.0), losses.Hinge())

@@ -29,7 +29,7 @@ def number(name: str, value: Any, *, gt: float | None = None, ge: float | None =
         return value
     if isinstance(value, list | tuple):
         raise TypeError(f"{name} must be a number, got {shown(value)}")
-    array = _real(name, value, "be a number")
+    array = reals(name, value, "be a number")
     if array.ndim:
         raise ValueError(f"{name} must be a number, got an array of shape {array.shape}")
     _inside(name, array, gt, ge, lt, le)
@@ -40,7 +40,7 @@ def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None 
             lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
     """Check that there is an entry, and that every entry is finite and inside the stated limits; returns `value`."""
     if not unknown(value):
-        array = _real(name, value, "hold numbers")
+        array = reals(name, value, "hold numbers")
         if array.size == 0:
             raise ValueError(f"{name} must have at least one entry, got shape {array.shape}")
         _inside(name, array, gt, ge, lt, le)
@@ -128,7 +128,7 @@ def leaf(name: str, value: Any) -> None:
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
     """Check that `value` is a real array without NaN or infinity, of `ndim` dimensions where that is given."""
-    array = _real(name, value, "hold real numbers")
+    array = reals(name, value)
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim != 1)}, got shape {array.shape}")
     bad = np.argwhere(~np.isfinite(array.astype(float)))
@@ -150,7 +150,7 @@ def listed(name: str, value: Any) -> Any:
     """A list or a tuple of numbers, or of such lists, as an array; anything else as it is."""
     if not isinstance(value, list | tuple) or unknown(value):
         return value
-    return _real(name, value, "hold numbers").astype(float)
+    return reals(name, value, "hold numbers").astype(float)
 
 
 def key(name: str, value: Any) -> Any:
@@ -161,6 +161,17 @@ def key(name: str, value: Any) -> Any:
     if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
         raise TypeError(f"{name} must be a key of jax (jax.random.key), got an array of dtype {value.dtype}")
     return value
+
+
+def seed(name: str, value: Any) -> Any:
+    """The key of a seed or of a key of jax."""
+    if isinstance(value, jax.Array):
+        return key(name, value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer or a key of jax, got {shown(value)}")
+    if not -(2**63) <= value < 2**64:
+        raise ValueError(f"{name} must be an integer of 64 bits, got {value}")
+    return jax.random.key(value)
 
 
 def sequence(name: str, value: Any, of: str) -> Any:
@@ -216,7 +227,7 @@ def covariance(name: str, value: Any) -> Any:
     """Check a covariance given as a variance (number), a vector of variances, or a symmetric PSD matrix."""
     if unknown(value):
         return value
-    array = _real(name, value, "be a number, a vector or a square matrix")
+    array = reals(name, value, "be a number, a vector or a square matrix")
     finite_array(name, array)
     if array.ndim < 2:
         return numbers(name, value, ge=0.0)
@@ -250,7 +261,7 @@ def shown(value: Any) -> str:
     return said if len(said) <= 100 else f"{said[:97]}..."
 
 
-def _real(name: str, value: Any, wanted: str) -> np.ndarray:
+def reals(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
     """The value as an array of real numbers, or an error that says what it must be."""
     _unmasked(name, value)
     if isinstance(value, Tracer) or unknown(value):

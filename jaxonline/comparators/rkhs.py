@@ -166,7 +166,13 @@ class RKHSBall:
         X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
         check_outcomes("y", y, self.loss)
         ends = np.asarray(rounds)
-        if not np.issubdtype(ends.dtype, np.integer) or ends.ndim != 1 or len(ends) == 0 or (np.diff(ends, prepend=0) <= 0).any() or ends[-1] > len(y):
+        if (
+            not np.issubdtype(ends.dtype, np.integer)
+            or ends.ndim != 1
+            or len(ends) == 0
+            or (np.diff(ends, prepend=0) <= 0).any()
+            or ends[-1] > len(y)
+        ):
             raise ValueError(f"rounds must rise from 1 to {len(y)}, got {check.shown(rounds)}")
         rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]

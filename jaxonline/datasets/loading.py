@@ -75,7 +75,9 @@ def load(
 
 
 def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
-    given = [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
+    given = (
+        [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
+    )
     for place in given:
         check.instance("data", place, isinstance(place, str | Path), "a folder, a file, or a list of them")
     places = [Path(place) for place in (*given, os.environ.get("JAXONLINE_DATA")) if place]

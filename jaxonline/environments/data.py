@@ -81,6 +81,11 @@ class DataStream:
         return self.order == "file"
 
     @property
+    def outcomes(self) -> Float[Array, "n ..."]:
+        """All outcomes there are."""
+        return self.y
+
+    @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """Shape [d] and dtype of an instance."""
         return jax.ShapeDtypeStruct(self.X.shape[1:], self.X.dtype)

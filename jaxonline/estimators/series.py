@@ -117,7 +117,9 @@ class SeriesEstimator:
         """
         check.flag("constant_outside", constant_outside)
         radius = require_series("loss", loss).radius(centre)
-        check.instance("law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one")
+        check.instance(
+            "law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one"
+        )
         check_finite_variance(law, second_moment, radius)
         reach = math.sqrt(_spread(law) * second_moment)
         gammas = loss.coefficients(enough_terms(loss, reach, centre) if n_terms is None else n_terms, centre)

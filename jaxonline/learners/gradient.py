@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
-from jaxonline.game.protocols import Specs
+from jaxonline.game.protocols import ForLoss, Specs
 from jaxonline.learners._interned import interned
 from jaxonline.learners.step_sizes import as_step_size
 
@@ -97,6 +97,11 @@ class GradientLearner:
         set_field(self, "optimizer", interned(self.optimizer))
         check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
+
+    @property
+    def loss(self) -> Any:
+        """The loss whose gradient is estimated, None where the estimator does not say."""
+        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """w_1 = 0 for instances of one dimension.

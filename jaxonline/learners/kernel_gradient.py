@@ -70,6 +70,11 @@ class KernelGradient:
         if self.radius is not None:
             check.positive("radius", self.radius)
 
+    @property
+    def loss(self) -> Any:
+        """The loss of the estimator."""
+        return self.estimator.loss
+
     def overflow_probability(self, n_rounds: int) -> float:
         """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
         return float(n_rounds > self.n_rounds)

@@ -122,7 +122,7 @@ def as_loss(name: str, loss: Any) -> Loss:
             nor static.
     """
     if isinstance(loss, type) or not isinstance(loss, Loss):
-        hint = f", the class itself: write {loss.__name__}(...)" if isinstance(loss, type) else ""
+        hint = f": write {loss.__name__}(...)" if isinstance(loss, type) else ""
         raise TypeError(
             f"{name} must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
             f"got {check.shown(loss)}{hint}"
