@@ -29,7 +29,7 @@ from jaxonline._util import check
 from jaxonline._util.numbers import exp, host_float
 from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_moments import copy_moments, inner_moment, reached_by, weighted_series
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law, require_law
+from jaxonline.estimators.laws import AnyLaw, require_law
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product

@@ -90,8 +90,6 @@ class VAW:
         del key
         need_float64("VAW", specs.instance.dtype, self.allow_float32)
         z = jax.eval_shape(self._features, specs.instance)
-        if len(z.shape) != 1:
-            raise ValueError(f"VAW needs instances (or features) of one dimension, got shape {z.shape}")
         return initial_state(z.shape[0], self.regularizer, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "d"]) -> Float[Array, ""]:

@@ -1,5 +1,5 @@
-"""Runs that are left out of the means, warned about: overflow of a learner's storage, predicted before a run and counted
-after it, and losses that are not finite."""
+"""Runs that are left out of the means, warned about: those with a loss that is not finite, and those in which the
+storage of a learner overflowed, which is predicted before a run, too."""
 
 import warnings
 from collections.abc import Iterator, Mapping
