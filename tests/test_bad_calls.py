@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import optax
 import pytest
-from bad_calls import MASKED, Row, check, count, names, number, option, positive, row, rows, thing, vector
+from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
 from jaxonline import bounds, comparators, datasets, environments, estimators, feedback, kernels, learners, losses
@@ -391,14 +391,13 @@ TABLE: list[Row] = [
 ] + [bad for room in (of_comparators, of_bounds) for bad in room()]
 
 
-@pytest.mark.parametrize("bad", TABLE, ids=names(TABLE))
-def test_a_bad_call_is_a_clear_error(bad):
-    check(bad)
+@pytest.mark.parametrize("calls", grouped(TABLE))
+def test_a_bad_call_is_a_clear_error(calls):
+    check(calls)
 
 
 def test_bad_calls_of_data_sets(tmp_path):
-    for bad in of_datasets(tmp_path):
-        check(bad)
+    check(list(of_datasets(tmp_path)))
 
 
 def test_the_table_is_long():

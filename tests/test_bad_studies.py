@@ -5,7 +5,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
-from bad_calls import MASKED, Row, check, count, names, number, option, positive, row, rows, thing, vector
+from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, study, verify
@@ -315,6 +315,6 @@ ROOMS = (of_games, of_simulations, of_feedbacks, of_shapes, of_results, of_compa
 TABLE: list[Row] = [bad for room in ROOMS for bad in room()]
 
 
-@pytest.mark.parametrize("bad", TABLE, ids=names(TABLE))
-def test_a_bad_call_is_a_clear_error(bad):
-    check(bad)
+@pytest.mark.parametrize("calls", grouped(TABLE))
+def test_a_bad_call_is_a_clear_error(calls):
+    check(calls)

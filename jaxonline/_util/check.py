@@ -5,7 +5,7 @@ concrete.
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -91,10 +91,13 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
-def choices(name: str, values: Iterable[Any], options: Iterable[str]) -> None:
-    """Check that each of `values`, keys of a dictionary perhaps, is one of `options`."""
-    for value in values:
-        choice(name, value, options)
+def keyed(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]:
+    """Check that `value` is a dictionary with keys among those known, empty where it is None."""
+    if value is None:
+        return {}
+    for entry in instance(name, value, Mapping, "a dictionary"):
+        choice(name, entry, known)
+    return value
 
 
 def meant(value: Any, options: Iterable[str]) -> str:
@@ -111,7 +114,7 @@ def function(name: str, value: Any, of: str) -> Any:
 def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted: str) -> Any:
     """Check that `value` is `wanted`: an instance of a type, or what the caller found good; never a class itself."""
     if isinstance(value, type):
-        raise TypeError(f"{name} must be {wanted}, got the class {value.__name__} itself: write {value.__name__}(...)")
+        raise TypeError(f"{name} must be {wanted}, got the class itself: write {value.__name__}(...)")
     if not (good if isinstance(good, bool) else isinstance(value, good)):
         raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
     return value
@@ -120,7 +123,7 @@ def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted
 def leaf(name: str, value: Any) -> None:
     """Check that `value` can be a leaf of a struct: a number, an array, or an object of the user's; no class."""
     if isinstance(value, type):
-        raise TypeError(f"{name} must not be a class, got {value.__name__} itself: write {value.__name__}(...)")
+        raise TypeError(f"{name} must be an object, got the class itself: write {value.__name__}(...)")
     if isinstance(value, str | bytes):
         raise TypeError(f"{name} must not be a string, got {shown(value)}")
     _unmasked(name, value)
@@ -177,9 +180,9 @@ def seed(name: str, value: Any) -> Any:
 def sequence(name: str, value: Any, of: str) -> Any:
     """Check that `value` is a list or a tuple, with something in it."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise TypeError(f"{name} must be a list of {of}, got {shown(value)}")
+        raise TypeError(f"{name} must be a list of {of}s, got {shown(value)}")
     if not value:
-        raise ValueError(f"{name} must have at least one entry, got none")
+        raise ValueError(f"{name} must hold at least one {of}, got none")
     return value
 
 

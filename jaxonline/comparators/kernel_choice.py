@@ -54,7 +54,7 @@ def best_kernel(
         >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
         1
     """
-    for kernel in check.sequence("kernels", kernels, "kernels"):
+    for kernel in check.sequence("kernels", kernels, "kernel"):
         require_kernel("kernels", kernel)
     predictors = [rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
     losses = np.array([predictor.loss for predictor in predictors])

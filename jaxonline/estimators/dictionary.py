@@ -89,7 +89,7 @@ class Dictionary:
         check.choice("layout", layout, LAYOUTS)
         dimension, m = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
         check.key("key", key)
-        check.sequence("kernels", kernels, "kernels")
+        check.sequence("kernels", kernels, "kernel")
         for kernel in kernels:
             at_zero = check.concrete(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):

@@ -47,7 +47,7 @@ class Sum(Kernel):
         return object.__new__(_class_for(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
 
     def __post_init__(self):
-        set_field(self, "kernels", tuple(check.sequence("kernels", self.kernels, "kernels")))
+        set_field(self, "kernels", tuple(check.sequence("kernels", self.kernels, "kernel")))
         for kernel in self.kernels:
             _check_kernel("kernels", kernel)
 

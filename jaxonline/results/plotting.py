@@ -1,6 +1,6 @@
 """Figures. Matplotlib is imported when a figure is drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ def plot_result(
     """
     from matplotlib.figure import Figure
 
-    for name, bound in check_bounds(bounds, result.learners).items():
+    for name, bound in check.keyed("bounds", bounds, result.learners).items():
         if check.reals(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
             raise ValueError(
                 f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
@@ -90,15 +90,6 @@ def plot_result(
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     return figure
-
-
-def check_bounds(bounds: Any, learners: Sequence[str]) -> Mapping[str, Any]:
-    """Check that bounds are by learner, and that the study has these learners; none where they are None."""
-    if bounds is None:
-        return {}
-    check.instance("bounds", bounds, Mapping, "a dictionary by learner")
-    check.choices("bounds", bounds, learners)
-    return bounds
 
 
 def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results.plotting import check_bounds
 from jaxonline.results.statistics import Estimate, Growth, growth, mean_over_runs
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Result:
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
-        check.sequence("learners", self.learners, "names")
+        check.sequence("learners", self.learners, "name")
         for name in self.learners:
             check.text("learners", name)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
@@ -247,7 +246,7 @@ class Result:
         Raises:
             ValueError: a bound for a learner that the study does not have, or one that is no number.
         """
-        for name, bound in check_bounds(bounds, self.learners).items():
+        for name, bound in check.keyed("bounds", bounds, self.learners).items():
             if not isinstance(bound, float | np.floating) or np.isnan(bound):  # infinity says that there is none
                 check.number(f"bounds[{name!r}]", bound)
         regret, queries = self.mean("regret", level), self.mean("queries")

@@ -42,7 +42,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         ('0.01', '0.1', '1.0')
     """
     if not isinstance(learners, Mapping):
-        check.sequence("learners", learners, "learners, or a dictionary of them")
+        check.sequence("learners", learners, "learner")
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
         raise ValueError("learners of a sweep must be at least one, got none")

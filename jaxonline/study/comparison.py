@@ -11,7 +11,6 @@ from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.results import Result
-from jaxonline.results.plotting import check_bounds
 from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
 
@@ -108,14 +107,14 @@ class Comparison:
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
             raise ValueError("learners must have at least one entry, got none")
-        check_bounds(self.bounds, tuple(self.learners))
+        check.keyed("bounds", self.bounds, self.learners)
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
         for name, make in self.learners.items() if self.tune is not None else ():
             check.function(f"learners[{name!r}]", make, "a step size, which tune gives")
         if isinstance(self.tune, Mapping):
             check_etas("tune", self.tune)
-            check.choices("tune", self.tune, tuple(self.learners))
+            check.keyed("tune", self.tune, self.learners)
             for name in self.learners:
                 check.choice("learners", name, tuple(self.tune))
         elif self.tune is not None and not isinstance(self.tune, BestOf):

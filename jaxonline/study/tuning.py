@@ -45,7 +45,8 @@ class BestOf:
         check.choice("runs", self.runs, RUNS)
         check_etas("etas", self.etas)
         check.instance("beside", self.beside, tuple | list, "a tuple of labels of etas")
-        check.choices("beside", self.beside, self.etas)
+        for label in self.beside:
+            check.choice("beside", label, self.etas)
 
     def play(
         self, play: Simulate, learners: Mapping[str, Callable[[Any], Any]], context: Context, n_runs: int, n_rounds: int
