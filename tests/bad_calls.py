@@ -68,7 +68,7 @@ def vector(name: str, call: Callable[[Any], Any], *outside: Any) -> Iterator[Row
 
 def thing(name: str, call: Callable[[Any], Any], *wrong: Any) -> Iterator[Row]:
     """An argument that is an object of a kind; what is `wrong` comes besides what no object is."""
-    yield from rows(name, call, TypeError, None, "gauss", 3.0, [1], *wrong)
+    yield from rows(name, call, TypeError, None, "gauss", 3.0, [1], np.ones((50, 50)), *wrong)
 
 
 def innermost(error: Exception) -> str:

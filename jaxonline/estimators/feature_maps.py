@@ -179,8 +179,7 @@ class GaussianFeatureMap(FeatureMap):
     pair_law: AnyLaw | None = None
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Gaussian):
-            raise TypeError(f"kernel must be a Gaussian, got {self.kernel!r}")
+        check.instance("kernel", self.kernel, Gaussian, "a Gaussian")
         require_law("law", self.law)
         require_law("pair_law", self._pair_law())
 

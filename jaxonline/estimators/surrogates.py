@@ -72,8 +72,7 @@ class Surrogate(Kernel):
     """Its eigenvectors, in columns; None where it is diagonal."""
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Gaussian | GaussianMixture):
-            raise TypeError(f"kernel must be a Gaussian or a GaussianMixture, got {self.kernel!r}")
+        check.instance("kernel", self.kernel, (Gaussian, GaussianMixture), "a Gaussian or a GaussianMixture")
         covariance = check.listed("covariance", self.covariance)
         check.covariance("covariance", covariance)
         variances, rotation = _eigenvectors(covariance, self.dimension)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline._util import check
 from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, struct
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 
@@ -49,7 +49,7 @@ class Sum(Kernel):
     def __post_init__(self):
         set_field(self, "kernels", tuple(check.sequence("kernels", self.kernels, "kernel")))
         for kernel in self.kernels:
-            _check_kernel("kernels", kernel)
+            require_kernel("kernels", kernel)
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
@@ -136,7 +136,7 @@ class Scaled(Kernel):
         return object.__new__(_class_for(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
 
     def __post_init__(self):
-        _check_kernel("kernel", self.kernel)
+        require_kernel("kernel", self.kernel)
         check.not_negative("factor", self.factor)
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -206,8 +206,3 @@ def _class_for(cls: type, plain: type, dot_product: type, shift_invariant: type,
     if parts and all(isinstance(part, ShiftInvariantKernel) for part in parts):
         return shift_invariant
     return cls
-
-
-def _check_kernel(name: str, kernel: Any) -> None:
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"{name} must hold kernels, got {kernel!r}")

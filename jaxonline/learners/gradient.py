@@ -87,13 +87,12 @@ class GradientLearner:
     hypothesis: str = static(default="last")
 
     def __post_init__(self):
-        if not callable(self.estimator):
-            raise TypeError(f"estimator must be a function of (key, w, oracle), got {self.estimator!r}")
+        check.function("estimator", self.estimator, "(key, w, oracle)")
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
             check.positive("radius", self.radius)
-        if not isinstance(self.optimizer, optax.GradientTransformation):
-            raise TypeError(f"optimizer must be an optax GradientTransformation, got {self.optimizer!r}")
+        wanted = "an optax GradientTransformation"
+        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
         set_field(self, "optimizer", interned(self.optimizer))
         check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))

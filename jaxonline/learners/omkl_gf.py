@@ -91,8 +91,7 @@ class OMKLGF:
     sampler: str = static(default="correct")
 
     def __post_init__(self):
-        if not callable(self.dictionary):
-            raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
+        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "step_size", as_step_size(self.step_size))
         set_field(self, "exploration", as_step_size(self.exploration, "exploration"))
         check.not_negative("penalty", self.penalty)

@@ -129,6 +129,5 @@ def as_loss(name: str, loss: Any) -> Loss:
         )
     if not any(leaf is loss for leaf in jax.tree.leaves(loss)):
         return loss
-    if not isinstance(loss, Hashable):
-        raise TypeError(f"{name} must be hashable or declared with jaxonline.struct, got {loss!r}")
+    check.instance(name, loss, Hashable, "hashable or declared with jaxonline.struct")
     return OpaqueLoss(loss)

@@ -267,7 +267,7 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
                 f"measures must have name, init, add and read (jaxonline.measures), got {check.shown(measure)}"
             )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
-            raise TypeError(f"measures must be structs (jaxonline.struct), got {measure!r}")
+            raise TypeError(f"measures must be structs (jaxonline.struct), got {check.shown(measure)}")
         if measure.name in RESERVED:
             raise ValueError(f"measures must have names of their own, got {measure.name!r}, which results have already")
         if measure.name in found:

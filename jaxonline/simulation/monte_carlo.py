@@ -248,7 +248,7 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
         return np.arange(n_runs)
     selected = check.finite_array("runs", runs)
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
-        raise ValueError(f"runs must be a sequence of at least one run index, got {runs!r}")
+        raise ValueError(f"runs must be a sequence of at least one run index, got {check.shown(runs)}")
     if selected.min() < 0 or selected.max() >= n_runs:
         raise ValueError(
             f"runs must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"
