@@ -39,7 +39,8 @@ def struct(cls: type[T]) -> type[T]:
 
     `__post_init__` is where arguments are checked; it runs when a user constructs the object and never when jax
     rebuilds it, so checks may look at values. No leaf may be a class, a string or a masked array, and a static field
-    that is declared a `bool` must be one: that is checked of every struct.
+    that is declared a `bool` must be one: that is checked of every struct. Where a number is checked to be one, a
+    stack of structs to `vmap` over is made inside `vmap`, as in `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo

@@ -132,7 +132,12 @@ def simulate(
         ValueError: for sizes below 1, unknown runs, a mesh with other axes, a checkpoint of another study, a
             comparator for another loss than the game's, or an adaptive environment that is asked for a comparator it
             does not have.
-        TypeError: for a learner, a comparator or a measure that is none.
+        TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
+            learner asks, instances and outcomes that it, the loss or the comparator cannot use.
+
+    Warns:
+        UserWarning: a learner is made for another loss than the game's.
+        RuntimeWarning: a learner diverged, or ran out of storage (or is likely to), in some of the runs.
 
     Example:
         >>> import numpy as np
