@@ -260,9 +260,9 @@ def test_binomial_outside_the_disc():
         (lambda: GaussianMixture([1.0], [-0.1]), ValueError, "weights must be at least 0"),
         (lambda: GaussianMixture([1.0, 2.0], [1.0]), ValueError, r"one length, got the shapes \(2,\) and \(1,\)"),
         (lambda: Scaled(Linear(), -1.0), ValueError, "factor must be at least 0, got -1"),
-        (lambda: Scaled(1.0, 1.0), TypeError, "kernel must hold kernels, got 1.0"),
+        (lambda: Scaled(1.0, 1.0), TypeError, "kernel must be a kernel, got 1.0"),
         (lambda: Sum([]), ValueError, "kernels must hold at least one kernel"),
-        (lambda: Sum([Linear(), 3]), TypeError, "kernels must hold kernels, got 3"),
+        (lambda: Sum([Linear(), 3]), TypeError, "kernels must be a kernel, got 3"),
         (
             lambda: require_dot_product("kernel", Gaussian(1.0)),
             TypeError,

@@ -200,7 +200,7 @@ def test_losses_approach_their_limits():
 
 def test_the_scale_is_a_leaf():
     scales = jnp.asarray([0.5, 1.0, 2.0])
-    found = jax.jit(jax.vmap(lambda loss: loss.derivative(0.3)))(SmoothedAbsolute(scales))
+    found = jax.jit(jax.vmap(lambda loss: loss.derivative(0.3)))(jax.vmap(SmoothedAbsolute)(scales))
     np.testing.assert_allclose(found, special.erf(0.3 * np.asarray(scales)), rtol=1e-6)
     with pytest.raises(TypeError, match="scale must be a known number here"):
         jax.jit(lambda loss: jnp.asarray(loss.coefficients(3)))(SmoothedAbsolute(1.0))

@@ -5,11 +5,15 @@ leaf (it can be traced, vmapped, swept) unless it is declared with `static()`.
 """
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from jaxonline._util import check
 
 T = TypeVar("T")
 
@@ -34,7 +38,9 @@ def struct(cls: type[T]) -> type[T]:
     """Turn a class with annotated fields into a frozen dataclass registered as a pytree.
 
     `__post_init__` is where arguments are checked; it runs when a user constructs the object and never when jax
-    rebuilds it, so checks may look at values.
+    rebuilds it, so checks may look at values. No leaf may be a class, a string or a masked array, and a static field
+    that is declared a `bool` must be one: that is checked of every struct. Where a number is checked to be one, a
+    stack of structs to `vmap` over is made inside `vmap`, as in `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -46,6 +52,7 @@ def struct(cls: type[T]) -> type[T]:
         >>> jax.vmap(lambda line: line(2.0))(Line(jax.numpy.array([1.0, 2.0]))).tolist()
         [2.0, 4.0]
     """
+    _check_fields_first(cls)
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     leaves = [field.name for field in fields if not field.metadata.get("static")]
@@ -75,33 +82,89 @@ def set_field(obj: Any, name: str, value: Any) -> None:
     object.__setattr__(obj, name, value)
 
 
-def cast_leaves(tree: T, dtype: Any) -> T:
+def _check_fields_first(cls: type) -> None:
+    """Put the checks that every struct shares before those of its own `__post_init__`."""
+    own = cls.__dict__.get("__post_init__")
+    if own is None:
+        own = getattr(cls, "__post_init__", lambda self: None)
+
+    @functools.wraps(own)
+    def __post_init__(self):
+        for field in (field for field in dataclasses.fields(self) if field.init):
+            value = getattr(self, field.name)
+            if not field.metadata.get("static"):
+                check.leaf(field.name, value)
+                for leaf in jax.tree.leaves(value):
+                    check.leaf(field.name, leaf)
+            elif field.type in (bool, "bool"):
+                check.flag(field.name, value)
+        own(self)
+
+    cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
+
+
+def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
     """Make every leaf an array: floating leaves of `dtype`, integers, booleans and keys as they are.
 
     Done once at the door of the simulator, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` are one
-    program, and no leaf is weakly typed.
+    program, and no leaf is weakly typed. `name` is what errors call the tree.
+
+    Raises:
+        TypeError: a leaf is neither a number nor an array.
+        ValueError: a number is infinite in `dtype`.
     """
 
-    def cast(leaf):
+    def cast(path, leaf):
+        where = (name + jax.tree_util.keystr(path)).lstrip(".")
+        if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
+            raise TypeError(
+                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.shown(leaf)}"
+            )
+        if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
+            check.fits(where, leaf, dtype)
         leaf = jnp.asarray(leaf)
         return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.asarray(leaf, leaf.dtype)
 
-    return jax.tree.map(cast, tree)
+    return jax.tree_util.tree_map_with_path(cast, tree)
 
 
 def stack(trees: Sequence[T]) -> T:
     """Stack structs of one structure along a new leading axis of every leaf.
 
-    Raises ValueError if the structures (static fields, leaf shapes) differ.
+    Raises:
+        ValueError: the structures (static fields, shapes of leaves) differ.
     """
-    first = jax.tree.structure(trees[0])
+    first = trees[0]
     for index, tree in enumerate(trees):
-        if jax.tree.structure(tree) != first:
+        difference = next(_differences(first, tree), None)
+        if difference is not None or jax.tree.structure(tree) != jax.tree.structure(first):
             raise ValueError(
-                f"learners of one sweep must differ in numbers only: item {index} has the structure "
-                f"{jax.tree.structure(tree)}, item 0 has {first}"
+                f"learners of one sweep must differ in numbers only: item {index} has "
+                f"{difference or 'another structure than item 0'}"
             )
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+
+
+def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
+    """Where two structs differ in more than numbers: classes, static fields, shapes."""
+    at = at or "its root"
+    if type(first) is not type(other) and not _are_numbers(first, other):
+        yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"
+    elif dataclasses.is_dataclass(first):
+        for field in dataclasses.fields(first):
+            parts = getattr(first, field.name), getattr(other, field.name)
+            path = field.name if at == "its root" else f"{at}.{field.name}"
+            if not field.metadata.get("static"):
+                yield from _differences(*parts, path)
+            elif parts[0] is not parts[1] and parts[0] != parts[1]:
+                yield f"{path} = {check.shown(parts[1])}, item 0 {check.shown(parts[0])}"
+    elif _are_numbers(first, other) and jnp.shape(first) != jnp.shape(other):
+        hint = "; give all the same size (n_terms=, for coefficients of a series)"
+        yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, int | float | np.ndarray | np.generic | jax.Array) for value in values)
 
 
 def replace(obj: T, **changes: Any) -> T:

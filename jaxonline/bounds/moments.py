@@ -54,8 +54,8 @@ def moment_bounds(
     """
     for name, law in (("noise", noise), ("label_noise", label_noise)):
         if law is not None and not isinstance(law, Noise):
-            raise TypeError(f"{name} must be a Noise (gaussian, laplace, uniform, student_t), got {law!r}")
-    X, y = check.finite_array("X", X, ndim=2).astype(float), check.finite_array("y", y, ndim=1).astype(float)
+            raise TypeError(f"{name} must be a Noise (gaussian, laplace, uniform, student_t), got {check.shown(law)}")
+    X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
     if noise is not None and not np.isfinite(noise.kurtosis):

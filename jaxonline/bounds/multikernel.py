@@ -8,8 +8,8 @@ by sqrt(m), as a `Dictionary` makes them, are the same algorithm with lambda m f
 Lemma 1 becomes |f|^2 / m.
 """
 
+import dataclasses
 import math
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
@@ -19,7 +19,8 @@ from jaxonline._util import check
 FEATURES = ("cosine", "pair")
 
 
-class Features(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Features:
     """Random features of one kernel, as the theorems see them.
 
     Attributes:
@@ -38,6 +39,11 @@ class Features(NamedTuple):
     layout: str = "cosine"
     scaled: bool = False
 
+    def __post_init__(self):
+        check.count("frequencies", self.frequencies)
+        check.choice("layout", self.layout, FEATURES)
+        check.flag("scaled", self.scaled)
+
     @property
     def weights(self) -> int:
         """The number of features."""
@@ -52,10 +58,8 @@ class Features(NamedTuple):
         """The regularizer of the same forecaster with features that are not scaled.
 
         Raises:
-            ValueError: `frequencies` below 1, `regularizer` not above 0, an unknown `layout`.
+            ValueError: `regularizer` not above 0.
         """
-        check.count("frequencies", self.frequencies)
-        check.choice("layout", self.layout, FEATURES)
         check.positive("regularizer", regularizer)
         return regularizer * (self.frequencies if self.scaled else 1)
 
@@ -118,6 +122,7 @@ def concatenated(
         >>> round(float(concatenated(1.0, 10, Features(50), 1.0, 100)))
         1328
     """
+    check.instance("features", features, Features, "Features")
     N, m, T = check.count("n_kernels", n_kernels), features.frequencies, _rounds(n_rounds)
     approximation = features.variance / 2 * T
     weights = features.effective(regularizer) / 2
@@ -155,6 +160,7 @@ def vaw2(
         >>> [round(float(vaw2(1.0, 10, Features(50), 1.0, 100, truncated=truncated))) for truncated in (False, True)]
         [203, 158]
     """
+    check.instance("features", features, Features, "Features")
     N, T = check.count("n_kernels", n_kernels), _rounds(n_rounds)
     second = regularizer if combiner_regularizer is None else combiner_regularizer
     check.positive("combiner_regularizer", second)
@@ -191,6 +197,7 @@ def vaw_ewa(
         >>> round(float(vaw_ewa(1.0, 10, Features(50), 1.0, 100)))
         144
     """
+    check.instance("features", features, Features, "Features")
     N = check.count("n_kernels", n_kernels)
     return _one_kernel(f_norm, features, y_bound, _rounds(n_rounds), regularizer) + ewa(N, y_bound)
 
@@ -246,4 +253,4 @@ def _square(y_bound: float) -> float:
 
 
 def _rounds(n_rounds: ArrayLike) -> np.ndarray:
-    return np.asarray(check.number("n_rounds", np.asarray(n_rounds), ge=1.0), float)
+    return np.asarray(check.numbers("n_rounds", n_rounds, ge=1.0), float)

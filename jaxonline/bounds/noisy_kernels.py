@@ -50,13 +50,14 @@ def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n
         >>> bound.value, round(bound.step_size * 10, 9)  # eta = sqrt(4 / 36)
         (120.0, 0.333333333)
     """
+    for name, moment in (("feature_moment", feature_moment), ("length_moment", length_moment)):
+        if not (isinstance(moment, float) and moment == math.inf):
+            check.positive(name, moment)
     G = length_moment * feature_moment
     if math.inf == G:
         check.positive("radius", radius)
         check.count("n_rounds", n_rounds)
         return RegretBound(math.inf, 0.0, math.inf, radius)
-    check.positive("feature_moment", feature_moment)
-    check.positive("length_moment", length_moment)
     return gradient_descent(radius, G, n_rounds)
 
 
@@ -122,6 +123,8 @@ def noisy_kernel(
         >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
     """
+    check.instance("feature_map", feature_map, (DotProductFeatureMap, GaussianFeatureMap), "a feature map")
+    check.instance("gradient_length", gradient_length, GradientLength, "a GradientLength")
     pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
     series, y_bound = gradient_length.series, _y_bound(gradient_length.kind, y_bound)
@@ -192,7 +195,7 @@ def _y_bound(kind: str, y_bound: float | None) -> float:
         return 0.0
     if y_bound is None:
         raise ValueError("y_bound must be given for a regression loss, got None")
-    return y_bound
+    return float(check.not_negative("y_bound", y_bound))
 
 
 def _bound(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:

@@ -34,7 +34,10 @@ class RegretBound(NamedTuple):
         Zinkevich (2003), or paper B, Lemma 3. It is an expectation over the noise, at every t.
         """
         check.positive("step_size", step_size)
-        return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
+        return (
+            self.radius**2 / (2 * step_size)
+            + step_size * self.G * np.asarray(check.numbers("rounds", rounds, ge=0.0), float) / 2
+        )
 
     def inverse_sqrt_step(self, eta: float, rounds: np.ndarray) -> np.ndarray:
         """The bound after each of `rounds` for steps eta / sqrt(t): (2 radius^2 / eta + eta G) sqrt(t).
@@ -43,7 +46,9 @@ class RegretBound(NamedTuple):
         sum of 1/sqrt(s) <= 2 sqrt(t).
         """
         check.positive("eta", eta)
-        return (2 * self.radius**2 / eta + eta * self.G) * np.sqrt(np.asarray(rounds, float))
+        return (2 * self.radius**2 / eta + eta * self.G) * np.sqrt(
+            np.asarray(check.numbers("rounds", rounds, ge=0.0), float)
+        )
 
 
 def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:

@@ -189,7 +189,7 @@ def printed_radial_surrogate(
         ValueError: 2 sigma u >= 1 for a rate u of the mixture.
     """
     rates = np.asarray(mixture.rates, float)
-    check.number("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
+    check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
     difference = floating(x) - floating(x2)
     shrinkage = 1.0 - 2.0 * standard_deviation * rates
     sizes = np.asarray(mixture.weights, float) * shrinkage ** (-0.5 * difference.shape[0])

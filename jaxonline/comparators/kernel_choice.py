@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
+from jaxonline._util import check
 from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.losses import Loss
 
 
@@ -53,8 +54,8 @@ def best_kernel(
         >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
         1
     """
-    if len(kernels) == 0:
-        raise ValueError("kernels must name at least one kernel, got none")
+    for kernel in check.sequence("kernels", kernels, "kernel"):
+        require_kernel("kernels", kernel)
     predictors = [rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
     losses = np.array([predictor.loss for predictor in predictors])
     index = int(np.argmin(losses))

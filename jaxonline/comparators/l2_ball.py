@@ -50,8 +50,7 @@ class L2Ball:
     loss: ClassVar[Loss] = Squared()
 
     def __post_init__(self):
-        radius = check.concrete(self.radius)
-        if radius is None or not (radius == np.inf).all():
+        if not (isinstance(self.radius, float | np.floating) and self.radius == np.inf):
             check.positive("radius", self.radius)
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:

@@ -18,9 +18,9 @@ from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
 from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_parts, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
-from jaxonline.losses.base import as_loss
+from jaxonline.losses.base import as_loss, check_outcomes
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
@@ -91,10 +91,12 @@ def rkhs_ball(
         >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
         (0.435243, [1.414214, -1.414214], True)
     """
+    require_kernel("kernel", kernel)
     X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
     check.positive("radius", radius)
     check.positive("tolerance", tolerance)
     loss = _convex(loss)
+    check_outcomes("y", y, loss)
     gram = gram_matrix(kernel, X)
     if isinstance(loss, Squared):
         return RKHSPredictor(*_exactly(gram, y, float(radius)), kernel, X)
@@ -137,6 +139,7 @@ class RKHSBall:
     tolerance: float = TOLERANCE
 
     def __post_init__(self):
+        require_kernel("kernel", self.kernel)
         check.positive("radius", self.radius)
         check.positive("tolerance", self.tolerance)
         set_field(self, "loss", _convex(self.loss))
@@ -161,9 +164,16 @@ class RKHSBall:
             RuntimeWarning: a gap is larger than asked for.
         """
         X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
+        check_outcomes("y", y, self.loss)
         ends = np.asarray(rounds)
-        if ends.ndim != 1 or len(ends) == 0 or (np.diff(ends, prepend=0) <= 0).any() or ends[-1] > len(y):
-            raise ValueError(f"rounds must rise from 1 to {len(y)}, got {ends}")
+        if (
+            not np.issubdtype(ends.dtype, np.integer)
+            or ends.ndim != 1
+            or len(ends) == 0
+            or (np.diff(ends, prepend=0) <= 0).any()
+            or ends[-1] > len(y)
+        ):
+            raise ValueError(f"rounds must rise from 1 to {len(y)}, got {check.shown(rounds)}")
         rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
         seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then

@@ -7,7 +7,7 @@ from jaxtyping import ArrayLike, Float
 
 from jaxonline._util import check
 from jaxonline.comparators.rkhs import gram_matrix
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.base import Kernel, require_kernel
 
 
 def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
@@ -31,6 +31,7 @@ def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[Ar
         >>> rkhs_norm(Linear(), np.eye(2), [3.0, 4.0])
         5.0
     """
+    require_kernel("kernel", kernel)
     X, a = check.rows("X", X, "coefficients", coefficients)
     return math.sqrt(max(float(a @ gram_matrix(kernel, X) @ a), 0.0))
 
@@ -63,6 +64,7 @@ def positive_negative_angle(kernel: Kernel, X: Float[ArrayLike, "n d"], coeffici
         >>> [round(positive_negative_angle(Linear(), X, a) / np.pi, 6) for a in ([2.0, -1.0], [2.0, 1.0])]
         [0.25, 0.5]
     """
+    require_kernel("kernel", kernel)
     X, a = check.rows("X", X, "coefficients", coefficients)
     gram = gram_matrix(kernel, X)
     positive, negative = np.maximum(a, 0.0), np.maximum(-a, 0.0)

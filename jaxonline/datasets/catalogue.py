@@ -125,7 +125,7 @@ def ar4(n_rounds: int = 5000, seed: int = 41) -> DataSet:
         ('AR(4)', (5000, 4), True)
     """
     n = check.count("n_rounds", n_rounds) + 4
-    noise = np.random.RandomState(seed).randn(n)
+    noise = np.random.RandomState(check.count("seed", seed, ge=0)).randn(n)
     series = np.zeros(n)
     for t in range(4, n):
         series[t] = 0.5 * series[t - 1] - 0.3 * series[t - 2] + 0.2 * series[t - 3] + 0.1 * series[t - 4] + noise[t]

@@ -49,6 +49,10 @@ def load(
         >>> tiny.name, tiny.X.tolist(), tiny.y.tolist()
         ('tiny', [[1.0, 2.0], [4.0, 2.0]], [3.0, 6.0])
     """
+    check.instance("name", name, isinstance(name, str | Path), "the name of a set or the path of a file")
+    if target is not None:
+        good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
+        check.instance("target", target, good, "the name or the number of a column")
     if impute is not None:
         check.choice("impute", impute, IMPUTATIONS)
     places = _places(data)
@@ -71,7 +75,11 @@ def load(
 
 
 def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
-    given = [data] if isinstance(data, str | Path) else list(data or ())
+    given = (
+        [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
+    )
+    for place in given:
+        check.instance("data", place, isinstance(place, str | Path), "a folder, a file, or a list of them")
     places = [Path(place) for place in (*given, os.environ.get("JAXONLINE_DATA")) if place]
     for place in places:
         if not place.exists():

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxonline._util import check
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -136,9 +138,10 @@ def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
     try:
         at = int(wanted)
     except ValueError:
-        raise ValueError(f"{path} has no column {wanted!r}; its columns are {', '.join(names)}") from None
+        hint = check.meant(wanted, names)
+        raise ValueError(f"target: {path} has no column {wanted!r}{hint}; its columns are {', '.join(names)}") from None
     if not -len(names) <= at < len(names):
-        raise ValueError(f"{path} has no column {at}; it has {len(names)} columns, counted from 0")
+        raise ValueError(f"target: {path} has no column {at}; it has {len(names)} columns, counted from 0")
     return at % len(names)
 
 

@@ -116,6 +116,7 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
         (0.305573, 0.0)
     """
     radius = float(check.positive("radius", radius))
+    check.function("loss", loss, "(y_hat, y)")
 
     def value(prediction: float) -> float:
         return float(loss(np.float64(prediction), np.float64(1.0)))

@@ -33,10 +33,8 @@ class BernoulliArms:
     means: Float[Array, "K"] | np.ndarray | list[float]
 
     def __post_init__(self):
-        means = check.finite_array("means", self.means, ndim=1)
-        if len(means) == 0:
-            raise ValueError("means must name at least one arm, got none")
-        check.number("means", means, ge=0.0, le=1.0)
+        means = check.vector("means", self.means)
+        check.numbers("means", means, ge=0.0, le=1.0)
         dtype = self.means.dtype if isinstance(self.means, jax.Array) else jnp.result_type(float)
         set_field(self, "means", jnp.asarray(means, dtype))
 

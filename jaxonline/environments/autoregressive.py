@@ -39,7 +39,7 @@ class Autoregressive:
     noise_std: Float[ArrayLike, ""] = 1.0
 
     def __post_init__(self):
-        values = check.finite_array("coefficients", self.coefficients, ndim=1)
+        values = check.vector("coefficients", self.coefficients)
         check.not_negative("noise_std", self.noise_std)
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:

@@ -65,6 +65,8 @@ class DataStream:
             set_field(self, "X", X[:, :0])  # type: ignore[index]
         check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
+        check.fits("X", self.X, dtype)
+        check.fits("y", self.y, dtype)
         set_field(self, "X", jnp.asarray(self.X, dtype))
         set_field(self, "y", jnp.asarray(self.y, dtype))
 
@@ -77,6 +79,11 @@ class DataStream:
     def deterministic(self) -> bool:
         """True for file order, where every run sees the same rows."""
         return self.order == "file"
+
+    @property
+    def outcomes(self) -> Float[Array, "n ..."]:
+        """All outcomes there are."""
+        return self.y
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -41,11 +41,12 @@ class LinearModel:
     instances: str = static(default="gaussian")
 
     def __post_init__(self):
-        check.finite_array("weights", self.weights, ndim=1)
+        check.vector("weights", self.weights)
         check.not_negative("noise_std", self.noise_std)
         check.positive("radius", self.radius)
         check.choice("instances", self.instances, INSTANCES)
         dtype = jnp.result_type(float) if not isinstance(self.weights, jax.Array) else self.weights.dtype
+        check.fits("weights", self.weights, dtype)
         set_field(self, "weights", jnp.asarray(self.weights, dtype))
 
     @property

@@ -10,7 +10,7 @@ law. The estimators of their Algorithm 1 are in `jaxonline.estimators.attribute_
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset, weighted_indices
+from jaxonline.losses import Loss, Squared
 
 
 class SeenGradient(NamedTuple):
@@ -64,6 +65,7 @@ class AttributeGradient:
 
     n_attributes: int = static()
     law: str = static(default="l1")
+    loss: ClassVar[Loss] = Squared()
 
     def __post_init__(self):
         check_even("n_attributes", self.n_attributes)

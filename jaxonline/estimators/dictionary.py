@@ -46,9 +46,8 @@ class Dictionary:
     phases: Float[ArrayLike, "N m"] | None = None
 
     def __post_init__(self):
-        if isinstance(self.frequencies, list | tuple):
-            set_field(self, "frequencies", np.asarray(self.frequencies, float))
-        if check.concrete(self.frequencies) is None:
+        set_field(self, "frequencies", check.listed("frequencies", self.frequencies))
+        if check.unknown(self.frequencies):
             return
         frequencies = check.finite_array("frequencies", self.frequencies, ndim=3)
         if frequencies.size == 0:
@@ -89,8 +88,8 @@ class Dictionary:
         """
         check.choice("layout", layout, LAYOUTS)
         dimension, m = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
-        if len(kernels) == 0:
-            raise ValueError("kernels must name at least one kernel, got none")
+        check.key("key", key)
+        check.sequence("kernels", kernels, "kernel")
         for kernel in kernels:
             at_zero = check.concrete(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):

@@ -35,7 +35,7 @@ from jaxonline.estimators.feature_moments import (
     reached_by,
     weighted_series,
 )
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law
+from jaxonline.estimators.laws import AnyLaw, require_law
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
@@ -72,7 +72,7 @@ class DotProductFeatureMap(FeatureMap):
 
     def __post_init__(self):
         require_dot_product("kernel", self.kernel)
-        _check_law("law", self.law)
+        require_law("law", self.law)
 
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
         return self.law.sample(key)
@@ -184,10 +184,9 @@ class GaussianFeatureMap(FeatureMap):
     pair_law: AnyLaw | None = None
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Gaussian):
-            raise TypeError(f"kernel must be a Gaussian, got {self.kernel!r}")
-        _check_law("law", self.law)
-        _check_law("pair_law", self._pair_law())
+        check.instance("kernel", self.kernel, Gaussian, "a Gaussian")
+        require_law("law", self.law)
+        require_law("pair_law", self._pair_law())
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         pair_key, vector_key = jax.random.split(key)
@@ -308,11 +307,6 @@ class GaussianFeatureMap(FeatureMap):
 
     def _log_width(self, dtype: Any) -> Float[Array, ""]:
         return jnp.log(jnp.asarray(self.kernel.width, dtype))
-
-
-def _check_law(name: str, law: AnyLaw) -> None:
-    if not isinstance(law, Geometric | Law):
-        raise TypeError(f"{name} must be a Geometric or a Law (jaxonline.estimators.laws), got {law!r}")
 
 
 def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:

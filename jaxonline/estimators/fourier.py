@@ -51,11 +51,15 @@ class FourierFeatures:
 
     def __post_init__(self):
         for name in ("frequencies", "phases"):
-            if isinstance(value := getattr(self, name), list | tuple):
-                set_field(self, name, np.asarray(value, float))
+            set_field(self, name, check.listed(name, getattr(self, name)))
         shape = np.shape(self.frequencies)
+        if not check.unknown(self.frequencies):
+            check.finite_array("frequencies", self.frequencies, ndim=2)
+            check.numbers("frequencies", self.frequencies)
         if len(shape) != 2:
             raise ValueError(f"frequencies must have 2 dimensions (features, coordinates), got shape {shape}")
+        if self.phases is not None:
+            check.numbers("phases", self.phases)
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
             raise ValueError(f"phases must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}")
         check.not_negative("at_zero", self.at_zero)
@@ -86,6 +90,7 @@ class FourierFeatures:
             >>> bool(abs(features(x) @ features(x2) - Gaussian(2.0)(x, x2)) < 0.05), features.size
             (True, 1000)
         """
+        check.key("key", key)
         check.choice("layout", layout, LAYOUTS)
         require_shift_invariant("kernel", kernel)
         frequency_key, phase_key = jax.random.split(key)

@@ -74,6 +74,7 @@ class GradientLength:
     kind: str = static()
 
     def __post_init__(self):
+        check.instance("series", self.series, SeriesEstimator, "a SeriesEstimator")
         check.choice("kind", self.kind, ("classification", "regression"))
 
     @classmethod

@@ -5,7 +5,7 @@ instance as if it were the true one (`PlugInEstimator`) work for every loss, l'(
 (`jaxonline.learners.KernelGradient`); the unbiased ones are for the squared loss.
 """
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -98,6 +98,8 @@ class TwoCopies:
         ((2,), 2)
     """
 
+    loss: ClassVar[Loss] = Squared()
+
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """2 (<w, x~> - y~) x~'."""
         del key
@@ -120,6 +122,8 @@ class KnownCovariance:
         >>> KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 1)
     """
+
+    loss: ClassVar[Loss] = Squared()
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """2 (<w, x~> - y~) x~ - 2 Sigma w."""

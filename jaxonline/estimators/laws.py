@@ -102,8 +102,8 @@ class Law:
     """P(N >= 0), ..., P(N >= K): kept, because a running sum in float32 would give impossible n a probability."""
 
     def __post_init__(self):
-        table = check.finite_array("probabilities", self.probabilities, ndim=1).astype(np.float64)
-        check.not_negative("probabilities", table)
+        table = check.vector("probabilities", self.probabilities).astype(np.float64)
+        check.numbers("probabilities", table, ge=0.0)
         if not abs(table.sum() - 1.0) <= 1e-6:
             raise ValueError(f"probabilities must have the sum 1, got the sum {table.sum():g}")
         tails = np.cumsum(table[::-1])[::-1]
@@ -208,8 +208,8 @@ def law_from_magnitudes(magnitudes: Vector, *, overhead: float = math.inf) -> La
         >>> law_from_magnitudes([1.0, 3.0]).probabilities.tolist()
         [0.25, 0.75]
     """
-    table = check.finite_array("magnitudes", magnitudes, ndim=1).astype(np.float64)
-    check.not_negative("magnitudes", table)
+    table = check.vector("magnitudes", magnitudes).astype(np.float64)
+    check.numbers("magnitudes", table, ge=0.0)
     if not table.any():
         raise ValueError("magnitudes must not all be 0: there is nothing to estimate")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / _above_zero("overhead", overhead))
@@ -225,7 +225,7 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
         ValueError: coefficients that are not a finite vector, or E (X - c)^2 >= radius^2 (the a_n of the whole
             series have no finite sum, and no law has a finite second moment that this one could approach).
     """
-    gammas = check.finite_array("coefficients", coefficients, ndim=1).astype(np.float64)
+    gammas = check.vector("coefficients", coefficients).astype(np.float64)
     check.positive("second_moment", second_moment)
     if second_moment >= radius**2:
         raise ValueError(
@@ -237,7 +237,12 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
 
 
 def _above_zero(name: str, value: float) -> float:
-    return value if value == math.inf else float(check.positive(name, value))
+    return value if isinstance(value, float) and value == math.inf else float(check.positive(name, value))
+
+
+def require_law(name: str, law: Any) -> "AnyLaw":
+    """The law, or a TypeError where it is none."""
+    return check.instance(name, law, (Geometric, Law), "a Geometric or a Law (jaxonline.estimators.laws)")
 
 
 def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:

@@ -25,7 +25,7 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline._util import check
 from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, struct
-from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
+from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes, require_law
 
 _LOSS_OF_DIGITS = 1e-6
 
@@ -123,6 +123,8 @@ class PolynomialSequenceEstimator:
     law: AnyLaw
 
     def __post_init__(self):
+        check.instance("sequence", self.sequence, PolynomialSequence, "a PolynomialSequence")
+        require_law("law", self.law)
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
         missed = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(missed):
@@ -270,7 +272,9 @@ def _interval(lower: float, upper: float) -> tuple[float, float]:
 
 
 def _values(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    return check.finite_array("f on the interval", np.broadcast_to(f(x), x.shape)).astype(np.float64)
+    with np.errstate(all="ignore"):
+        values = check.finite_array("f on the interval", check.function("f", f, "an array")(x))
+    return np.broadcast_to(values, x.shape).astype(np.float64)
 
 
 def _checked(table: np.ndarray, centre: float, scale: float, values: np.ndarray) -> PolynomialSequence:

@@ -22,7 +22,7 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline._util import check
 from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, static, struct
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector
+from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector, require_law
 from jaxonline.losses.series import SeriesLoss, require_series
 
 _MAX_TERMS = 1024
@@ -70,9 +70,10 @@ class SeriesEstimator:
     reach: ArrayLike = math.inf
 
     def __post_init__(self):
-        table = check.finite_array("coefficients", self.coefficients, ndim=1).astype(np.float64)
+        table = check.vector("coefficients", self.coefficients).astype(np.float64)
         check.number("centre", self.centre)
         check.number("constant", self.constant)
+        require_law("law", self.law)
         if isinstance(self.law, Law):
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
@@ -129,7 +130,11 @@ class SeriesEstimator:
             >>> len(SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 0.5).coefficients)
             21
         """
+        check.flag("constant_outside", constant_outside)
         radius = require_series("loss", loss).radius(centre)
+        check.instance(
+            "law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one"
+        )
         check_finite_variance(law, second_moment, radius)
         mean_reach = math.sqrt(second_moment) if reach is None else float(check.not_negative("reach", reach))
         farthest = max(math.sqrt(_spread(law) * second_moment), mean_reach)

@@ -72,11 +72,8 @@ class Surrogate(Kernel):
     """Its eigenvectors, in columns; None where it is diagonal."""
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Gaussian | GaussianMixture):
-            raise TypeError(f"kernel must be a Gaussian or a GaussianMixture, got {self.kernel!r}")
-        covariance = self.covariance
-        if isinstance(covariance, list | tuple):
-            covariance = np.asarray(covariance, float)
+        check.instance("kernel", self.kernel, (Gaussian, GaussianMixture), "a Gaussian or a GaussianMixture")
+        covariance = check.listed("covariance", self.covariance)
         check.covariance("covariance", covariance)
         variances, rotation = _eigenvectors(covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "covariance", covariance)

@@ -225,8 +225,8 @@ class AdversarialCopies:
     noise: ClassVar[None] = None
 
     def __post_init__(self):
-        if not isinstance(self.adversary, NoiseAdversary):
-            raise TypeError(f"adversary must have init, sample and observe of NoiseAdversary, got {self.adversary!r}")
+        wanted = "a NoiseAdversary, with init, sample and observe"
+        check.instance("adversary", self.adversary, NoiseAdversary, wanted)
         if self.label_noise is not None:
             _check_law("label_noise", self.label_noise)
 
@@ -257,5 +257,4 @@ class AdversarialCopies:
 
 
 def _check_law(name: str, law: Any) -> None:
-    if not isinstance(law, NoiseLaw):
-        raise TypeError(f"{name} must be a noise law with sample and covariance_at, got {law!r}")
+    check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")

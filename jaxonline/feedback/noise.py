@@ -137,9 +137,7 @@ class Noise:
     factor: Float[ArrayLike, "..."] = None  # type: ignore[assignment]
 
     def __post_init__(self):
-        covariance = self.covariance
-        if isinstance(covariance, list | tuple):
-            covariance = np.asarray(covariance, float)
+        covariance = check.listed("covariance", self.covariance)
         check.covariance("covariance", covariance)
         if self.law is not None:
             check.choice("law", self.law, tuple(_COORDINATES))
@@ -246,9 +244,8 @@ class TwoPoints:
     vector: Float[ArrayLike, "..."] | list
 
     def __post_init__(self):
-        if isinstance(self.vector, list | tuple):
-            set_field(self, "vector", np.asarray(self.vector, float))
-        check.number("vector", self.vector)
+        set_field(self, "vector", check.listed("vector", self.vector))
+        check.numbers("vector", self.vector)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
@@ -285,8 +282,9 @@ class CustomNoise:
     covariance: Callable | None = static(default=None)
 
     def __post_init__(self):
-        if not callable(self.draw):
-            raise TypeError(f"draw must be a function of (key, t, x), got {self.draw!r}")
+        check.function("draw", self.draw, "(key, t, x)")
+        if self.covariance is not None:
+            check.function("covariance", self.covariance, "(t, x)")
 
     def sample(self, key: Key[Array, ""], t: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw of `draw`, checked to have the shape of `x`."""

@@ -5,7 +5,7 @@ offer beyond that; `oracles` how they are opened; `regret` the notions of regret
 `binding` checks a learner against a game before anything is played; `history` plays one run and keeps everything.
 """
 
-from jaxonline.game.binding import Bound, as_entrant, bind, check_feedback
+from jaxonline.game.binding import Bound, as_entrant, bind, check_feedback, same_loss, warn_of_other_losses
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
 from jaxonline.game.oracles import open_oracle
@@ -37,6 +37,8 @@ __all__ = [
     "open_oracle",
     "play",
     "play_round",
+    "same_loss",
     "start",
     "stream_keys",
+    "warn_of_other_losses",
 ]

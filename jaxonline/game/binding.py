@@ -1,16 +1,22 @@
 """A game and a learner bound together: checked, cast and traced once, before anything is played."""
 
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PyTree
 
+from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_copies
-from jaxonline.game.protocols import ChecksFeedback, Feedback, Learner
-from jaxonline.game.round import Entrant, Game, Round, States, play_round, start
+from jaxonline.game.protocols import ChecksFeedback, Feedback, ForLoss, Learner, Oracle
+from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
+from jaxonline.losses import ZeroOne
 
 
 class Bound(NamedTuple):
@@ -33,12 +39,12 @@ def as_entrant(game: Game, learner: Any) -> Entrant:
     Raises:
         TypeError: if it is neither a learner nor an entrant.
     """
+    check.instance("game", game, Game, "a Game")
     entrant = learner if isinstance(learner, Entrant) else Entrant(learner, game.feedback)
-    if isinstance(entrant.learner, type) or not isinstance(entrant.learner, Learner):
-        what = entrant.learner.__name__ if isinstance(entrant.learner, type) else type(entrant.learner).__name__
-        raise TypeError(f"a learner must have init, predict and update, got {what}")
-    if not isinstance(entrant.feedback, Feedback):
-        raise TypeError(f"feedback must have the method open of Feedback, got {type(entrant.feedback).__name__}")
+    wanted = "a learner, with init, predict and update"
+    check.instance("learner", entrant.learner, isinstance(entrant.learner, Learner), wanted)
+    wanted = "a feedback, with the method open of Feedback"
+    check.instance("feedback", entrant.feedback, isinstance(entrant.feedback, Feedback), wanted)
     return entrant
 
 
@@ -52,28 +58,76 @@ def check_feedback(learner: Any, feedback: Any) -> None:
         learner.check_feedback(feedback)
 
 
-def bind(game: Game, learner: Any) -> Bound:
+def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     """Check that the learner can play the game, by tracing a round of it; nothing is computed.
 
+    So a feedback that does not answer what the learner asks is found before the first round of a study, for any
+    learner, and no learner has to declare what it asks for: the trace is the round itself.
+
+    Args:
+        game: the game.
+        learner: a learner, or an `Entrant`.
+        name: what a study calls it.
+
     Raises:
-        TypeError: for something that is no learner, a move that the loss cannot judge, a loss that is no number.
+        TypeError: for something that is no learner, a feedback that does not answer what the learner asks, a move that
+            the loss cannot judge, a loss that is no number.
         ValueError: for noise of another dimension than the instances, states that change their type, noise with which
-            the learner would be wrong.
+            the learner would be wrong, outcomes that are no classes where the learner's loss is one of a margin.
     """
     entrant = as_entrant(game, learner)
     check_feedback(entrant.learner, entrant.feedback)
-    game, entrant = cast_leaves((game, entrant), game.dtype)
-    try_copies(entrant.feedback, game.specs, game.dtype)
-    before, after, record = jax.eval_shape(_first_round, game, entrant, jax.eval_shape(lambda: jax.random.key(0)))
-    name = type(entrant.learner).__name__
-    check_state(f"{name}.update", before.learner, after.learner)
+    if isinstance(entrant.learner, ForLoss):
+        check_classes(game.environment, entrant.learner.loss)
+    dtype = game.dtype
+    game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
+    what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"
+    with _cannot_play(what, game, entrant):
+        try_copies(entrant.feedback, game.specs, dtype)
+        before, after, record = jax.eval_shape(_first_round, game, entrant, jax.eval_shape(lambda: jax.random.key(0)))
+    check_state(f"{what}: update", before.learner, after.learner)
     check_state(f"{type(game.environment).__name__}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
         raise TypeError(
-            f"loss must be a number for the move of {name} ({_said(record.y_hat)}) and the outcome "
-            f"({_said(record.y)}), got {_said(record.loss)}"
+            f"loss must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
+            f"({said(record.y)}), got {said(record.loss)}"
         )
     return Bound(game, entrant, record)
+
+
+def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
+    """One warning that names all learners made for another loss than the game's.
+
+    That may be meant, as to learn by a surrogate of the loss that counts, and so is no error; where the game counts
+    mistakes, whose loss has no gradient, it always is, and nothing is said.
+    """
+    if isinstance(game.loss, ZeroOne):
+        return
+    losses = {name: each.loss for name, each in learners.items() if isinstance(each, ForLoss)}
+    other = [
+        f"{name!r} for {loss!r}" for name, loss in losses.items() if loss is not None and not same_loss(game, loss)
+    ]
+    if other:
+        warnings.warn(
+            f"the loss of the game is {game.loss!r}, but learners are made for another one: {', '.join(other)}. Regret "
+            "is in the game's; give the estimators the same loss if that is not meant",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def same_loss(game: Game, loss: Any) -> bool:
+    """Whether a loss is that of the game, its numbers included."""
+    (leaves, structure), (own_leaves, own_structure) = (
+        jax.tree.flatten(cast_leaves(each, game.dtype)) for each in (game.loss, loss)
+    )
+    return structure == own_structure and all(map(np.array_equal, leaves, own_leaves))
+
+
+def said(spec: PyTree) -> str:
+    """Shapes and dtypes in a few words."""
+    leaves = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(spec)]
+    return ", ".join(leaves) or "nothing"
 
 
 def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, States, Round]:
@@ -82,7 +136,35 @@ def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, 
     return before, *play_round(game, entrant, keys, jnp.int32(1), before)
 
 
-def _said(spec: PyTree) -> str:
-    """Shapes and dtypes in a few words."""
-    leaves = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(spec)]
-    return ", ".join(leaves) or "nothing"
+@contextlib.contextmanager
+def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
+    """Errors inside a round say which learner, and in which game."""
+    feedback = type(entrant.feedback).__name__
+    try:
+        yield
+    except AttributeError as error:
+        if isinstance(error.obj, Oracle):
+            raise TypeError(
+                f"{what} asks its feedback for {error.name!r}, which {feedback} does not answer: it answers "
+                f"{', '.join(_answers(error.obj))}"
+            ) from error
+        raise TypeError(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+
+
+def _answers(oracle: Any) -> list[str]:
+    """What an oracle can be asked for."""
+    names = {name for kind in type(oracle).__mro__[:-1] for name in vars(kind)} | set(vars(oracle))
+    return sorted(name for name in names if not name.startswith("_") and name != "queries")
+
+
+def _setting(game: Game, feedback: str) -> str:
+    instances, outcomes = map(said, game.specs)
+    return f"with {feedback}, instances {instances} and outcomes {outcomes}"
+
+
+def _first_line(error: Exception) -> str:
+    line = next(iter(str(error).splitlines()), type(error).__name__)
+    return line if len(line) <= 250 else f"{line[:247]}..."

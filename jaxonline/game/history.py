@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline._util import check
-from jaxonline.game.binding import bind
+from jaxonline.game.binding import as_entrant, bind, warn_of_other_losses
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 
@@ -37,8 +37,10 @@ def play(game: Game, learner: Any, key: Key[Array, ""], n_rounds: int) -> tuple[
         [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     """
     check.count("n_rounds", n_rounds)
-    game, entrant, _ = bind(game, learner)
-    return _play(game, entrant, key, n_rounds)
+    check.key("key", key)
+    bound = bind(game, learner)
+    warn_of_other_losses(game, {"learner": as_entrant(game, learner).learner})
+    return _play(bound.game, bound.entrant, key, n_rounds)
 
 
 @jax.jit(static_argnames=("n_rounds",))

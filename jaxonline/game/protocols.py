@@ -78,6 +78,15 @@ class Feedback(Protocol):
 
 
 @runtime_checkable
+class Oracle(Protocol):
+    """What a feedback opens for a round: it answers what it answers, and keeps the meter."""
+
+    def queries(self) -> Int[Array, ""]:
+        """The number of queries charged so far in this round."""
+        ...
+
+
+@runtime_checkable
 class AdaptiveFeedback(Protocol):
     """A feedback that remembers: what it answers in a round may depend on everything that the learner did before.
 
@@ -160,6 +169,14 @@ class ChecksFeedback(Protocol):
 
 
 @runtime_checkable
+class ListsOutcomes(Protocol):
+    """An environment all of whose outcomes are known beforehand; the loss of a margin wants them to be -1 and +1."""
+
+    @property
+    def outcomes(self) -> PyTree: ...
+
+
+@runtime_checkable
 class StatesExpectedOutcomes(Protocol):
     """An environment that knows the mean of each outcome, for the pseudo-regret (`game.regret`)."""
 
@@ -235,7 +252,11 @@ class HindsightComparator(Protocol):
 
 @runtime_checkable
 class ForLoss(Protocol):
-    """A comparator that is the best for one loss, and is refused in a game with another one."""
+    """What is made for one loss: a comparator, which is refused in a game with another one, or a learner.
+
+    A learner (or an estimator) that descends on another loss than the game's may be meant, and is warned of. None says
+    that it is not known.
+    """
 
     @property
     def loss(self) -> Any: ...

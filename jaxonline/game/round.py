@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
+from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
 from jaxonline.game.keys import StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_copies
@@ -23,13 +24,14 @@ from jaxonline.game.protocols import (
     AdaptiveFeedback,
     Environment,
     Feedback,
+    ListsOutcomes,
     MakesCopies,
     Specs,
     StatesExpectedOutcomes,
 )
 from jaxonline.game.regret import CleanRegret, Regret
 from jaxonline.losses import Loss, Squared
-from jaxonline.losses.base import as_loss
+from jaxonline.losses.base import as_loss, check_outcomes
 
 
 @struct
@@ -61,7 +63,7 @@ class Game:
     Raises:
         TypeError: if an argument is not what it must be.
         ValueError: if `regret` asks for copies that the feedback cannot make, or for expected outcomes that the
-            environment does not state.
+            environment does not state; if `loss` is one of a margin, and an outcome neither -1 nor +1.
 
     Example:
         >>> import numpy as np
@@ -86,9 +88,14 @@ class Game:
         if isinstance(self.loss, Loss):
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
-            raise TypeError(f"loss must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {self.loss!r}")
+            raise TypeError(
+                f"loss must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {check.shown(self.loss)}"
+            )
+        check_classes(self.environment, self.loss)
         if not isinstance(self.regret, Regret):
-            raise TypeError(f"regret must be a notion of regret (jaxonline.game.regret), got {self.regret!r}")
+            raise TypeError(
+                f"regret must be a notion of regret (jaxonline.game.regret), got {check.shown(self.regret)}"
+            )
         name = type(self.regret).__name__
         if _wants_copies(self.regret) and not isinstance(self.feedback, MakesCopies):
             raise ValueError(f"regret={name} needs a feedback of noisy copies, got {type(self.feedback).__name__}")
@@ -120,6 +127,12 @@ class Game:
     def deterministic(self) -> bool:
         """True when, moreover, it is the same in every run."""
         return self.oblivious and self.environment.deterministic and not self.regret.comparator_on_copies
+
+
+def check_classes(environment: Any, loss: Any) -> None:
+    """Check the outcomes of an environment that knows them, where a loss is one of a margin."""
+    if isinstance(environment, ListsOutcomes) and not check.unknown(environment.outcomes):
+        check_outcomes("y", environment.outcomes, loss)
 
 
 _ENVIRONMENT = ("oblivious", "deterministic", "instance_spec", "outcome_spec", "init", "instance", "answer")

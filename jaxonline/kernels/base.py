@@ -10,6 +10,7 @@ from typing import Any
 import jax
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline._util import check
 from jaxonline._util.numbers import floating
 
 
@@ -39,6 +40,5 @@ class Kernel(abc.ABC):
 
 def require_kernel(name: str, kernel: Any) -> Kernel:
     """The kernel, or a TypeError where it is none."""
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"{name} must be a kernel, got {kernel!r}")
+    check.instance(name, kernel, Kernel, "a kernel")
     return kernel

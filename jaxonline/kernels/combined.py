@@ -17,7 +17,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline._util import check
 from jaxonline._util.numbers import host_float
 from jaxonline._util.struct import set_field, struct
-from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 
@@ -47,11 +47,9 @@ class Sum(Kernel):
         return object.__new__(_class_for(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
 
     def __post_init__(self):
-        set_field(self, "kernels", tuple(self.kernels))
-        if not self.kernels:
-            raise ValueError("kernels must hold at least one kernel, got none")
+        set_field(self, "kernels", tuple(check.sequence("kernels", self.kernels, "kernel")))
         for kernel in self.kernels:
-            _check_kernel("kernels", kernel)
+            require_kernel("kernels", kernel)
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
@@ -138,7 +136,7 @@ class Scaled(Kernel):
         return object.__new__(_class_for(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
 
     def __post_init__(self):
-        _check_kernel("kernel", self.kernel)
+        require_kernel("kernel", self.kernel)
         check.not_negative("factor", self.factor)
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -201,15 +199,10 @@ class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
 
 def _class_for(cls: type, plain: type, dot_product: type, shift_invariant: type, parts: Any) -> type:
     """The class that can do what all `parts` can, where the plain one was called (and not by pickle, without parts)."""
-    if cls is not plain or len(parts) == 0:
+    if cls is not plain or not isinstance(parts, Sequence):
         return cls
-    if all(isinstance(part, DotProductKernel) for part in parts):
+    if parts and all(isinstance(part, DotProductKernel) for part in parts):
         return dot_product
-    if all(isinstance(part, ShiftInvariantKernel) for part in parts):
+    if parts and all(isinstance(part, ShiftInvariantKernel) for part in parts):
         return shift_invariant
     return cls
-
-
-def _check_kernel(name: str, kernel: Any) -> None:
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"{name} must hold kernels, got {kernel!r}")

@@ -222,7 +222,7 @@ class Binomial(DotProductKernel):
         return 1.0
 
     def series(self, a: ArrayLike) -> Array:
-        a = floating(check.number("the inner product of a binomial kernel", a, gt=-1.0, lt=1.0))
+        a = floating(check.numbers("the inner product of a binomial kernel", a, gt=-1.0, lt=1.0))
         inside = jnp.abs(a) < 1.0
         value = jnp.where(inside, 1.0 - a, 1.0) ** -jnp.asarray(self.exponent, a.dtype)
         return jnp.where(inside, value, jnp.nan)
@@ -266,13 +266,9 @@ class PowerSeries(PolynomialKernel):
     betas: Float[ArrayLike, "n"] | Sequence[float]
 
     def __post_init__(self):
-        if isinstance(self.betas, list | tuple):
-            set_field(self, "betas", np.asarray(self.betas, float))
-        known = check.concrete(self.betas)
-        if known is not None:
-            betas = check.finite_array("betas", known, ndim=1)
-            if len(betas) == 0:
-                raise ValueError("betas must have at least one entry, got none")
+        set_field(self, "betas", check.listed("betas", self.betas))
+        if not check.unknown(self.betas):
+            betas = check.vector("betas", self.betas)
             if (betas < 0).any():
                 n = int(np.argmax(betas < 0))
                 raise ValueError(

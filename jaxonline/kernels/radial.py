@@ -187,9 +187,8 @@ class GaussianMixture(RadialKernel):
 
     def __post_init__(self):
         for name in ("rates", "weights"):
-            if isinstance(value := getattr(self, name), list | tuple):
-                set_field(self, name, np.asarray(value, float))
-            check.not_negative(name, getattr(self, name))
+            set_field(self, name, check.listed(name, getattr(self, name)))
+            check.numbers(name, getattr(self, name), ge=0.0)
         if np.ndim(self.rates) != 1 or np.shape(self.rates) != np.shape(self.weights):
             shapes = f"{np.shape(self.rates)} and {np.shape(self.weights)}"
             raise ValueError(f"rates and weights must be vectors of one length, got the shapes {shapes}")
@@ -224,8 +223,7 @@ def truncate(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> Gaussi
         >>> float(abs(truncate(g, c / d).weights.sum() - (1 - math.exp(-c)))) < 1e-15
         True
     """
-    if not isinstance(kernel, SchoenbergKernel):
-        raise TypeError(f"kernel must be a radial kernel with a mixing density, got {kernel!r}")
+    check.instance("kernel", kernel, SchoenbergKernel, "a radial kernel with a mixing density")
     cut = host_float("cut", check.positive("cut", cut))
     # In t = (u / cut)^(1/4) the nodes crowd at u = 0, which is what the kernel at large distances is made of.
     power = 4.0 * kernel.endpoint_power() + 3.0

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.game.binding import check_feedback
 from jaxonline.game.protocols import Learner, Specs, StatesNoise
@@ -44,10 +45,8 @@ class WithFeatures:
     features: Any
 
     def __post_init__(self):
-        if not isinstance(self.learner, Learner):
-            raise TypeError(f"learner must have init, predict and update, got {type(self.learner).__name__}")
-        if not callable(self.features):
-            raise TypeError(f"features must be a function of an instance, got {self.features!r}")
+        check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
+        check.function("features", self.features, "an instance")
 
     def check_feedback(self, feedback: Any) -> None:
         """The learner looks at the feedback, the law of whose noise is lost in the features."""

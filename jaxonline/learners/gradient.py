@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
-from jaxonline.game.protocols import Specs
+from jaxonline.game.protocols import ForLoss, Specs
 from jaxonline.learners._interned import interned
 from jaxonline.learners.step_sizes import as_step_size
 
@@ -87,17 +87,20 @@ class GradientLearner:
     hypothesis: str = static(default="last")
 
     def __post_init__(self):
-        if not callable(self.estimator):
-            raise TypeError(f"estimator must be a function of (key, w, oracle), got {self.estimator!r}")
+        check.function("estimator", self.estimator, "(key, w, oracle)")
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
             check.positive("radius", self.radius)
-        if not isinstance(self.optimizer, optax.GradientTransformation):
-            raise TypeError(f"optimizer must be an optax GradientTransformation, got {self.optimizer!r}")
+        wanted = "an optax GradientTransformation"
+        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
         set_field(self, "optimizer", interned(self.optimizer))
-        if not callable(self.projection):
-            raise TypeError(f"projection must be a function of (w, radius), got {self.projection!r}")
+        check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
+
+    @property
+    def loss(self) -> Any:
+        """The loss whose gradient is estimated, None where the estimator does not say."""
+        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """w_1 = 0 for instances of one dimension.

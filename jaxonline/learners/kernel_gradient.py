@@ -61,14 +61,17 @@ class KernelGradient:
     radius: Float[ArrayLike, ""] | None = None
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a kernel, got {self.kernel!r}")
-        if not isinstance(self.estimator, PlugInEstimator):
-            raise TypeError(f"estimator must be FullGradient, NaiveCopy or MeanOfCopies, got {self.estimator!r}")
+        check.instance("kernel", self.kernel, Kernel, "a kernel")
+        check.instance("estimator", self.estimator, PlugInEstimator, "FullGradient, NaiveCopy or MeanOfCopies")
         set_field(self, "step_size", as_step_size(self.step_size))
         check.count("n_rounds", self.n_rounds)
         if self.radius is not None:
             check.positive("radius", self.radius)
+
+    @property
+    def loss(self) -> Any:
+        """The loss of the estimator."""
+        return self.estimator.loss
 
     def overflow_probability(self, n_rounds: int) -> float:
         """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
+from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import Specs
@@ -60,11 +61,9 @@ class MultiKernel:
     expert: VAW = VAW()
 
     def __post_init__(self):
-        if not callable(self.dictionary):
-            raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
+        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "combiner", as_learner(self.combiner))
-        if not isinstance(self.expert, VAW):
-            raise TypeError(f"expert must be a VAW, got {self.expert!r}")
+        check.instance("expert", self.expert, VAW, "a VAW")
         if self.expert.features is not None:
             raise ValueError("expert must have no features of its own: the dictionary makes them")
 

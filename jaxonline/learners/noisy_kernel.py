@@ -111,8 +111,7 @@ class NoisyKernel:
     def __post_init__(self):
         kinds = (("feature_map", FeatureMap), ("gradient_length", GradientLength), ("storage", Storage))
         for name, kind in kinds:
-            if not isinstance(getattr(self, name), kind):
-                raise TypeError(f"{name} must be a {kind.__name__}, got {getattr(self, name)!r}")
+            check.instance(name, getattr(self, name), kind, f"a {kind.__name__}")
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
             check.positive("radius", self.radius)

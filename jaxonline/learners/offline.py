@@ -90,7 +90,7 @@ def aggregate(
     """
     learner = as_learner(combiner, loss)
     experts, targets = check.rows("experts", experts, "targets", targets)
-    of_dtype = _cast(dtype, experts, targets)
+    of_dtype = _cast(dtype, experts=experts, targets=targets)
     _check_labels(learner, np.asarray(targets))
     return _aggregate(learner, *of_dtype)
 
@@ -184,7 +184,7 @@ def forecast(
     Z, y = check.rows("Z", Z, "y", y)
     check.positive("regularizer", regularizer)
     check.count("block", block)
-    return _forecast(*_cast(dtype, Z, y, regularizer), block)
+    return _forecast(*_cast(dtype, Z=Z, y=y, regularizer=regularizer), block)
 
 
 @jax.jit(static_argnames=("block",))
@@ -254,7 +254,7 @@ def expert_forecasts(
     """
     X, y = check.rows("X", X, "y", y)
     check.positive("regularizer", regularizer)
-    jobs, gather = expert_jobs(*_cast(dtype, features, X, y, regularizer))
+    jobs, gather = expert_jobs(*_cast(dtype, features=features, X=X, y=y, regularizer=regularizer))
     return gather(in_parallel(jobs))
 
 
@@ -284,7 +284,9 @@ def _forecast_part(features, X, y, regularizer):
     return jax.tree.map(jnp.transpose, forecasts)
 
 
-def _cast(dtype: str, *trees: Any) -> tuple[Any, ...]:
-    """Leaves as arrays of the dtype "float64" or "float32"."""
+def _cast(dtype: str, **trees: Any) -> tuple[Any, ...]:
+    """Arguments by name, their leaves as arrays of the dtype "float64" or "float32"."""
     to = working_dtype(dtype)
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, to), trees)
+    for name, leaf in ((name, leaf) for name, tree in trees.items() for leaf in jax.tree.leaves(tree)):
+        check.fits(name, leaf, to)
+    return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, to), tree) for tree in trees.values())

@@ -91,15 +91,14 @@ class OMKLGF:
     sampler: str = static(default="correct")
 
     def __post_init__(self):
-        if not callable(self.dictionary):
-            raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
+        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "step_size", as_step_size(self.step_size))
-        set_field(self, "exploration", as_step_size(self.exploration))
+        set_field(self, "exploration", as_step_size(self.exploration, "exploration"))
         check.not_negative("penalty", self.penalty)
         check.number("least_probability", self.least_probability, gt=0.0, le=1.0)
         check.count("n_nodes", self.n_nodes)
         check.count("n_draws", self.n_draws)
-        check.not_negative("redraw_rounds", self.redraw_rounds)
+        check.count("redraw_rounds", self.redraw_rounds, ge=0)
         check.choice("sampler", self.sampler, SAMPLERS)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> OMKLGFState:

@@ -59,8 +59,7 @@ class Raker:
     penalty: Float[ArrayLike, ""] = 1e-3
 
     def __post_init__(self):
-        if not callable(self.dictionary):
-            raise TypeError(f"dictionary must be a function of an instance, got {self.dictionary!r}")
+        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "step_size", as_step_size(self.step_size))
         check.not_negative("penalty", self.penalty)
 

@@ -29,7 +29,7 @@ class Constant:
     value: Float[ArrayLike, ""]
 
     def __post_init__(self):
-        check.positive("step_size", self.value)
+        check.positive("value", self.value)
 
     @classmethod
     def over_horizon(cls, eta: float, n_rounds: int) -> "Constant":
@@ -89,8 +89,7 @@ class Schedule:
     scale: Float[ArrayLike, ""] = 1.0
 
     def __post_init__(self):
-        if not callable(self.schedule):
-            raise TypeError(f"schedule must be a function of the step count, got {self.schedule!r}")
+        check.function("schedule", self.schedule, "the step count")
         set_field(self, "schedule", interned(self.schedule))
         check.positive("scale", self.scale)
 
@@ -99,10 +98,10 @@ class Schedule:
         return jnp.asarray(self.scale, dtype) * jnp.asarray(self.schedule(t - 1), dtype)
 
 
-def as_step_size(step_size: Any) -> Any:
+def as_step_size(step_size: Any, name: str = "step_size") -> Any:
     """A number becomes `Constant`, a function (an optax schedule) becomes `Schedule`, a step size stays itself."""
     if isinstance(step_size, Constant | InverseSqrt | Schedule):
         return step_size
-    if callable(step_size):
-        return Schedule(step_size)
-    return Constant(step_size)
+    if callable(step_size) or isinstance(step_size, type):
+        return Schedule(check.function(name, step_size, "the step count, or a number"))
+    return Constant(check.positive(name, step_size))

@@ -75,6 +75,8 @@ class Storage:
             >>> storage.tensor_levels, storage.overflow_probability(feature_map, length, 500) < 1e-6
             (3, True)
         """
+        check.instance("feature_map", feature_map, FeatureMap, "a FeatureMap")
+        check.instance("length", length, GradientLength, "a GradientLength")
         check.count("dimension", dimension)
         check.count("n_rounds", n_rounds)
         check.number("risk", risk, ge=1e-12, lt=1.0)

@@ -72,8 +72,7 @@ class SurrogateKernel:
     radius: Float[ArrayLike, ""] | None = None
 
     def __post_init__(self):
-        if not isinstance(self.surrogate, Surrogate):
-            raise TypeError(f"surrogate must be a Surrogate of a kernel, got {self.surrogate!r}")
+        check.instance("surrogate", self.surrogate, Surrogate, "a Surrogate of a kernel")
         set_field(self, "step_size", as_step_size(self.step_size))
         check.count("n_rounds", self.n_rounds)
         if self.radius is not None:

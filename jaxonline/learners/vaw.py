@@ -82,8 +82,8 @@ class VAW:
 
     def __post_init__(self):
         check.positive("regularizer", self.regularizer)
-        if self.features is not None and not callable(self.features):
-            raise TypeError(f"features must be a function of an instance, got {self.features!r}")
+        if self.features is not None:
+            check.function("features", self.features, "an instance")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
         """P = I / lambda, w = 0."""

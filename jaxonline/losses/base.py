@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import jax
 from jaxtyping import Array, ArrayLike, PyTree
 
+from jaxonline._util import check
 from jaxonline._util.numbers import floating
 from jaxonline._util.struct import static, struct
 
@@ -98,6 +99,18 @@ class OpaqueLoss:
         return self.loss.gradient(y_hat, y)
 
 
+def check_outcomes(name: str, y: Any, loss: Any) -> None:
+    """Check that outcomes are classes, -1 and +1, where a loss is one of a margin."""
+    if of_margin(loss):
+        check.classes(name, y)
+
+
+def of_margin(loss: Any) -> bool:
+    """Whether a loss is one of the margin y * y_hat."""
+    inner = loss.loss if isinstance(loss, OpaqueLoss) else loss
+    return isinstance(inner, ScalarLoss) and inner.kind == "classification"
+
+
 def as_loss(name: str, loss: Any) -> Loss:
     """Check that an argument is a loss, and return it as a pytree, which jit can take.
 
@@ -109,13 +122,12 @@ def as_loss(name: str, loss: Any) -> Loss:
             nor static.
     """
     if isinstance(loss, type) or not isinstance(loss, Loss):
-        hint = f", the class itself: write {loss.__name__}(...)" if isinstance(loss, type) else ""
+        hint = f": write {loss.__name__}(...)" if isinstance(loss, type) else ""
         raise TypeError(
             f"{name} must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
-            f"got {loss!r}{hint}"
+            f"got {check.shown(loss)}{hint}"
         )
     if not any(leaf is loss for leaf in jax.tree.leaves(loss)):
         return loss
-    if not isinstance(loss, Hashable):
-        raise TypeError(f"{name} must be hashable or declared with jaxonline.struct, got {loss!r}")
+    check.instance(name, loss, Hashable, "hashable or declared with jaxonline.struct")
     return OpaqueLoss(loss)

@@ -120,6 +120,6 @@ def require_series(name: str, loss: Any) -> SeriesLoss:
     if not isinstance(loss, SeriesLoss):
         raise TypeError(
             f"{name} must be a loss with a Taylor series (a SeriesLoss of jaxonline.losses, as SmoothedHinge for "
-            f"Hinge and SmoothedAbsolute for Absolute), got {loss!r}"
+            f"Hinge and SmoothedAbsolute for Absolute), got {check.shown(loss)}"
         )
     return loss

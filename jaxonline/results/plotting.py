@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline._util import check
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -41,6 +43,10 @@ def plot_result(
         bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
         title: of the figure.
 
+    Raises:
+        ValueError: a quantity that the study does not have, or a bound for a learner that it does not have, or not of
+            the length of the recorded rounds.
+
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
@@ -52,6 +58,14 @@ def plot_result(
     """
     from matplotlib.figure import Figure
 
+    for name, bound in check.keyed("bounds", bounds, result.learners).items():
+        if check.reals(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
+            raise ValueError(
+                f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
+                f"shape {np.shape(bound)}"
+            )
+    if result.values(quantity).ndim > 3:
+        raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
     figure = Figure(figsize=(11.5, 4.8) if bounds else (6.8, 4.8), layout="constrained")
     panels = figure.subplots(1, 2 if bounds else 1, squeeze=False)[0]
     estimate = result.mean(quantity, level)

@@ -57,6 +57,14 @@ class Result:
     meta: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
+        check.sequence("learners", self.learners, "name")
+        for name in self.learners:
+            check.text("learners", name)
+        check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
+        shape = len(self.learners), np.size(self.runs), np.size(self.rounds)
+        for name, array in {"comparator_loss": self.comparator_loss, **self.measures}.items():
+            if array is not None and np.shape(array)[:3] != shape:
+                raise ValueError(f"{name} must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
@@ -131,13 +139,12 @@ class Result:
         the two of `mean` suggest.
         """
         values = self.values(quantity)
-        difference = values[self._at(first)] - values[self._at(second)]
+        difference = values[self._at("first", first)] - values[self._at("second", second)]
         return Estimate(*(part[0] for part in mean_over_runs(difference[None], level)))
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""
-        values = np.asarray(probabilities, float)
-        check.number("probabilities", values, ge=0.0, le=1.0)
+        values = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
             return np.nanquantile(self.values(quantity), values, axis=1)
 
@@ -167,6 +174,8 @@ class Result:
             >>> round(result.growth(10, "cumulative_loss")["a"].exponent, 9)
             0.5
         """
+        if first_round is not None:
+            check.number("first_round", first_round)
         late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
         if late.sum() < 2:
             raise ValueError(
@@ -183,7 +192,12 @@ class Result:
             runs: positions on the axis of runs, a slice or an array: some runs to choose a step size, the others to
                 report.
         """
-        index = [self._at(name) for name in learners or self.learners]
+        index = [self._at("learners", name) for name in learners or self.learners]
+        if not isinstance(runs, slice):
+            at, size = np.asarray(runs), len(self.runs)
+            mask = at.shape == (size,) and at.dtype == bool
+            if not mask and not (at.ndim == 1 and at.dtype.kind == "i" and ((-size <= at) & (at < size)).all()):
+                raise ValueError(f"runs must be positions below {len(self.runs)}, got {check.shown(runs)}")
 
         def part(numbers: np.ndarray) -> np.ndarray:
             return numbers[index][:, runs]
@@ -195,10 +209,8 @@ class Result:
             first_nonfinite=part(self.first_nonfinite), first_overflow=part(self.first_overflow), meta=self.meta,
         )  # fmt: skip
 
-    def _at(self, name: str) -> int:
-        if name not in self.learners:
-            raise ValueError(f"there is no learner {name!r}; the study has {', '.join(map(repr, self.learners))}")
-        return self.learners.index(name)
+    def _at(self, argument: str, name: str) -> int:
+        return self.learners.index(check.choice(argument, name, self.learners))
 
     @property
     def dataset(self) -> "xarray.Dataset":
@@ -230,7 +242,13 @@ class Result:
         Args:
             bounds: what a theorem promises, by learner.
             level: of the interval.
+
+        Raises:
+            ValueError: a bound for a learner that the study does not have, or one that is no number.
         """
+        for name, bound in check.keyed("bounds", bounds, self.learners).items():
+            if not isinstance(bound, float | np.floating) or np.isnan(bound):  # infinity says that there is none
+                check.number(f"bounds[{name!r}]", bound)
         regret, queries = self.mean("regret", level), self.mean("queries")
         horizon = int(self.rounds[-1])
         return [

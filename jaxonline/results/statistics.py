@@ -109,9 +109,9 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
         >>> round(found.exponent, 9), round(found.high - found.low, 9)  # all runs grow alike
         (0.5, 0.0)
     """
-    rounds, values = np.asarray(rounds, float), np.asarray(values, float)
+    rounds, values = check.finite_array("rounds", rounds).astype(float), np.asarray(values, float)
     if rounds.ndim != 1 or len(set(rounds.tolist())) < 2 or (rounds <= 0).any():
-        raise ValueError(f"rounds must be at least two numbers above 0, got {rounds}")
+        raise ValueError(f"rounds must be at least two numbers above 0, got {check.shown(rounds)}")
     if values.ndim != 2 or values.shape[1] != len(rounds):
         raise ValueError(f"values must have the shape (runs, {len(rounds)}), got {values.shape}")
     check.number("level", level, gt=0.0, lt=1.0)

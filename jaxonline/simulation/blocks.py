@@ -62,6 +62,7 @@ def check_mesh(mesh: Mesh) -> Mesh:
     Raises:
         ValueError: if it has other axes.
     """
+    check.instance("mesh", mesh, Mesh, f"a jax.sharding.Mesh with the axis {AXIS!r}")
     if mesh.axis_names != (AXIS,):
         raise ValueError(f"mesh must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
     return mesh

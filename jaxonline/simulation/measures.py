@@ -80,8 +80,7 @@ class Mistakes:
     name: ClassVar[str] = "mistakes"
 
     def __post_init__(self):
-        if not callable(self.loss):
-            raise TypeError(f"loss must be a loss (jaxonline.losses), got {self.loss!r}")
+        check.function("loss", self.loss, "(y_hat, y) (jaxonline.losses)")
 
     def init(self, record: Round) -> Int[Array, ""]:
         """None."""
@@ -198,6 +197,7 @@ class OfInfo:
     over_rounds: str = static(default="mean")
 
     def __post_init__(self):
+        check.text("field", self.field)
         check.choice("over_rounds", self.over_rounds, REDUCTIONS)
 
     @property
@@ -245,6 +245,8 @@ def _arm(move: Any) -> Any:
     return move.arm if isinstance(move, Draw) else move
 
 
+# what else a result has under a name
+RESERVED = ("regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round")
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
 
@@ -257,11 +259,17 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     defaults: tuple[Any, ...] = CumulativeLoss(), Queries()
+    if isinstance(extra, Measure) or not isinstance(extra, Iterable) or isinstance(extra, str):
+        raise TypeError(f"measures must be a list of measures, got {check.shown(extra)}")
     for measure in (*defaults, *extra):
         if isinstance(measure, type) or not isinstance(measure, Measure):
-            raise TypeError(f"measures must have name, init, add and read (jaxonline.measures), got {measure!r}")
+            raise TypeError(
+                f"measures must have name, init, add and read (jaxonline.measures), got {check.shown(measure)}"
+            )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
-            raise TypeError(f"measures must be structs (jaxonline.struct), got {measure!r}")
+            raise TypeError(f"measures must be structs (jaxonline.struct), got {check.shown(measure)}")
+        if measure.name in RESERVED:
+            raise ValueError(f"measures must have names of their own, got {measure.name!r}, which results have already")
         if measure.name in found:
             raise ValueError(f"measures must have distinct names, got {measure.name!r} twice")
         found[measure.name] = measure

@@ -10,15 +10,21 @@ from jax.sharding import Mesh
 
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
-from jaxonline.game import Game
+from jaxonline.game import Game, same_loss, warn_of_other_losses
+from jaxonline.game.binding import said
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.overflow import overflow_probabilities, warn_of_likely_overflow, warn_of_overflow
-from jaxonline.simulation.progress import Progress, Reporter
+from jaxonline.simulation.overflow import (
+    overflow_probabilities,
+    warn_of_divergence,
+    warn_of_likely_overflow,
+    warn_of_overflow,
+)
+from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
 from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.sweeps import Team, as_team, distinct
@@ -50,8 +56,9 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     check.count("n_rounds", n_rounds)
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
-        if not np.issubdtype(np.asarray(record_at).dtype, np.integer):
-            raise TypeError(f"record_at must be a number of recorded rounds or a sequence of rounds, got {record_at!r}")
+        if not np.issubdtype(check.finite_array("record_at", record_at).dtype, np.integer) or np.size(record_at) == 0:
+            got = check.shown(record_at)
+            raise TypeError(f"record_at must be a number of recorded rounds or a sequence of rounds, got {got}")
         rounds = np.unique(np.append(record_at, n_rounds))
         if rounds[0] < 1 or rounds[-1] > n_rounds:
             raise ValueError(f"record_at must be rounds between 1 and n_rounds={n_rounds}, got {rounds[[0, -1]]}")
@@ -125,7 +132,12 @@ def simulate(
         ValueError: for sizes below 1, unknown runs, a mesh with other axes, a checkpoint of another study, a
             comparator for another loss than the game's, or an adaptive environment that is asked for a comparator it
             does not have.
-        TypeError: for a learner, a comparator or a measure that is none.
+        TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
+            learner asks, instances and outcomes that it, the loss or the comparator cannot use.
+
+    Warns:
+        UserWarning: a learner is made for another loss than the game's.
+        RuntimeWarning: a learner diverged, or ran out of storage (or is likely to), in some of the runs.
 
     Example:
         >>> import numpy as np
@@ -138,17 +150,24 @@ def simulate(
         >>> result.table()[0]["queries_per_round"]
         2.0
     """
+    check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
     length, rounds = record_rounds(n_rounds, record_at, spacing)
     width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
+    key = check.seed("key", key)
+    check_progress(progress)
+    if checkpoint is not None:
+        check.instance("checkpoint", checkpoint, isinstance(checkpoint, str | Path), "a folder")
     _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
     teams = _teams(game, learners)
     members = {name: learner for team in teams for name, learner in team.members.items()}
+    for measure, team in ((measure, team) for measure in counted.values() for team in teams):
+        measure.init(team.record)  # raises where the learner's rounds have not what is measured
+    warn_of_other_losses(game, members)
 
-    key = key if isinstance(key, jax.Array) else jax.random.key(key)
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
     mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
@@ -191,27 +210,36 @@ def simulate(
         first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow, meta=meta,
     )  # fmt: skip
     warn_of_overflow(members, result.overflowed, len(selected))
+    warn_of_divergence(members, result.first_nonfinite)
     return result
 
 
 def _check_comparator(game: Game, comparator: Any) -> None:
     if comparator is None:
         return
-    if isinstance(comparator, type) or not isinstance(comparator, Comparator | HindsightComparator):
-        name = comparator.__name__ if isinstance(comparator, type) else type(comparator).__name__
-        raise TypeError(f"comparator must have statistic and best_loss, or best_losses, got {name}")
-    if not isinstance(comparator, ForLoss):
-        return
-    losses = game.loss, comparator.loss
-    (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, cast_leaves(losses, game.dtype))
-    if structure != own_structure or not all(map(np.array_equal, leaves, own_leaves)):
+    good = isinstance(comparator, Comparator | HindsightComparator)
+    check.instance("comparator", comparator, good, "a comparator, with statistic and best_loss, or best_losses")
+    name = type(comparator).__name__
+    if isinstance(comparator, ForLoss) and not same_loss(game, comparator.loss):
         raise ValueError(
-            f"comparator {type(comparator).__name__} must be for the loss of the game, {losses[0]}, "
-            f"got one for {losses[1]}"
+            f"comparator {name} must be for the loss of the game, {game.loss}, got one for {comparator.loss}"
         )
+    if isinstance(comparator, Comparator):
+        try:
+            jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
+        except (TypeError, ValueError, AttributeError) as error:
+            instances, outcomes = map(said, game.specs)
+            raise TypeError(
+                f"comparator {name} cannot judge instances {instances} and outcomes {outcomes}: "
+                f"{next(iter(str(error).splitlines()), '')[:250]}"
+            ) from error
 
 
 def _teams(game: Game, learners: Any) -> list[Team]:
+    if isinstance(learners, list | tuple):
+        raise TypeError(
+            "learners must be one, or a dictionary of them by name, got a list: give them names, or a sweep"
+        )
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
         raise ValueError("learners must be at least one, got none")
@@ -223,9 +251,9 @@ def _teams(game: Game, learners: Any) -> list[Team]:
 def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     if runs is None:
         return np.arange(n_runs)
-    selected = np.asarray(runs)
+    selected = check.finite_array("runs", runs)
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
-        raise ValueError(f"runs must be a sequence of at least one run index, got {runs!r}")
+        raise ValueError(f"runs must be a sequence of at least one run index, got {check.shown(runs)}")
     if selected.min() < 0 or selected.max() >= n_runs:
         raise ValueError(
             f"runs must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"

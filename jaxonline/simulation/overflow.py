@@ -1,4 +1,5 @@
-"""Overflow of a learner's storage: predicted before a run, counted after it, warned about."""
+"""Runs that are left out of the means, warned about: those with a loss that is not finite, and those in which the
+storage of a learner overflowed, which is predicted before a run, too."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,22 @@ def warn_of_overflow(learners: Mapping[str, object], overflowed: np.ndarray, n_r
     counts = {name: int(n) for name, n in zip(learners, overflowed, strict=True) if n}
     facts = (f"{name!r} in {n:,} of {n_runs:,} runs" for name, n in counts.items())
     _warn(learners, counts, "runs ended out of storage, and are left out of the means", facts)
+
+
+def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarray) -> None:
+    """One warning that names all learners with a loss that is NaN or infinite; `first_nonfinite` is in [L, R], or 0."""
+    facts = []
+    for name, first in zip(learners, first_nonfinite, strict=True):
+        failed = first[first > 0]
+        if failed.size:
+            facts.append(f"{name!r} in {failed.size:,} of {first.size:,} runs, from round {failed.min():,} on")
+    if facts:
+        warnings.warn(
+            "losses were NaN or infinite, and these runs are left out of the means: "
+            f"{'; '.join(facts)}. Where steps are too large, a smaller one or a radius keeps a learner finite",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def _warn(learners: Mapping[str, object], concerned: Mapping[str, object], what: str, facts: Iterator[str]) -> None:

@@ -10,7 +10,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from jaxonline._util import check
+
 Progress = bool | Callable[[float, float, str], None]
+
+
+def check_progress(progress: Any) -> None:
+    """Check that it is True, False, or a function."""
+    good = callable(progress) or isinstance(progress, bool)
+    check.instance("progress", progress, good, "True, False, or a function of (done, total, what)")
 
 
 class Reporter:

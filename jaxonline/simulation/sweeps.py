@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxonline._util.struct import cast_leaves, stack
-from jaxonline.game import Entrant, Game, bind, check_feedback
+from jaxonline._util import check
+from jaxonline._util.struct import cast_leaves, stack, static, struct
+from jaxonline.game import Entrant, Game, Learner, Round, bind, check_feedback
 
 
-class Sweep(NamedTuple):
+@struct
+class Sweep:
     """Learners that differ in numbers only: one program, and the noise is drawn once for all of them.
 
     Made by `jaxonline.sweep`.
@@ -17,7 +19,7 @@ class Sweep(NamedTuple):
         learners: as they were given.
     """
 
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = static()
     learners: tuple[Any, ...]
 
 
@@ -39,9 +41,14 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         >>> sweep.labels
         ('0.01', '0.1', '1.0')
     """
+    if not isinstance(learners, Mapping):
+        check.sequence("learners", learners, "learner")
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
         raise ValueError("learners of a sweep must be at least one, got none")
+    for label, item in items.items():
+        wanted = "a learner, with init, predict and update"
+        check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
     stack(list(items.values()))  # raises where they differ in more than numbers
     return Sweep(distinct("labels", map(str, items)), tuple(items.values()))
 
@@ -54,12 +61,14 @@ class Team(NamedTuple):
         members: the learners by their names in the result.
         entrant: the learners stacked along a new leading axis, and their feedback; every number an array.
         game: the game, likewise.
+        record: shapes and dtypes of a `Round` of theirs.
     """
 
     name: str
     members: dict[str, Any]
     entrant: Entrant
     game: Game
+    record: Round
 
 
 def as_team(game: Game, name: Any, item: Any) -> Team:
@@ -68,16 +77,34 @@ def as_team(game: Game, name: Any, item: Any) -> Team:
     Raises:
         TypeError, ValueError: what cannot play the game (`game.bind`).
     """
+    name = named(name)
+    check.instance("game", game, Game, "a Game")
     entrant = item if isinstance(item, Entrant) else Entrant(item, game.feedback)
     if isinstance(entrant.learner, Sweep):
-        members = {f"{name}[{label}]": each for label, each in zip(*entrant.learner, strict=True)}
+        swept = entrant.learner
+        members = {f"{name}[{label}]": each for label, each in zip(swept.labels, swept.learners, strict=True)}
     else:
-        members = {str(name): entrant.learner}
+        members = {name: entrant.learner}
     for each in list(members.values())[1:]:
         check_feedback(each, entrant.feedback)  # `bind` looks at the first one
-    bound = bind(game, Entrant(next(iter(members.values())), entrant.feedback))
-    stacked = cast_leaves(stack([cast_leaves(each, game.dtype) for each in members.values()]), game.dtype)
-    return Team(str(name), members, Entrant(stacked, bound.entrant.feedback), bound.game)
+    first = next(iter(members))
+    bound = bind(game, Entrant(members[first], entrant.feedback), first)
+    cast = [cast_leaves(each, game.dtype, f"learner {label!r}") for label, each in members.items()]
+    stacked = cast_leaves(stack(cast), game.dtype)
+    return Team(name, members, Entrant(stacked, bound.entrant.feedback), bound.game, bound.record)
+
+
+RESERVED = ("best in hindsight", "comparator")
+
+
+def named(name: Any) -> str:
+    """The name of a learner: a string or a number, and not one that the simulator has for something else."""
+    name = check.text("learners' name", str(name) if isinstance(name, int | float) else name)
+    if name in RESERVED:
+        raise ValueError(
+            f"learners' name must be another one than {name!r}, which the simulator has for the comparator"
+        )
+    return name
 
 
 def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.results import Result
 from jaxonline.study.study import Context
-from jaxonline.study.tuning import BestOf
+from jaxonline.study.tuning import BestOf, check_etas
 
 
 class Compared(NamedTuple):
@@ -100,6 +101,26 @@ class Comparison:
     tune: BestOf | Mapping[str, float] | float | None = None
     about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     late: float = 1 / 8
+
+    def __post_init__(self):
+        check.instance("game", self.game, Game, "a Game")
+        check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
+        if not self.learners:
+            raise ValueError("learners must have at least one entry, got none")
+        check.keyed("bounds", self.bounds, self.learners)
+        for name, bound in self.bounds.items():
+            check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
+        for name, make in self.learners.items() if self.tune is not None else ():
+            check.function(f"learners[{name!r}]", make, "a step size, which tune gives")
+        if isinstance(self.tune, Mapping):
+            check_etas("tune", self.tune)
+            check.keyed("tune", self.tune, self.learners)
+            for name in self.learners:
+                check.choice("learners", name, tuple(self.tune))
+        elif self.tune is not None and not isinstance(self.tune, BestOf):
+            check.positive("tune", self.tune)
+        check.instance("about", self.about, Mapping, "a dictionary")
+        check.number("late", self.late, ge=0.0, lt=1.0)
 
     def play(self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any) -> Compared:
         """Choose the steps, play, and work out the bounds.

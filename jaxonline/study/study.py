@@ -19,8 +19,9 @@ from jaxonline._util import check
 from jaxonline.results import Result
 from jaxonline.results.tables import Table, strict_json
 from jaxonline.simulation import simulate
+from jaxonline.simulation.blocks import check_mesh
 from jaxonline.simulation.checkpoint import Checkpoint
-from jaxonline.simulation.progress import Progress, Reporter
+from jaxonline.simulation.progress import Progress, Reporter, check_progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,6 +53,13 @@ class Context:
 
     def __post_init__(self):
         check.count("seed", self.seed, ge=0)
+        for name in ("out", "checkpoint"):
+            value = getattr(self, name)
+            if value is not None:
+                check.instance(name, value, isinstance(value, str | Path), "a folder")
+        if self.mesh is not None:
+            check_mesh(self.mesh)
+        check_progress(self.progress)
 
     def simulate(self, game: Any, learners: Any, **options: Any) -> Result:
         """`simulate` with the context's seed, devices, progress and checkpoint: once in each part of a study."""
@@ -139,6 +147,15 @@ class Report:
     results: Mapping[str, Result] = dataclasses.field(default_factory=dict)
     numbers: Any = None
     shown: Sequence[Table] | None = None
+
+    def __post_init__(self):
+        kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
+        for name, kind, wanted in kinds:
+            value = getattr(self, name)
+            good = isinstance(value, Mapping) and all(isinstance(each, kind) for each in value.values())
+            check.instance(name, value, good, wanted)
+        good = isinstance(self.figures, Mapping) and all(map(callable, self.figures.values()))
+        check.instance("figures", self.figures, good, "a dictionary of functions that draw")
 
     def show(self, console: Any) -> None:
         """Print tables and sentences on a console of rich."""

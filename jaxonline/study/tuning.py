@@ -16,6 +16,15 @@ RUNS = ("pilot", "third")
 Simulate = Callable[[Context, Mapping[str, Any], int], Result]  # learners for so many rounds
 
 
+def check_etas(name: str, etas: Any) -> None:
+    """Check that step sizes are a dictionary of numbers above 0, with something in it."""
+    check.instance(name, etas, Mapping, "a dictionary of step sizes")
+    if not etas:
+        raise ValueError(f"{name} must have at least one entry, got none")
+    for label, eta in etas.items():
+        check.positive(f"{name}[{label!r}]", eta)
+
+
 @dataclasses.dataclass(frozen=True)
 class BestOf:
     """Of a few steps eta / sqrt(t), for every learner the one with the least mean loss.
@@ -34,11 +43,16 @@ class BestOf:
 
     def __post_init__(self):
         check.choice("runs", self.runs, RUNS)
+        check_etas("etas", self.etas)
+        check.instance("beside", self.beside, tuple | list, "a tuple of labels of etas")
+        for label in self.beside:
+            check.choice("beside", label, self.etas)
 
     def play(
         self, play: Simulate, learners: Mapping[str, Callable[[Any], Any]], context: Context, n_runs: int, n_rounds: int
     ) -> tuple[Result, dict[str, float]]:
         """The result of the learners with their best steps, and these steps."""
+        check.count("n_runs", n_runs, ge=3 if self.runs == "third" else 1)
         return (self._pilot if self.runs == "pilot" else self._third)(play, learners, context, n_runs, n_rounds)
 
     def _pilot(self, play, learners, context, n_runs, n_rounds):

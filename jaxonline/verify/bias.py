@@ -108,18 +108,22 @@ def unbiased(
         biased
     """
     target = check.finite_array("target", target).astype(float)
+    if cap_bias is not None:
+        check.not_negative("cap_bias", cap_bias)
     settings = Settings(detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress)
     method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
     if method == "enumeration":
         return enumerate_support(support, target, detect)  # type: ignore[arg-type]
     if method == "stratified":
+        check.instance("strata", strata, Strata, "Strata")
         return verify_strata(strata, target, settings)  # type: ignore[arg-type]
+    limits = None if method != "bernstein" else _bernstein(range, target)
+    exact = None if second_moment is None else _second_moment(second_moment, target)
     sampler = Sampler.create(estimator, seed, width, mesh)  # type: ignore[arg-type]
     sampler.check_shape(target)
-    exact = None if second_moment is None else _second_moment(second_moment, target)
     if exact is not None and np.any(np.isinf(exact)):
         return _refused(target, settings)
-    return _by_sampling(sampler, target, settings, method, exact, range, cap_bias)
+    return _by_sampling(sampler, target, settings, method, exact, limits, cap_bias)
 
 
 def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, limits, cap_bias) -> Verification:
@@ -131,7 +135,7 @@ def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, li
     tolerance = settings.detect * unit
     rounding = 32 * sampler.epsilon * np.maximum(unit, np.sqrt(pilot.second_moment))
     if method == "bernstein":
-        interval: IntervalMethod = _bernstein(limits, target)
+        interval: IntervalMethod = limits
     elif method == "second moment":
         interval = KnownVariance(exact - flat**2, level)
     else:
@@ -179,7 +183,7 @@ def _method(method: str, **known: Any) -> str:
 
 def _second_moment(value: Any, target: np.ndarray) -> np.ndarray:
     """The exact second moments, checked against the target: E theta^2 is at least (E theta)^2."""
-    array = np.asarray(value, float)
+    array = check.reals("second_moment", value).astype(float)  # infinite where no number of samples would do
     if array.shape != target.shape:
         raise ValueError(f"second_moment must have the target's shape {target.shape}, got {array.shape}")
     if not np.all(array >= target**2 * (1 - 1e-6)):
@@ -188,7 +192,11 @@ def _second_moment(value: Any, target: np.ndarray) -> np.ndarray:
 
 
 def _bernstein(limits: Any, target: np.ndarray) -> Bernstein:
-    low, high = (np.broadcast_to(np.asarray(end, float), target.shape).ravel() for end in limits)
+    check.instance("range", limits, isinstance(limits, tuple | list) and len(limits) == 2, "a pair (low, high)")
+    ends = [check.finite_array("range", end).astype(float) for end in limits]
+    if any(end.shape not in ((), target.shape) for end in ends):
+        raise ValueError(f"range must hold numbers, or arrays of the target's shape {target.shape}, got {limits}")
+    low, high = (np.broadcast_to(end, target.shape).ravel() for end in ends)
     if not np.all(low < high):
         raise ValueError(f"range must be (low, high) with low below high, got {limits}")
     return Bernstein(low, high)
@@ -206,6 +214,8 @@ def _objections(drawn: Summary, interval: IntervalMethod, cap_bias: float | None
     """Reasons not to give a verdict at all."""
     if drawn.not_finite:
         yield f"{drawn.not_finite} samples are not finite"
+    if drawn.moments.n > 1 and drawn.low.size and np.all(drawn.low == drawn.high):
+        yield f"all {drawn.moments.n:,} samples are identical: does the estimator use its key?"
     if isinstance(interval, Bernstein):
         slack = 1e-5 * (interval.high - interval.low)
         if np.any(drawn.low < interval.low - slack) or np.any(drawn.high > interval.high + slack):

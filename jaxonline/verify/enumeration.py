@@ -28,9 +28,13 @@ def enumerate_support(support: Support | Callable[[], Support], target: np.ndarr
     Raises:
         ValueError: if the probabilities are not probabilities, or a value does not have the target's shape.
     """
-    outcomes = list(support() if callable(support) else support)
+    outcomes: Any = support() if callable(support) else support
+    outcomes = list(outcomes) if isinstance(outcomes, Iterable) else [outcomes]
     if not outcomes:
         raise ValueError("support must have at least one outcome, got none")
+    for outcome in outcomes:
+        pair = isinstance(outcome, tuple | list) and len(outcome) == 2
+        check.instance("support", outcome, pair, "pairs (probability, value)")
     p = check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
     values = [check.finite_array("support's values", value) for _, value in outcomes]
     if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:

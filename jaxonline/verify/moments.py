@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
@@ -36,8 +37,9 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
         >>> verify.bound(17.0, limit=34.0).verdict, verify.bound(125.0, limit=48.0).verdict
         ('respected', 'violated')
     """
-    if math.isnan(value):
-        raise ValueError("value must be a number, got nan")
+    for name, each in (("value", value), ("limit", limit)):
+        if not (isinstance(each, float) and math.isinf(each)):  # a bound may be infinite
+            check.number(name, each)
     if not limit > 0:
         raise ValueError(f"limit must be above 0, got {limit!r}")
     ratio = value / limit
@@ -102,8 +104,9 @@ def second_moment(
         >>> verify.second_moment(lambda key: jax.random.normal(key, (3,)), limit=4.0, kurtosis=3.0).verdict
         'respected'
     """
-    if not limit > 0:
-        raise ValueError(f"limit must be above 0, got {limit!r}")
+    check.positive("limit", limit)
+    if exact is not None:
+        check.not_negative("exact", exact)
     settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress)
     drawn, n, cut = _squared_norms(estimator, limit, exact, settings)
     sample, spread = float(drawn.moments.mean[0]), _spread(drawn.moments)
@@ -165,6 +168,7 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
         >>> verify.queries(lambda key: jax.random.geometric(key, 1 - 1 / p) - 1, 1 / (p - 1)).verdict
         'unbiased'
     """
+    check.function("counts", counts, "a key")
     return unbiased(_AsNumbers(as_pytree(counts)), expected, **options)
 
 

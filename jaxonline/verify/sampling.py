@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
 
@@ -123,8 +124,7 @@ def _draw(estimator, key, blocks, width, mesh):
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
     """The estimator as an argument of a compiled program: a struct as it is, a plain function as structure."""
-    if not callable(estimator):
-        raise TypeError(f"estimator must be a function of a key, got {estimator!r}")
+    check.function("estimator", estimator, "a key")
     opaque = any(callable(leaf) for leaf in jax.tree.leaves(estimator))
     return jax.tree_util.Partial(estimator) if opaque else estimator
 

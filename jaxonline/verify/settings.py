@@ -5,6 +5,7 @@ import dataclasses
 from jax.sharding import Mesh
 
 from jaxonline._util import check
+from jaxonline.simulation.blocks import check_mesh
 from jaxonline.verify.sampling import Progress
 
 
@@ -28,6 +29,11 @@ class Settings:
         check.number("level", self.level, gt=0.0, lt=1.0)
         check.number("power", self.power, gt=0.0, lt=1.0)
         check.number("kurtosis", self.kurtosis, ge=1.0)
+        check.count("seed", self.seed, ge=0)
+        if self.mesh is not None:
+            check_mesh(self.mesh)
+        if self.progress is not None:
+            check.function("progress", self.progress, "(done, total)")
         check.count("max_samples", self.max_samples)
         check.count("width", self.width, ge=2)
         if self.samples is not None:

@@ -57,7 +57,12 @@ class Strata:
     remainder: float | None = None
 
     def __post_init__(self):
-        pmf = check.finite_array("pmf", self.pmf, ndim=1).astype(float)
+        pmf = check.vector("pmf", self.pmf).astype(float)
+        check.function("given", self.given, "(key, n)")
+        if self.draw is not None:
+            check.function("draw", self.draw, "a key")
+        if self.remainder is not None:
+            check.not_negative("remainder", self.remainder)
         if np.any(pmf < 0) or not 0 < pmf.sum() <= 1 + 1e-6:
             raise ValueError(f"pmf must be at least 0 and sum to at most 1, got a sum of {pmf.sum():.9g}")
         object.__setattr__(self, "pmf", pmf)

@@ -51,7 +51,7 @@ class EXP3:
     def __post_init__(self):
         eta: Any = self.combiner
         if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
-            set_field(self, "combiner", EWA(eta))
+            set_field(self, "combiner", EWA(check.positive("eta", eta)))
         check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
         check.number("exploration", self.exploration, ge=0.0, le=1.0)
 

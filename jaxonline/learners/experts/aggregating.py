@@ -71,6 +71,8 @@ class Aggregating:
     def __post_init__(self):
         check_range(self.low, self.high)
         check_loss(self.loss)
+        if self.eta is not None:
+            check.positive("eta", self.eta)
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
         elif self.eta is None:
@@ -78,8 +80,6 @@ class Aggregating:
                 f"eta must be given for {type(self.loss).__name__}: a rate at which it is mixable; "
                 "it is known for the squared loss only"
             )
-        if self.eta is not None:
-            check.positive("eta", self.eta)
 
     @property
     def label_range(self) -> tuple[ArrayLike, ArrayLike]:

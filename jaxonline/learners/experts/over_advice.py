@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
+from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.learners.experts.combiner import Combiner
@@ -93,7 +94,8 @@ def as_learner(combiner_or_learner: Any, loss: Any = None) -> Any:
     """
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
-            raise ValueError(f"loss must be left out for a learner with its own, got {combiner_or_learner!r}")
+            what = type(combiner_or_learner).__name__
+            raise ValueError(f"loss must be left out for a learner with its own, {what}, got {check.shown(loss)}")
         return combiner_or_learner
     check_combiner(combiner_or_learner, "a combiner (init, weights, update), or a learner over advice")
     return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
@@ -114,11 +116,10 @@ def n_experts(name: str, spec: PyTree) -> int:
 
 def check_combiner(combiner: Any, wanted: str = "a combiner (init, weights, update)") -> None:
     """Check that it is one, and not a learner made of one."""
-    if not isinstance(combiner, Combiner) or isinstance(combiner, Learner | type):
-        raise TypeError(f"combiner must be {wanted}, got {combiner!r}")
+    check.instance("combiner", combiner, isinstance(combiner, Combiner) and not isinstance(combiner, Learner), wanted)
 
 
 def check_loss(loss: Any) -> None:
     """Check that a loss is a function, and a pytree of numbers."""
-    if not callable(loss) or any(callable(leaf) for leaf in jax.tree.leaves(loss)):
-        raise TypeError(f"loss must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {loss!r}")
+    good = callable(loss) and not any(callable(leaf) for leaf in jax.tree.leaves(loss))
+    check.instance("loss", loss, good, "a loss (jaxonline.losses) or a jax.tree_util.Partial")

@@ -1,0 +1,194 @@
+"""Nothing silently wrong: what may be a mistake is said before a study is played, or when it is over."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline import environments, estimators, feedback, learners, losses, verify
+from jaxonline.kernels import Gaussian
+from jaxonline.simulation.blocks import default_mesh
+
+ONE_DEVICE = default_mesh(jax.devices()[:1])
+X, Y = np.eye(3), np.array([1.0, -1.0, 1.0])
+STREAM, FULL = environments.DataStream(X, Y), feedback.FullInformation()
+COPIES = feedback.NoisyCopies(feedback.noise.gaussian(0.1))
+SIZES = {"n_runs": 4, "n_rounds": 12, "record_at": 3, "mesh": ONE_DEVICE}
+
+
+def learner(estimator, step=0.1, radius=None):
+    return jo.GradientLearner(estimator, step, radius)
+
+
+class Asks:
+    """A learner of the user's own, not of this package."""
+
+    def init(self, key, specs):
+        return jnp.zeros(specs.instance.shape)
+
+    def predict(self, key, state, x):
+        return state @ x
+
+    def update(self, key, state, oracle):
+        return state, oracle.gradient(state)
+
+
+jax.tree_util.register_static(Asks)
+
+
+@pytest.mark.parametrize("asks", ["copy", "x", "attributes", "gradient"])
+def test_a_feedback_that_does_not_answer_is_found_before_the_first_learner_is_played(asks):
+    wrong = {
+        "copy": jo.Entrant(learner(estimators.TwoCopies()), FULL),
+        "x": jo.Entrant(learner(estimators.FullGradient()), COPIES),
+        "attributes": jo.Entrant(learner(estimators.AttributeGradient(2)), FULL),
+        "gradient": Asks(),
+    }[asks]
+    played = []
+    with pytest.raises(TypeError, match=f"learner 'wrong' .* asks its feedback for '{asks}', which"):
+        jo.simulate(
+            jo.Game(STREAM, FULL), {"good": learner(estimators.FullGradient()), "wrong": wrong}, **SIZES,
+            progress=lambda *each: played.append(each),
+        )  # fmt: skip
+    assert not played
+
+
+def test_kernel_learners_are_asked_too():
+    length = estimators.GradientLength.for_loss(losses.Squared(), estimators.Geometric(2.0), 1.0)
+    feature_map = estimators.GaussianFeatureMap(Gaussian(2.0), estimators.Geometric(2.0))
+    storage = learners.Storage.for_horizon(feature_map, length, dimension=3, n_rounds=4)
+    noisy = learners.NoisyKernel(feature_map, length, 0.1, 1.0, storage)
+    for each in (FULL, feedback.Attributes(2)):
+        with pytest.raises(TypeError, match=r"NoisyKernel.* asks its feedback for 'reserve'|'copy'|'copies'"):
+            jo.play(jo.Game(STREAM, each), noisy, jax.random.key(0), 4)
+
+
+def test_a_mistake_in_a_learner_of_ones_own_keeps_its_traceback():
+    class Broken(Asks):
+        def update(self, key, state, oracle):
+            return state.weights, ()
+
+    jax.tree_util.register_static(Broken)
+    with pytest.raises(TypeError, match="Broken cannot play with FullInformation, instances float32") as caught:
+        jo.play(jo.Game(STREAM, FULL), Broken(), jax.random.key(0), 4)
+    assert "weights" in str(caught.value)
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
+def test_labels_0_and_1_are_no_classes_of_a_margin():
+    stream = environments.DataStream(X, [0, 1, 1])
+    with pytest.raises(ValueError, match=r"y must be -1 or \+1 for the loss of a margin, got \[0.0, 1.0\]: write 2"):
+        jo.Game(stream, FULL, losses.Logistic())
+    game = jo.Game(stream, FULL)  # the loss that the learner descends on is the one that matters
+    with pytest.raises(ValueError, match=r"y must be -1 or \+1"):
+        jo.simulate(game, learner(estimators.FullGradient(losses.Hinge())), **SIZES)
+
+
+def test_a_loss_of_another_kind_than_the_games_is_warned_of_once():
+    game = jo.Game(STREAM, FULL, losses.Absolute())
+    both = {"squared": learner(estimators.FullGradient()), "absolute": learner(estimators.FullGradient(game.loss))}
+    with pytest.warns(UserWarning, match=r"loss of the game is Absolute\(\).* 'squared' for Squared\(\)") as caught:
+        jo.simulate(game, both, **SIZES)
+    assert len(caught) == 1
+    assert "'absolute'" not in str(caught[0].message)
+
+
+def test_numbers_of_a_loss_count_and_surrogates_of_mistakes_are_meant():
+    pinball = jo.Game(STREAM, FULL, losses.Pinball(0.1))
+    with pytest.warns(UserWarning, match=r"Pinball\(tau=0.9\)"):
+        jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.9))), jax.random.key(0), 4)
+    with warnings.catch_warnings(action="error"):
+        jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.1))), jax.random.key(0), 4)
+        mistakes = jo.Game(STREAM, FULL, losses.ZeroOne())
+        jo.play(mistakes, learner(estimators.FullGradient(losses.Logistic())), jax.random.key(0), 4)
+
+
+def test_learners_that_diverge_are_warned_of_once():
+    steps = {"all": 1e30, "none": 0.1}
+    either = {name: learner(estimators.FullGradient(), step) for name, step in steps.items()}
+    with pytest.warns(RuntimeWarning, match=r"'learner\[all\]' in 4 of 4 runs, from round \d+ on") as caught:
+        result = jo.simulate(jo.Game(STREAM, FULL), jo.sweep(either), **SIZES)
+    assert len(caught) == 1
+    first = result.first_nonfinite[0].min()
+    assert f"from round {first} on" in str(caught[0].message)
+    assert "none" not in str(caught[0].message)
+
+
+def test_what_is_infinite_in_float32_is_refused():
+    with pytest.raises(ValueError, match=r"X must be finite in float32, got 1e\+39"):
+        environments.DataStream(1e39 * X, Y)
+    with pytest.raises(ValueError, match=r"step_size.value must be finite in float32, got 1e\+39"):
+        jo.play(jo.Game(STREAM, FULL), learner(estimators.FullGradient(), 1e39), jax.random.key(0), 4)
+    with jax.enable_x64(True):
+        assert environments.DataStream(1e39 * X, Y).X.max() == 1e39
+
+
+def test_members_of_a_sweep_that_differ_in_size_say_where():
+    law = [estimators.Geometric(p) for p in (2.0, 3.0)]
+
+    def lengths(**options):
+        return [estimators.GradientLength.for_loss(losses.Exponential(), each, 0.5, **options) for each in law]
+
+    feature_map = estimators.GaussianFeatureMap(Gaussian(2.0), law[0])
+    storage = learners.Storage(1, 2, 2, 2, 2)
+
+    def sweep(lengths):
+        return jo.sweep([learners.NoisyKernel(feature_map, each, 0.1, 1.0, storage) for each in lengths])
+
+    with pytest.raises(ValueError, match=r"item 1 has gradient_length.series.coefficients of shape .*n_terms="):
+        sweep(lengths())
+    assert len(sweep(lengths(n_terms=24)).learners) == 2
+
+
+def test_members_of_a_sweep_that_differ_in_kind_say_in_what():
+    one = learner(estimators.FullGradient())
+    with pytest.raises(ValueError, match="item 1 has estimator a TwoCopies, item 0 a FullGradient"):
+        jo.sweep([one, learner(estimators.TwoCopies())])
+    with pytest.raises(ValueError, match="item 1 has hypothesis = 'average', item 0 'last'"):
+        jo.sweep([one, jo.replace(one, hypothesis="average")])
+    with pytest.raises(ValueError, match="item 1 has radius a float, item 0 a NoneType"):
+        jo.sweep([one, jo.replace(one, radius=1.0)])
+
+
+def test_a_measure_or_a_comparator_that_cannot_judge_a_learner_is_found_before_play():
+    played = []
+    options = SIZES | {"progress": lambda *each: played.append(each)}
+    both = {"gradient": learner(estimators.FullGradient()), "perceptron": learners.Perceptron()}
+    with pytest.raises(ValueError, match="field must be one of the learner's info"):
+        jo.simulate(jo.Game(STREAM, FULL), both, **options, measures=[jo.OfInfo("gradient_norm")])
+    with pytest.raises(TypeError, match=r"comparator BestArm cannot judge .* outcomes float32\[\]"):
+        jo.simulate(jo.Game(STREAM, FULL), both["gradient"], **options, comparator=jo.BestArm())
+    assert not played
+
+
+def test_an_estimator_that_ignores_its_key_is_not_decided_upon():
+    found = verify.unbiased(lambda key: jnp.float32(3.0), 3.0)
+    assert found.verdict == "undecided"
+    assert "samples are identical" in found.notes[0]
+
+
+def test_what_is_not_known_yet_passes():
+    @jax.jit
+    def radius(value):
+        return jo.GradientLearner(estimators.TwoCopies(), value, radius=value).radius
+
+    assert float(radius(0.5)) == 0.5
+    assert jax.vmap(lambda scale: losses.Huber(scale).delta)(jnp.ones(3)).shape == (3,)
+
+
+def test_a_struct_of_ones_own_is_checked_as_well():
+    @jo.struct
+    class Line:
+        slope: float
+        rising: bool = jo.static(default=True)
+
+    for bad in ("1", float, np.ma.masked_array([1.0], [True]), ["a"]):
+        with pytest.raises(TypeError, match="slope must "):
+            Line(bad)
+    with pytest.raises(TypeError, match="rising must be True or False, got 'yes'"):
+        Line(1.0, "yes")
+    with pytest.raises(ValueError, match="must be one of 'first', got 'frist': did you mean 'first'"):
+        jo.Result(("first",), np.arange(1), np.array([1]), {"queries": np.ones((1, 1, 1))}).select("frist")
