@@ -116,6 +116,16 @@ def covariance(name: str, value: Any) -> Any:
     return value
 
 
+def seed(name: str, value: Any) -> int:
+    """Check that `value` is an integer from 0 to 2^32 - 1; returns it as an int.
+
+    Where float64 is not enabled, jax makes the same key of seeds that are the same modulo 2^32.
+    """
+    if count(name, value, ge=0) >= 2**32:
+        raise ValueError(f"{name} must be below 2^32, got {value}")
+    return int(value)
+
+
 def _short(array: np.ndarray) -> str:
     text = np.array2string(array, threshold=6, precision=6)
     return text if array.ndim else f"{array.item():g}"

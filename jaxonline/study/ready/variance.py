@@ -17,7 +17,7 @@ from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHi
 from jaxonline.results.plotting import COLOURS, tidy
 from jaxonline.results.tables import Table
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Numbers
+from jaxonline.study.study import AboveOne
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ class Variance(Study):
     mean: float = Field(1.5, description="E X.")
     noise_variance: float = Field(0.5, gt=0, description="Var X.")
     guess: float = Field(1.0, description="A guess of E X, the other point of expansion; not 0.")
-    ps: Numbers = Field((1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), description="Parameters of the geometric law.")
+    ps: AboveOne = Field((1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), min_length=1, description="Parameters of the geometric law.")
 
     def run(self, context: Context) -> Report:
         found = self.found()
