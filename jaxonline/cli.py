@@ -8,6 +8,7 @@ import contextlib
 import inspect
 import os
 import platform
+import string
 import sys
 import time
 import traceback
@@ -186,10 +187,11 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
     began, command = time.perf_counter(), f"jaxonline {_command(name)}"
     with _refusing(command, given):
         given = {key: value for key, value in given.items() if value not in (None, [])}
-        for key, value in given.items():
+        fields = {key: given[key] for key in study.model_fields if key in given}
+        for key, value in fields.items():
             if any(each == "" for each in (value if isinstance(value, list) else [value])):
                 raise ValueError(f"{key} must not be empty")
-        study = study(**{key: given[key] for key in study.model_fields if key in given})
+        study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
         folders = {key: check_folder(key, given[key]) for key in ("out", "checkpoint") if key in given}
         check_apart(files, folders)
@@ -235,8 +237,8 @@ def _refusing(command: str, arguments: Collection[str]) -> Iterator[None]:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
         words = str(error) or type(error).__name__
-        first, space, rest = words.partition(" ")
-        raise _Refused(command, f"{_flag(first) if first in arguments else first}{space}{rest}") from error
+        name = words[: len(words) - len(words.lstrip(string.ascii_letters + "_"))]
+        raise _Refused(command, _flag(name) + words.removeprefix(name) if name in arguments else words) from error
 
 
 def _refuse(command: str, words: str) -> int:

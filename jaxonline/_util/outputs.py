@@ -23,15 +23,15 @@ def check_file(name: str, path: str | Path) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    path = Path(path)
     with _said(name, path, "a file"):
+        path = Path(path)
         if path.exists():
             if path.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
             if not os.access(path, os.W_OK):
                 raise PermissionError(0, "no permission")
             return path
-        with _made(path.parent) as folder, tempfile.TemporaryFile(dir=folder):
+        with _made(path.parent) as folder, tempfile.NamedTemporaryFile(dir=folder, prefix=path.name):
             return path
 
 
@@ -95,7 +95,10 @@ def _said(name: str, path: str | Path, what: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _made(folder: Path) -> Iterator[Path]:
     """A folder, made for a moment where it is missing."""
-    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    places = (folder, *folder.parents)
+    missing = [place for place in places if not place.exists()]
+    if not places[len(missing)].is_dir():
+        raise NotADirectoryError(0, f"{places[len(missing)]} is not a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder

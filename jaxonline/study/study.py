@@ -268,4 +268,7 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     """
     if data and not datasets.is_local(name, data):
         raise ValueError(f"data must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
-    return datasets.load(name, data, **options)
+    try:
+        return datasets.load(name, data, **options)
+    except ValueError as error:
+        raise ValueError(f"sets: {error}") from error

@@ -76,7 +76,10 @@ class Variance(Study):
         """The numbers, by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
             raise ValueError("guess must not be 0, which is the first point of expansion")
-        return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
+        try:
+            return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
+        except ValueError as error:
+            raise ValueError(f"mean, noise_variance, guess and ps must fit together: {error}") from error
 
     def laws(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
         """The numbers of one loss about one point."""
