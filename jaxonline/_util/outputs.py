@@ -31,8 +31,10 @@ def check_file(name: str, path: str | Path) -> Path:
             if not os.access(path, os.W_OK):
                 raise PermissionError(0, "no permission")
             return path
-        with _made(path.parent) as folder, tempfile.NamedTemporaryFile(dir=folder, prefix=path.name):
-            return path
+        with _made(path.parent):
+            path.open("xb").close()
+            path.unlink()
+        return path
 
 
 def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> None:  # noqa: B006

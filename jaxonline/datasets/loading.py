@@ -74,13 +74,16 @@ def load(
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
     """Whether `load` finds a set without fetching it: in the folders given, or because it needs no file.
 
+    Raises:
+        ValueError: `data` names what does not exist.
+
     Example:
         >>> from jaxonline.datasets import is_local
         >>> is_local("AR(4)")
         True
     """
-    source = SOURCES.get(known_as(str(name)) or "")
-    return source is None or _local(source, _places(data)) is not None
+    source, places = SOURCES.get(known_as(str(name)) or ""), _places(data)
+    return source is None or _local(source, places) is not None
 
 
 def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:

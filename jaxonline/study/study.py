@@ -197,9 +197,7 @@ class Study(pydantic.BaseModel):
         ValueError: n must be at least 1, got 0
     """
 
-    model_config = pydantic.ConfigDict(
-        frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False
-    )
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
     title: ClassVar[str]
 
     def __init__(self, **fields: Any):
@@ -266,7 +264,8 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
         ValueError: the set is not in the folders, or what `datasets.load` raises.
         OSError: no folder is given, and the set cannot be fetched.
     """
-    if data and not datasets.is_local(name, data):
+    local = datasets.is_local(name, data)
+    if data and not local:
         raise ValueError(f"data must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
     try:
         return datasets.load(name, data, **options)

@@ -69,9 +69,7 @@ class NoisyKernels(Study):
     title: ClassVar[str] = (
         "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."
     )
-    runs: int = Field(
-        72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step."
-    )
+    runs: int = Field(72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step.")
     rounds: int = Field(3000, ge=16, le=1_000_000, description="The horizon.")
     kernels: Words = Field((), description="Kernels to play; by default all.")
     losses: Words = Field((), description="Losses to play; by default all.")
