@@ -1,6 +1,6 @@
 """Bad command lines: each is refused at once, in two lines on standard error that name the option, with exit code 2.
 
-They run in this process. Whatever would begin the work, or reach for the network, raises `Worked`, which is exit code 3.
+They run in this process. What would begin the work, or reach for the network, raises `Worked`, which is exit code 3.
 """
 
 import pytest
@@ -15,7 +15,7 @@ from jaxonline.study.ready import multikernel
 HUGE = str(10**18)
 LONG = "x" * 300 + ".json"
 
-# the command line, and what it is told; "..." is what went before
+# the command line, and what is said of it
 ON_TOP = {
     "nonsense": "there is no command 'nonsense'",
     "quikstart": "did you mean 'quickstart'?",
@@ -58,7 +58,7 @@ FILES = {
     "--json ": "--json must be a file that can be written, got '': it is empty",
     "--json folder": "--json must be a file that can be written, got 'folder': it is a folder",
     "--json file/x.json": "--json must be a file that can be written, got 'file/x.json': file is not a folder",
-    "--json /proc/nowhere/x.json": "--json must be a file that can be written, got '/proc/nowhere/x.json': no such file",
+    "--json /proc/nowhere/x.json": "--json must be a file that can be written, got '/proc/nowhere/x.json'",
     f"--json {LONG}": "--json must be a file that can be written",
 }
 FOLDERS = {

@@ -190,12 +190,12 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_the_help_of_a_study_does_without_what_only_playing_needs():
-    code = f"""
+    code = """
 import sys
 from jaxonline.study.ready import STUDIES, load_study
 for name in STUDIES:
     load_study(name)
-heavy = {{"matplotlib.figure", "pandas", "scipy.stats", "sklearn", "xarray", "zarr"}}
+heavy = {"matplotlib.figure", "pandas", "scipy.stats", "sklearn", "xarray", "zarr"}
 print(sorted(heavy & set(sys.modules)))
 """
     assert run_python(code).splitlines() == ["[]"]

@@ -37,7 +37,7 @@ def check_file(name: str, path: str | Path) -> Path:
         return path
 
 
-def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> None:  # noqa: B006
+def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> None:
     """Check that no file is another one, or a folder that is needed.
 
     Raises:
