@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
 
-.PHONY: help quickstart test test-all lint format bench notebooks clean
+.PHONY: help quickstart test test-all test-lowest test-newest lint format bench notebooks clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
 	@echo "make test         the tests (JAXONLINE_DATA names the folder of real data sets, where there is one)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
+	@echo "make test-lowest  a part of the tests at the lowest versions that are allowed (test-newest: the newest)"
 	@echo "make lint         ruff and pyright"
 	@echo "make bench        benchmarks, side by side with what else a user would pick"
 	@echo "make notebooks    run the notebooks"
@@ -50,6 +51,22 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	$(PYTEST)
 
+# environments of their own at both ends of what pyproject.toml allows, and the tests that touch every dependency;
+# at the lowest versions, dependencies warn of one another
+ENDS := cli bad_commands datasets result tables report statistics noise study variance_study quickstart \
+	gradient_learner simulate verify_bias
+
+.venv-%/.test: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/python -m pip install --quiet uv
+	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --editable '.[test]' \
+		--resolution $(if $(filter lowest,$*),lowest-direct,highest)
+	@touch $@
+
+test-lowest test-newest: test-%: .venv-%/.test
+	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.jax_cache/$* .venv-$*/bin/python -m pytest -n 2 --dist worksteal \
+		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" $(ENDS:%=tests/test_%.py)
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -68,4 +85,4 @@ notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks
 
 clean:
-	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-lowest .venv-newest .jax_cache .pytest_cache .ruff_cache build dist

@@ -1,40 +1,105 @@
 """The command line: `jaxonline quickstart`, `jaxonline reproduce NAME`, `jaxonline verify`.
 
-The commands of studies are made from the studies' fields when they are used.
+Commands of studies are made from the studies' fields when they are used, and what takes long to import is imported by
+the command that needs it. Whatever goes wrong ends in `_Commands.main`: two lines on standard error and an exit code.
 """
 
 import contextlib
 import inspect
 import os
+import platform
+import string
+import sys
 import time
+import traceback
 import typing
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from importlib import metadata
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from jaxonline.study import Context
-from jaxonline.study.ready import STUDIES, load_study
-from jaxonline.study.study import LIMITS, write
+from jaxonline._util.outputs import check_apart, check_file, check_folder, each_of, write_text
+from jaxonline._util.suggest import meant
+from jaxonline.study.ready import STUDIES, load_study, study_title
+
+REFUSED, BUG, INTERRUPTED = 2, 3, 130
+EXIT_CODES = (
+    "Exit codes: 0, all is well; 1, a check of verify failed; 2, bad input, or an output that cannot be written; "
+    "3, an error in jaxonline; 130, interrupted."
+)
+ON_TOP = ("quickstart",)
 
 
-class _Studies(TyperGroup):
+class _Refused(Exception):
+    """What is wrong with the input of a command, or why its output cannot be written."""
+
+    def __init__(self, command: str, words: str):
+        super().__init__(words)
+        self.command = command
+
+
+class _Commands(TyperGroup):
     """A group with commands of studies: quickstart on the top, the others in `reproduce`."""
+
+    def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
+        """Run a command, and exit with its code."""
+        try:
+            code = super().main(args, "jaxonline", complete_var, **options | {"standalone_mode": False})
+            sys.stdout.flush()
+        except _Refused as error:
+            code = _refuse(error.command, str(error))
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except (BrokenPipeError, SystemExit):  # whoever read the output has enough of it
+            code = 0
+        except OSError as error:
+            code = _refuse("jaxonline", f"the output cannot be written: {error.strerror or error}")
+        except Exception as error:
+            if hasattr(error, "format_message"):  # of typer, about options
+                code = _refuse(error.ctx.command_path if error.ctx else "jaxonline", error.format_message())
+            else:
+                traceback.print_exc()
+                code = BUG
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _forget_output()
+        raise SystemExit(code)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without a command, the help."""
+        return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self._studies(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return study_command(cmd_name) if cmd_name in self._studies() else super().get_command(ctx, cmd_name)
+        """For lists of commands: no study is loaded for its title."""
+        if cmd_name in self._studies():
+            return TyperCommand(cmd_name, help=study_title(cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is run."""
+        name, *rest = args
+        if name in self._studies():
+            return name, study_command(name), rest
+        if name not in self.list_commands(ctx):
+            names = {each.rpartition(" ")[2]: each for each in (*map(_command, STUDIES), "reproduce", "verify")}
+            close = meant(name, names)
+            for each, full in names.items():
+                close = close.replace(f"'{each}'", f"'{full}'")
+            raise _Refused(ctx.command_path, f"there is no command {name!r}{close}")
+        return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
-        return [name for name in STUDIES if (name == "quickstart") == (self.name != "reproduce")]
+        return [name for name in STUDIES if (name in ON_TOP) == (self.name != "reproduce")]
 
 
-options: dict[str, Any] = {"cls": _Studies, "no_args_is_help": True, "add_completion": False}
-app = typer.Typer(pretty_exceptions_enable=False, **options)
+options: dict[str, Any] = {"cls": _Commands, "add_completion": False}
+app = typer.Typer(pretty_exceptions_enable=False, epilog=EXIT_CODES, **options)
 reproduce = typer.Typer(**options)
 app.add_typer(reproduce, name="reproduce")
 
@@ -44,30 +109,39 @@ def _papers() -> None:
     """Tables and figures of the papers, each one command."""
 
 
-@app.callback()
-def _top() -> None:
-    """The laboratory for online learning under limited information."""
-    from jaxonline.simulation.blocks import use_all_cores
+def _print_versions(wanted: bool) -> None:
+    if wanted:
+        packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("jaxonline", "jax"))
+        typer.echo(f"{packages}, Python {platform.python_version()}")
+        raise typer.Exit
 
-    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-        with contextlib.suppress(RuntimeError):  # called from a program that has used jax before
-            use_all_cores()
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_versions, is_eager=True, help="Print versions and exit.")
+    ] = False,
+) -> None:
+    """The laboratory for online learning under limited information."""
 
 
 def study_command(name: str) -> Any:
     """The command of a study: an option for each field, and those of every study."""
+    _use_all_cores()
     study = load_study(name)
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-    def command(out: Path, json: Path | None, seed: int, checkpoint: Path | None, **fields: Any) -> None:
-        _play(name, study, {k: v for k, v in fields.items() if v not in (None, [])}, out, json, seed, checkpoint)
+    def command(**given: Any) -> None:
+        _play(name, study, given)
 
     parameters = [_option(key, field) for key, field in study.model_fields.items()]
     parameters += [
-        _parameter("out", Path, Path("results") / name, help="Folder for tables, figures and numbers."),
-        _parameter("json", Path | None, None, help="Write all numbers to this file."),
+        _parameter("out", str, f"results/{name}", help="Folder for tables, figures and numbers.", metavar="FOLDER"),
+        _parameter("json", str | None, None, help="Write all numbers to this file.", metavar="FILE"),
         _parameter("seed", int, 0, help="Of all randomness."),
-        _parameter("checkpoint", Path | None, None, help="Folder from which an interrupted study goes on."),
+        _parameter(
+            "checkpoint", str | None, None, help="Folder from which an interrupted study goes on.", metavar="FOLDER"
+        ),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -76,13 +150,24 @@ def study_command(name: str) -> Any:
     return typer.main.get_command(made)
 
 
+def _command(name: str) -> str:
+    """What is written to play a study."""
+    return name if name in ON_TOP else f"reproduce {name}"
+
+
 def _parameter(name: str, kind: Any, default: Any, **options: Any) -> inspect.Parameter:
-    option = typer.Option(f"--{name.replace('_', '-')}", **options)
+    option = typer.Option(_flag(name), **options)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
+    from jaxonline.study.study import LIMITS
+
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)
     several = typing.get_origin(field.annotation) is tuple
@@ -95,22 +180,29 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     return _parameter(name, kind, None, help=words, metavar=metavar)
 
 
-def _play(
-    name: str, study: Any, fields: dict[str, Any], out: Path, json: Path | None, seed: int, checkpoint: Path | None
-) -> None:
-    """Play, write, print; what is wrong with a field is two lines and exit code 2."""
-    console, began = Console(), time.perf_counter()
-    try:
-        report = study(**fields).run(Context(out, checkpoint, seed=seed, progress=True))
-        written = report.save(out) + ([] if json is None else [write(json, report.json())])
-    except (ValueError, OSError) as error:
-        words = " ".join(str(error).split())
-        first = words.partition(" ")[0]
-        option = f"--{first.replace('_', '-')}" if first in {*study.model_fields, "seed"} else first
-        command = name if name == "quickstart" else f"reproduce {name}"
-        typer.echo(f"Error: {option}{words.removeprefix(first)}\nTry 'jaxonline {command} --help'.", err=True)
-        raise typer.Exit(2) from error
-    report.show(console)
+def _play(name: str, study: Any, given: dict[str, Any]) -> None:
+    """Check everything, play, print, write."""
+    from jaxonline.study import Context
+
+    began, command = time.perf_counter(), f"jaxonline {_command(name)}"
+    with _refusing(command, given):
+        given = {key: value for key, value in given.items() if value not in (None, [])}
+        fields = {key: given[key] for key in study.model_fields if key in given}
+        for key, value in fields.items():
+            if any(each == "" for each in (value if isinstance(value, list) else [value])):
+                raise ValueError(f"{key} must not be empty")
+        study = study(**fields)
+        files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
+        folders = {key: check_folder(key, given[key]) for key in ("out", "checkpoint") if key in given}
+        check_apart(files, folders)
+        out, json = folders["out"], files.get("json")
+        report = study.run(Context(out, folders.get("checkpoint"), seed=given["seed"], progress=True))
+        console, written = _console(), []
+        each_of(
+            lambda: report.show(console),
+            lambda: written.extend(report.save(out)),
+            lambda: written.extend([write_text(json, report.json())] if json else []),
+        )
     paths = ", ".join(str(path) for path in written)
     console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all")
 
@@ -120,21 +212,64 @@ def verify(
     claim: Annotated[
         str | None, typer.Option(metavar="PATTERN", help="Only claims that match, e.g. E11 or 'B*'.")
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows to this file.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write the rows to this file.")] = None,
     samples: Annotated[
-        int | None, typer.Option(min=2, help="Samples of each check; by default the error rates decide.")
+        int | None, typer.Option(help="Samples of each check, 2 or more; by default the error rates decide.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of all randomness.")] = 0,
-    figure: Annotated[Path | None, typer.Option(help="Draw all claims as intervals around zero.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all randomness.")] = 0,
+    figure: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Draw all claims as intervals around zero.")
+    ] = None,
 ) -> None:
     """Is it unbiased, does it hold? One row per claim of the papers; exit 1 if a verdict is not the expected one."""
+    _use_all_cores()
     from jaxonline.claims.report import verify_command
 
-    try:
-        code = verify_command(claim, samples, seed, json_file, figure, Console())
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    with _refusing("jaxonline verify", ("claim", "json", "samples", "seed", "figure")):
+        code = verify_command(claim, samples, seed, json, figure, _console())
     raise typer.Exit(code)
+
+
+@contextlib.contextmanager
+def _refusing(command: str, arguments: Collection[str]) -> Iterator[None]:
+    """What is wrong with an argument is wrong with the option of its name."""
+    try:
+        yield
+    except (ValueError, OSError, OverflowError, MemoryError) as error:
+        words = str(error) or type(error).__name__
+        name = words[: len(words) - len(words.lstrip(string.ascii_letters + "_"))]
+        raise _Refused(command, _flag(name) + words.removeprefix(name) if name in arguments else words) from error
+
+
+def _refuse(command: str, words: str) -> int:
+    typer.echo(f"Error: {' '.join(words.split())}\nTry '{command} --help'.", err=True)
+    return REFUSED
+
+
+def _console() -> Any:
+    """A console of rich whose reader may go away: what is left to do is done all the same."""
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            _forget_output()
+
+    return Patient()
+
+
+def _forget_output() -> None:
+    """What is still to be written to standard output is lost."""
+    with contextlib.suppress(OSError), open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
+
+
+def _use_all_cores() -> None:
+    from jaxonline.simulation.blocks import use_all_cores
+
+    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+        with contextlib.suppress(RuntimeError):  # called from a program that has used jax before
+            use_all_cores()
 
 
 def main() -> None:

@@ -50,7 +50,10 @@ class Ranges(Study):
         ({"runs": "many"}, "runs must be a valid integer, got many"),
         ({"rounds": 100}, "rounds must be a multiple of 64, got 100"),
         ({"noises": ["0.1,high"]}, "noises must be a valid number, got high"),
-        ({"nonsense": 1}, "fields must be among runs, rounds, noises, sets, only, got nonsense"),
+        (
+            {"nonsense": 1},
+            r"fields must be among runs, rounds, noises, sets, only, got nonsense: did you mean 'noises'\?",
+        ),
     ],
 )
 def test_errors_of_fields_are_one_line(fields, message):

@@ -247,6 +247,16 @@ def covariance(name: str, value: Any) -> Any:
     return value
 
 
+def seed(name: str, value: Any) -> int:
+    """Check that `value` is an integer from 0 to 2^32 - 1; returns it as an int.
+
+    Where float64 is not enabled, jax makes the same key of seeds that are the same modulo 2^32.
+    """
+    if count(name, value, ge=0) >= 2**32:
+        raise ValueError(f"{name} must be below 2^32, got {value}")
+    return int(value)
+
+
 def unknown(value: Any) -> bool:
     """Whether `value` is not known yet: a tracer or a placeholder, also in a list."""
     if isinstance(value, list | tuple):

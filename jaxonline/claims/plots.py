@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline._util.outputs import writing
 from jaxonline.claims.registry import Row
 from jaxonline.results.plotting import COLOURS
 
+ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
 _STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}
 _LINEAR = 0.1
 
@@ -68,7 +70,6 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
 
 
 def save_intervals(rows: Sequence[Row], path: str | Path) -> None:
-    """Draw `plot_intervals(rows)` to a file; its ending decides the format."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    plot_intervals(rows).savefig(path, dpi=150)
+    """Draw `plot_intervals(rows)` to a file; its ending, one of `ENDINGS`, decides the format."""
+    with writing(Path(path)) as path:
+        plot_intervals(rows).savefig(path, dpi=150)

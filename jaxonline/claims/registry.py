@@ -10,6 +10,7 @@ import fnmatch
 import importlib
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,10 +19,13 @@ from typing import Any
 from jax.sharding import Mesh
 
 from jaxonline._util import check
+from jaxonline._util.outputs import write_text
+from jaxonline._util.suggest import meant
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
 
 FORMS = ("printed", "corrected", "improved")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
+MAX_SAMPLES = 2**31 - 1  # they are counted in int32
 TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features")
 
 
@@ -34,12 +38,20 @@ class Options:
         seed: the seed.
         mesh: the devices, or None for all.
         progress: called as `progress(done, total)` while one claim works.
+
+    Raises:
+        ValueError: a seed outside 0 to 2^32 - 1, or samples outside 2 to 2^31 - 1.
     """
 
     samples: int | None = None
     seed: int = 0
     mesh: Mesh | None = None
     progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self):
+        check.seed("seed", self.seed)
+        if self.samples is not None and check.count("samples", self.samples, ge=2) > MAX_SAMPLES:
+            raise ValueError(f"samples must be at most {MAX_SAMPLES}, got {self.samples}")
 
     def sampling(self) -> dict[str, Any]:
         """The options as keyword arguments of `unbiased`, `queries` and `second_moment`."""
@@ -175,15 +187,18 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
         cost: "exact", "sampled", or None for both.
 
     Raises:
-        ValueError: if nothing matches.
+        ValueError: if nothing matches, or the pattern is empty.
     """
+    if pattern is not None and not pattern.strip():
+        raise ValueError(f"claim must not be empty, got {pattern!r}")
     claims = [claim for claim in all_claims() if cost in (None, claim.cost)]
     if pattern is None:
         return claims
     wanted = pattern.lower() if any(c in pattern for c in "*?[") else f"*{pattern.lower()}*"
     chosen = [c for c in claims if fnmatch.fnmatchcase(f"{c.name} ({c.paper}), {c.form}".lower(), f"*{wanted}*")]
     if not chosen:
-        raise ValueError(f"claim must match at least one claim, got {pattern!r}")
+        names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
+        raise ValueError(f"claim must match at least one claim, got {pattern!r}{meant(pattern, sorted(names))}")
     return chosen
 
 
@@ -206,14 +221,14 @@ def run_claims(
         cost: as in `select`.
 
     Raises:
-        ValueError: if no claim matches.
+        ValueError: if no claim matches, or what `Options` raises.
 
     Example:
         >>> from jaxonline.claims import run_claims
         >>> [(row.claim.form, row.verification.verdict) for row in run_claims("(E8)")]
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
-    claims = select(pattern, cost)
+    options, claims = Options(samples, seed, mesh), select(pattern, cost)
     rows = []
     for number, one in enumerate(claims):
         inner = None
@@ -221,7 +236,7 @@ def run_claims(
             progress(one.name, number, len(claims))
             inner = _within(progress, one.name, number, len(claims))
         began = time.perf_counter()
-        result = one.check(Options(samples, seed, mesh, inner))
+        result = one.check(dataclasses.replace(options, progress=inner))
         rows.append(Row(one, result, time.perf_counter() - began))
     if progress is not None:
         progress("", len(claims), len(claims))
@@ -250,6 +265,4 @@ def to_json(rows: Iterable[Row]) -> str:
 
 def write_json(rows: Iterable[Row], path: str | Path) -> None:
     """Write `to_json(rows)` to a file, making its folder where it is missing."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(to_json(rows), encoding="utf-8")
+    write_text(Path(path), to_json(rows))

@@ -3,11 +3,13 @@
 import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from jaxonline._util.outputs import check_apart, check_file, each_of
 from jaxonline.claims.errata import ERRATA
+from jaxonline.claims.plots import ENDINGS, save_intervals
 from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims, write_json
 from jaxonline.verify.result import BIASED, VIOLATED
 
@@ -134,12 +136,13 @@ def verify_command(
         0 if every verdict is the expected one, else 1.
 
     Raises:
-        ValueError: if no claim matches.
+        ValueError: before the work, for what `run_claims` refuses, or a figure with another ending than `ENDINGS`.
+        OSError: a file that cannot be written, before the work where that can be seen; else after all that can be done.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.text import Text
 
+    _check_files(json_file, figure)
     console = Console() if console is None else console
     columns = (
         BarColumn(),
@@ -155,6 +158,29 @@ def verify_command(
             seed,
             lambda name, done, total: bar.update(task, description=name, completed=done, total=total),
         )
+
+    def put(save: Callable[[Sequence[Row], str | Path], None], path: str | Path | None) -> None:
+        if path is not None:
+            save(rows, path)
+            console.print(f"{path} written", soft_wrap=True)
+
+    each_of(lambda: _print_rows(console, rows), lambda: put(write_json, json_file), lambda: put(save_intervals, figure))
+    return exit_code(rows)
+
+
+def _check_files(json_file: str | Path | None, figure: str | Path | None) -> None:
+    """Check that both can be written."""
+    files = {"json": json_file, "figure": figure}
+    found = {name: check_file(name, path) for name, path in files.items() if path is not None}
+    check_apart(found)
+    if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
+        raise ValueError(f"figure must end in one of {', '.join(ENDINGS)}, got '{figure}'")
+
+
+def _print_rows(console: Any, rows: Sequence[Row]) -> None:
+    """The table, what is wrong, and a summary."""
+    from rich.text import Text
+
     _print_table(console, rows)
     wrong = [row for row in rows if not row.as_expected]
     for row in wrong:
@@ -168,15 +194,6 @@ def verify_command(
         f"most {level:g}",
         highlight=False,
     )
-    if json_file is not None:
-        write_json(rows, json_file)
-        console.print(f"{json_file} written", soft_wrap=True)
-    if figure is not None:
-        from jaxonline.claims.plots import save_intervals
-
-        save_intervals(rows, figure)
-        console.print(f"{figure} written", soft_wrap=True)
-    return exit_code(rows)
 
 
 def _print_table(console: Any, rows: Sequence[Row]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline._util.suggest import meant
 from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, known_as
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, complete, n_columns, read_table
@@ -68,10 +69,25 @@ def load(
             where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
             raise ValueError(
                 f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files "
-                f"(.npz with X and y, .csv, text); looked in {where}"
+                f"(.npz with X and y, .csv, text); looked in {where}{meant(str(name), ('AR(4)', *SOURCES))}"
             )
         path = matches[0]
     return DataSet(path.stem, *complete(path, read_table(path, target), impute))
+
+
+def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
+    """Whether `load` finds a set without fetching it: in the folders given, or because it needs no file.
+
+    Raises:
+        ValueError: `data` names what does not exist.
+
+    Example:
+        >>> from jaxonline.datasets import is_local
+        >>> is_local("AR(4)")
+        True
+    """
+    source, places = SOURCES.get(known_as(str(name)) or ""), _places(data)
+    return source is None or _local(source, places) is not None
 
 
 def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:

@@ -1,10 +1,12 @@
-"""Every interval of the package: means over runs, differences of means, exponents of growth."""
+"""Every interval of the package: means over runs, differences of means, exponents of growth.
+
+scipy.stats, which takes a second to import, is imported when an interval is asked for.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int
-from scipy import stats
 
 from jaxonline._util import check
 
@@ -64,7 +66,7 @@ def mean_over_runs(values: Float[np.ndarray, "L R *rest"], level: float = 0.95, 
     mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
     squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
     error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
-    half = stats.t.ppf(0.5 + level / 2, np.maximum(n_runs - 1, 1)) * error
+    half = _t_quantile(level, np.maximum(n_runs - 1, 1)) * error
     return Estimate(mean, error, mean - half, mean + half, n_runs)
 
 
@@ -79,6 +81,8 @@ def difference_of_means(
         >>> difference_of_means(np.array([3.0, 5.0]), np.array([1.0, 1.0])).mean
         3.0
     """
+    from scipy import stats
+
     interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
     return Difference(float(first.mean() - second.mean()), float(interval.low), float(interval.high))
 
@@ -122,5 +126,12 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     weights, mean = x / (x @ x), values.mean(axis=0)
     exponent = float(weights @ np.log(mean))
     error = float(np.std((values / mean) @ weights, ddof=1) / np.sqrt(len(values)))
-    half = float(stats.t.ppf(0.5 + level / 2, len(values) - 1)) * error
+    half = float(_t_quantile(level, len(values) - 1)) * error
     return Growth(exponent, exponent - half, exponent + half)
+
+
+def _t_quantile(level: float, degrees: ArrayLike) -> np.ndarray:
+    """How many standard errors the interval of a level reaches, by Student's law."""
+    from scipy import stats
+
+    return stats.t.ppf(0.5 + level / 2, degrees)

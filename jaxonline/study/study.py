@@ -15,7 +15,10 @@ import numpy as np
 import pydantic
 from jax.sharding import Mesh
 
+from jaxonline import datasets
 from jaxonline._util import check
+from jaxonline._util.outputs import write_text, writing
+from jaxonline._util.suggest import meant
 from jaxonline.results import Result
 from jaxonline.results.tables import Table, strict_json
 from jaxonline.simulation import simulate
@@ -38,11 +41,11 @@ class Context:
         out: the folder for what the study writes.
         checkpoint: a folder for finished work, from which an interrupted study goes on.
         mesh: the devices; all by default.
-        seed: of all randomness.
+        seed: of all randomness, from 0 to 2^32 - 1.
         progress: as in `simulate`.
 
     Raises:
-        ValueError: a negative seed.
+        ValueError: a seed out of its range.
     """
 
     out: Path | None = None
@@ -52,7 +55,7 @@ class Context:
     progress: Progress = False
 
     def __post_init__(self):
-        check.count("seed", self.seed, ge=0)
+        check.seed("seed", self.seed)
         for name in ("out", "checkpoint"):
             value = getattr(self, name)
             if value is not None:
@@ -174,10 +177,11 @@ class Report:
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
         paths = [folder / name for name in texts]
         for path, text in zip(paths, texts.values(), strict=True):
-            write(path, text)
+            write_text(path, text)
         for name, draw in self.figures.items():
             paths.append(folder / f"{name}.png")
-            draw().savefig(paths[-1], dpi=150)
+            with writing(paths[-1]) as path:
+                draw().savefig(path, dpi=150)
         paths += [result.save(folder / f"{_file_name(name)}.zarr") for name, result in self.results.items()]
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
 
@@ -210,7 +214,7 @@ class Study(pydantic.BaseModel):
         ValueError: n must be at least 1, got 0
     """
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
     title: ClassVar[str]
 
     def __init__(self, **fields: Any):
@@ -228,9 +232,11 @@ def _sentence(error: Any, fields: Mapping[str, Any]) -> str:
     """The field, what it must be, and what it was."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return f"fields must be among {', '.join(fields)}, got {name}"
+        return f"fields must be among {', '.join(fields)}, got {name}{meant(name, fields)}"
     if error["type"] == "value_error":
         return str(context["error"])
+    if error["type"] == "too_short":
+        return f"{name} must be at least {context['min_length']}, got {context['actual_length']} of them"
     wanted = [f"{word} {context[limit]:g}" for limit, word in LIMITS.items() if limit in context]
     wanted = wanted or [error["msg"].partition(",")[0].removeprefix("Input should be ")]
     return f"{name} must be {wanted[0]}, got {error['input']}"
@@ -244,8 +250,12 @@ def _items(value: Any) -> Any:
     return value
 
 
-Words = Annotated[tuple[str, ...], pydantic.BeforeValidator(_items)]
-Numbers = Annotated[tuple[float, ...], pydantic.BeforeValidator(_items)]
+Items = pydantic.BeforeValidator(_items)
+Words = Annotated[tuple[str, ...], Items]
+Numbers = Annotated[tuple[float, ...], Items]
+NotNegative = Annotated[tuple[Annotated[float, pydantic.Field(ge=0)], ...], Items]
+Positive = Annotated[tuple[Annotated[float, pydantic.Field(gt=0)], ...], Items]
+AboveOne = Annotated[tuple[Annotated[float, pydantic.Field(gt=1)], ...], Items]
 Names = Annotated[
     tuple[str, ...], pydantic.BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 ]
@@ -259,12 +269,22 @@ def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[s
     """
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(f"{field} must be of {', '.join(map(repr, known))}, got {unknown[0]!r}")
+        one = unknown[0]
+        raise ValueError(f"{field} must be of {', '.join(map(repr, known))}, got {one!r}{meant(one, known)}")
     return {name: each for name, each in known.items() if not names or name in names}
 
 
-def write(path: Path, text: str) -> Path:
-    """Write a text, in folders made for it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
+def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet:
+    """`datasets.load` for the fields `sets` and `data` of a study; of folders that are given nothing is fetched.
+
+    Raises:
+        ValueError: the set is not in the folders, or what `datasets.load` raises.
+        OSError: no folder is given, and the set cannot be fetched.
+    """
+    local = datasets.is_local(name, data)
+    if data and not local:
+        raise ValueError(f"data must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+    try:
+        return datasets.load(name, data, **options)
+    except ValueError as error:
+        raise ValueError(f"sets: {error}") from error

@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy import stats
 
 from jaxonline._util import check
 from jaxonline.verify.sampling import Sampler
@@ -94,6 +93,8 @@ def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
 
     The stated law is contradicted by chance with probability at most `level`.
     """
+    from scipy import stats
+
     if strata.draw is None:
         return []
     sampler = Sampler.create(strata.draw, settings.seed + 1, settings.width, settings.mesh)

@@ -7,12 +7,11 @@ not. Steps are eta / sqrt(t); every learner's eta is chosen from one grid, on ru
 
 import math
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from jaxonline import datasets
 from jaxonline.comparators import rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels import Gaussian
@@ -29,7 +28,7 @@ from jaxonline.study.ready.gaussian_noise_problem import (
     Problem,
     standardised,
 )
-from jaxonline.study.study import Names, Numbers, Words, chosen
+from jaxonline.study.study import Names, NotNegative, Positive, Words, chosen, load_set
 
 TWO_FEATURES = "Fourier, 2 copies"
 ON_SETS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
@@ -38,33 +37,42 @@ ON_SETS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
 class GaussianNoise(Study):
     """All learners at all noises; at one noise for longer, Algorithm 1 for many passes; on real sets with noise.
 
-    A real set that is not in `data`, nor in the folder that the environment variable JAXONLINE_DATA names, nor to be
-    fetched, is skipped, and the report says so.
+    Real sets are in `data`, where that is given, or in the folder that the environment variable JAXONLINE_DATA names;
+    without `data` they are fetched, or where that fails skipped, and the report says so.
     """
 
     title: ClassVar[str] = (
         "Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."
     )
-    runs: int = Field(24, ge=2, description="Runs of each learner.")
-    rounds: int = Field(4096, ge=128, multiple_of=4 * SEGMENTS_PER_PASS, description="The horizon.")
+    runs: int = Field(24, ge=2, le=1_000_000, description="Runs of each learner.")
+    rounds: int = Field(4096, ge=128, le=2**20, multiple_of=4 * SEGMENTS_PER_PASS, description="The horizon.")
     only: Names = Field((), description="Learners to play; by default all.")
     data: Path | None = Field(None, description="Folder of the real sets, before the folder JAXONLINE_DATA.")
     sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
-    noises: Numbers = Field(
+    noises: NotNegative = Field(
         (0.0, 0.1, 0.2, 0.3, 0.45, 0.6),
+        min_length=1,
         description="Noises per coordinate; Algorithm 2 needs less than width / sqrt(2).",
     )
     shown_noise: float = Field(0.3, ge=0, description="The noise that is played for longer.")
-    etas: Numbers = Field((0.006, 0.02, 0.06, 0.2, 0.6, 2.0), description="Steps to choose from.")
-    passes: int = Field(5, ge=1, description="Passes of Algorithm 1 over the rows.")
-    frequencies: int = Field(100, ge=1, description="Frequencies of the Fourier features.")
+    etas: Positive = Field((0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Steps to choose from.")
+    passes: int = Field(5, ge=1, le=1000, description="Passes of Algorithm 1 over the rows.")
+    frequencies: int = Field(100, ge=1, le=100_000, description="Frequencies of the Fourier features.")
     width: float = Field(1.0, gt=0, description="Width of the kernel.")
     disc: float = Field(0.5, gt=0, description="Radius of the disc.")
     radius: float = Field(2.0, gt=0, description="Norm of the target, and radius of the ball.")
     label_noise: float = Field(0.1, ge=0, description="Noise of the labels.")
-    real_noises: Numbers = Field((0.25, 0.5), description="Noises of real sets, in standard deviations of a column.")
+    real_noises: NotNegative = Field(
+        (0.25, 0.5), min_length=1, description="Noises of real sets, in standard deviations of a column."
+    )
     real_width: float = Field(2.0, gt=0, description="Width of the kernel on real sets.")
     real_radius: float = Field(3.0, gt=0, description="Radius of the ball on real sets.")
+
+    @model_validator(mode="after")
+    def _check_noises(self) -> Self:
+        for name, noises in (("noises", self.noises), ("shown_noise", (self.shown_noise,))):
+            _check_surrogate(name, max(noises), "width / sqrt(2)", self.width / math.sqrt(2))
+        return self
 
     def run(self, context: Context) -> Report:
         from jaxonline.study.ready.gaussian_noise_figure import plot
@@ -126,10 +134,12 @@ class GaussianNoise(Study):
         """A real set, in a random order.
 
         Raises:
-            ValueError: `data` does not exist.
+            ValueError: `data` does not exist, or the set is not in it; or noise for which there is no surrogate kernel.
             OSError: the set is not there and cannot be fetched.
         """
-        _, X, y = datasets.load(name, self.data)
+        _, X, y = load_set(name, () if self.data is None else (str(self.data),))
+        limit = self.real_width * math.sqrt(X.shape[1] / 2)
+        _check_surrogate("real_noises", max(self.real_noises), f"real_width sqrt({X.shape[1]} / 2)", limit)
         order = np.random.default_rng(seed).permutation(len(y))
         noises = tuple(each / math.sqrt(X.shape[1]) for each in self.real_noises)
         kernel = Gaussian(self.real_width)
@@ -201,6 +211,12 @@ COLUMNS = (
     Number("bound", form="{:,.0f}"),
     *LEFT_OUT,
 )
+
+
+def _check_surrogate(name: str, noise: float, words: str, limit: float) -> None:
+    """Algorithm 2 needs a surrogate kernel."""
+    if noise >= limit:
+        raise ValueError(f"{name} must be below {words} = {limit:.3g}, got {noise:g}")
 
 
 def _numbers(compared: Compared) -> dict[str, Any]:

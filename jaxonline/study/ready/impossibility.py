@@ -17,7 +17,6 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Key
 from pydantic import Field
-from scipy import stats
 
 from jaxonline import estimators, kernels, learners, losses
 from jaxonline._util.struct import replace
@@ -59,11 +58,13 @@ class Impossibility(Study):
     title: ClassVar[str] = (
         "Two worlds that one noisy copy does not tell apart: linear regret in one of them, but not with two copies."
     )
-    runs: int = Field(256, ge=2, description="Runs of each learner in each world.")
-    rounds: int = Field(3000, ge=16, description="The horizon.")
+    runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner in each world.")
+    rounds: int = Field(3000, ge=16, le=100_000_000, description="The horizon.")
     only: Names = Field((), description="Learners to play; by default all.")
     radius: float = Field(2.0, gt=1, description="Radius of the balls of learners and comparator.")
-    alike_rounds: int = Field(400, ge=1, description="Rounds after which hypotheses are compared between the worlds.")
+    alike_rounds: int = Field(
+        400, ge=1, le=100_000_000, description="Rounds after which hypotheses are compared between the worlds."
+    )
 
     def run(self, context: Context) -> Report:
         from jaxonline.study.ready.impossibility_figure import plot_impossibility
@@ -178,6 +179,8 @@ def _alike(games: Any, learner: learners.GradientLearner, rounds: int, n_runs: i
     The means without and with noise, their difference with its interval, and the p-value of the two-sample
     Kolmogorov-Smirnov test, small where the laws differ.
     """
+    from scipy import stats
+
     without, with_noise = (
         np.asarray(_hypotheses(game, learner, rounds, n_runs, jax.random.fold_in(key, i)), float)
         for i, game in enumerate(games)  # keys of their own: the two samples are independent

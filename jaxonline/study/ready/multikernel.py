@@ -23,10 +23,12 @@ from jaxonline.learners import Truncated
 from jaxonline.learners.offline import BLOCK, expert_jobs, play_sequence, scan_blocks
 from jaxonline.results.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.study import load_set
 
 SETS = ("AR(4)", "Airfoil", "Concrete")
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
 BEST = "best-expert"
+MAX_SEEDS = 10_000
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
 # Table 2 as printed, MSE x 1000
@@ -74,15 +76,17 @@ def parse_seeds(text: str) -> list[int]:
     """Seeds from text: "5" is the first five seeds, "0,3" or "0-4" name them ("7," is seed 7 alone).
 
     Raises:
-        ValueError: the text is none of these, or a seed is negative.
+        ValueError: the text is none of these, a seed is above 2^32 - 1, or they are more than `MAX_SEEDS`.
     """
     parts = [re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip()) for part in text.split(",") if part.strip()]
-    seeds = [seed for part in parts if part for seed in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    ranges = [range(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
     if re.fullmatch(r"\s*\d+\s*", text):
-        seeds = list(range(int(text)))
-    if None in parts or not seeds:
+        ranges = [range(int(text))]
+    if None in parts or not any(ranges):
         raise ValueError(f'seeds must be a number as "5" or a list as "0,1,2" or "0-4", got {text!r}')
-    return seeds
+    if max(each.stop for each in ranges) > 2**32 or sum(each.stop - each.start for each in ranges) > MAX_SEEDS:
+        raise ValueError(f"seeds must be at most {MAX_SEEDS}, each below 2^32, got {text!r}")
+    return [seed for each in ranges for seed in each]
 
 
 def _seeds(value: Any) -> Any:
@@ -122,7 +126,7 @@ class MultiKernelTable(Study):
     forward: bool = Field(False, description="Figures for true VAW instead of online ridge.")
     target: str | int | None = Field(None, description="Column of the target in CSV files, by name or number.")
     impute: Literal["mean", "median"] | None = Field(None, description="Fill gaps with the column's mean or median.")
-    draws: int = Field(0, ge=0, description="Draws of the features by jax, to compare algorithms.")
+    draws: int = Field(0, ge=0, le=1_000_000, description="Draws of the features by jax, to compare algorithms.")
     sampler: Literal["correct", "published"] = Field("correct", description="Of OMKL-GF: correct or published.")
     dtype: Literal["float64", "float32"] = Field("float64", description="float64, or float32 to see the drift.")
 
@@ -156,12 +160,12 @@ class MultiKernelTable(Study):
         """The sets asked for: `sets`; or the files in `data`; or AR(4), Airfoil and Concrete.
 
         Raises:
-            ValueError: two sets of the same name, or what `datasets.load` raises.
+            ValueError: two sets of the same name, or what `load_set` raises.
         """
         loaded: list[datasets.DataSet] = []
         for name in self.sets or [place for place in self.data if Path(place).is_file()] or SETS:
             own = datasets.known_as(str(name)) is not None
-            loaded.append(datasets.load(name, self.data, target=None if own else self.target, impute=self.impute))
+            loaded.append(load_set(name, self.data, target=None if own else self.target, impute=self.impute))
             if loaded[-1].name in [other.name for other in loaded[:-1]]:
                 raise ValueError(f"sets must have different names, got {loaded[-1].name!r} twice")
         return loaded

@@ -5,10 +5,10 @@ the paper's law of the numbers of copies, and with better laws.
 """
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import AllowInfNan, Field
 
 from jaxonline import bounds, estimators, kernels, losses
 from jaxonline.comparators import RKHSBall
@@ -18,7 +18,7 @@ from jaxonline.game import Game
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
-from jaxonline.study.study import Numbers, Words, chosen
+from jaxonline.study.study import AboveOne, Items, Positive, Words, chosen
 
 KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
     "exponential kernel": (kernels.ExponentialKernel(), 2.0),
@@ -30,6 +30,7 @@ LOSSES: dict[str, Any] = {
     "exponential": losses.Exponential(),
     "smoothed hinge": losses.SmoothedHinge(0.5),
 }
+Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ...], Items]
 THEOREM, BEST = "the theorem's step", "the best step tried"
 
 
@@ -68,15 +69,17 @@ class NoisyKernels(Study):
     title: ClassVar[str] = (
         "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, and what better laws are worth."
     )
-    runs: int = Field(72, ge=4, description="Runs of each learner; a third of them chooses the step.")
-    rounds: int = Field(3000, ge=16, description="The horizon.")
+    runs: int = Field(72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step.")
+    rounds: int = Field(3000, ge=16, le=1_000_000, description="The horizon.")
     kernels: Words = Field((), description="Kernels to play; by default all.")
     losses: Words = Field((), description="Losses to play; by default all.")
-    ps: Numbers = Field((1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's law, for the squared loss.")
-    overheads: Numbers = Field((math.inf, 0.5), description="Overheads of the best laws, for the squared loss.")
-    etas: Numbers = Field((0.05, 0.15, 0.5), description="Steps tried beside the theorem's, in units of the radius.")
-    instances: int = Field(400, ge=2, description="Instances.")
-    dimension: int = Field(3, ge=2, description="Their dimension.")
+    ps: AboveOne = Field((1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's law, for the squared loss.")
+    overheads: Overheads = Field((math.inf, 0.5), description="Overheads of the best laws, for the squared loss.")
+    etas: Positive = Field(
+        (0.05, 0.15, 0.5), min_length=1, description="Steps tried beside the theorem's, in units of the radius."
+    )
+    instances: int = Field(400, ge=2, le=1_000_000, description="Instances.")
+    dimension: int = Field(3, ge=2, le=10_000, description="Their dimension.")
     noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
     radius: float = Field(1.0, gt=0, description="Radius of the ball of predictors.")
 

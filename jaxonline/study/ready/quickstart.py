@@ -27,8 +27,8 @@ class Quickstart(Study):
     """
 
     title: ClassVar[str] = "Regret of five learners on noisy medical measurements, with intervals and bounds."
-    runs: int = Field(1000, ge=1, description="Runs of each learner.")
-    passes: int = Field(10, ge=1, description="Passes over the data set.")
+    runs: int = Field(1000, ge=1, le=1_000_000, description="Runs of each learner.")
+    passes: int = Field(10, ge=1, le=1_000_000, description="Passes over the data set.")
     radius: float = Field(1.5, gt=0, description="Radius of the ball of predictors.")
     noise_variance: float = Field(0.04, gt=0, description="Variance of the noise on each measurement.")
     eta: float = Field(0.5, gt=0, description="Steps are eta / sqrt(t), the same for all learners.")

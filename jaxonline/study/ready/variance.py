@@ -15,9 +15,9 @@ from pydantic import Field
 from jaxonline.estimators.series_moments import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.results.plotting import COLOURS, tidy
-from jaxonline.results.tables import Table
+from jaxonline.results.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Numbers
+from jaxonline.study.study import AboveOne
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,9 @@ class Variance(Study):
     mean: float = Field(1.5, description="E X.")
     noise_variance: float = Field(0.5, gt=0, description="Var X.")
     guess: float = Field(1.0, description="A guess of E X, the other point of expansion; not 0.")
-    ps: Numbers = Field((1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), description="Parameters of the geometric law.")
+    ps: AboveOne = Field(
+        (1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), min_length=1, description="Parameters of the geometric law."
+    )
 
     def run(self, context: Context) -> Report:
         found = self.found()
@@ -69,14 +71,39 @@ class Variance(Study):
             for (loss, centre), laws in found.items()
             for row in laws
         ]
-        table = Table(f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: laws of the number of copies", rows)
-        return Report({"table": table}, {"figure": lambda: plot_variance(self, found)}, shown=())
+        title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: laws of the number of copies"
+        return Report(
+            {"table": Table(title, rows)},
+            {"figure": lambda: plot_variance(self, found)},
+            shown=[self.side_by_side(found)],
+        )
 
     def found(self) -> dict[tuple[str, float], list[VarianceRow]]:
         """The numbers, by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
             raise ValueError("guess must not be 0, which is the first point of expansion")
-        return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
+        try:
+            return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
+        except ValueError as error:
+            raise ValueError(f"mean, noise_variance, guess and ps must fit together: {error}") from error
+
+    def side_by_side(self, found: "Found") -> Table:
+        """For each loss and law, both points of expansion."""
+        rows = []
+        for loss in LOSSES:
+            for pair in zip(found[loss, 0.0], found[loss, self.guess], strict=True):
+                law = f"{pair[0].law}, p = {pair[0].p:g}" if pair[0].law == GEOMETRIC else pair[0].law
+                row: dict[str, Any] = {"loss": loss, "law": law}
+                for place, one in zip(("zero", "guess"), pair, strict=True):
+                    row |= {f"queries_{place}": one.expected_queries, f"variance_{place}": one.variance}
+                rows.append(row)
+        columns = [
+            Number(f"{what}_{place}", f"{what},\nabout {centre:g}", "{:.4g}")
+            for place, centre in (("zero", 0.0), ("guess", self.guess))
+            for what in ("queries", "variance")
+        ]
+        title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: expected queries, variance of the estimate"
+        return Table(title, rows, (Text("law", "loss, law"), *columns), group="loss", headed=True)
 
     def laws(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
         """The numbers of one loss about one point."""
