@@ -7,10 +7,10 @@ import jax
 import numpy as np
 import optax
 import pytest
-from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
+from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, rows, thing, vector
 
 import jaxonline as jo
-from jaxonline import bounds, comparators, datasets, environments, estimators, feedback, kernels, learners, losses
+from jaxonline import bounds, comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.estimators.sequences import PolynomialSequence
@@ -372,32 +372,19 @@ def of_bounds():
     yield from number("copy_moment", lambda m: geometric(EXP, losses.Squared(), 2.0, 1.0, m, 10, 1.0), -1.0)
 
 
-def of_datasets(folder):
-    (folder / "tiny.csv").write_text("a,b,label\n1,2,3\n4,5,6\n")
-    yield from rows("target", lambda at: datasets.load("tiny", folder, target=at), TypeError, 1.5, [1], True, 1j)
-    yield from rows("target", lambda at: datasets.load("tiny", folder, target=at), ValueError, "lable", 7, -9, "1.5")
-    yield from option("impute", lambda how: datasets.load("tiny", folder, impute=how), "meen", optional=True)
-    yield from rows("name", lambda name: datasets.load(name, folder), TypeError, None, 3, ["tiny"], 1.5)
-    yield row(lambda: datasets.load("tinny", folder), ValueError, "tinny")
-    yield from rows("data", lambda data: datasets.load("tiny", data), (TypeError, ValueError), 3, "nowhere", [3])
-    yield from count("n_rounds", datasets.ar4)
-    yield from count("seed", lambda seed: datasets.ar4(10, seed), 0)
-
-
 TABLE: list[Row] = [
     bad
-    for room in (of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_sequences)
+    for room in (
+        of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_sequences, of_comparators,
+        of_bounds,
+    )
     for bad in room()
-] + [bad for room in (of_comparators, of_bounds) for bad in room()]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("calls", grouped(TABLE))
 def test_a_bad_call_is_a_clear_error(calls):
     check(calls)
-
-
-def test_bad_calls_of_data_sets(tmp_path):
-    check(list(of_datasets(tmp_path)))
 
 
 def test_the_table_is_long():

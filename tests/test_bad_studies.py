@@ -8,7 +8,7 @@ import pytest
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
-from jaxonline import environments, estimators, feedback, learners, losses, study, verify
+from jaxonline import datasets, environments, estimators, feedback, learners, losses, study, verify
 from jaxonline.feedback import noise
 from jaxonline.results import statistics
 from jaxonline.simulation import measures, record_rounds
@@ -311,10 +311,42 @@ def of_verification():
     yield from rows("draw", lambda draw: strata(draw=draw), TypeError, 3.0, "a", estimators.Geometric)
 
 
-ROOMS = (of_games, of_simulations, of_feedbacks, of_shapes, of_results, of_comparisons, of_verification)
+def of_datasets(folder):
+    (folder / "tiny.csv").write_text("a,b,label\n1,2,3\n4,5,6\n")
+    yield from rows("target", lambda at: datasets.load("tiny", folder, target=at), TypeError, 1.5, [1], True, 1j)
+    yield from rows("target", lambda at: datasets.load("tiny", folder, target=at), ValueError, "lable", 7, -9, "1.5")
+    yield from option("impute", lambda how: datasets.load("tiny", folder, impute=how), "meen", optional=True)
+    yield from rows("name", lambda name: datasets.load(name, folder), TypeError, None, 3, ["tiny"], 1.5)
+    yield row(lambda: datasets.load("tinny", folder), ValueError, "tinny")
+    yield from rows("data", lambda data: datasets.load("tiny", data), (TypeError, ValueError), 3, "nowhere", [3])
+    yield from count("n_rounds", datasets.ar4)
+    yield from count("seed", lambda seed: datasets.ar4(10, seed), 0)
+
+
+def of_tracers():
+    """Numbers that must be known, inside jit."""
+    for name, make in (
+        ("weights", environments.LinearModel),
+        ("coefficients", environments.Autoregressive),
+        ("means", environments.BernoulliArms),
+        ("X", lambda X: environments.DataStream(X, np.ones(2))),
+        ("probabilities", estimators.Law),
+        ("coefficients", lambda table: estimators.SeriesEstimator(table, estimators.Geometric(2.0))),
+        ("n_copies", estimators.MeanOfCopies),
+        ("n_terms", losses.Squared().coefficients),
+        ("width", lambda width: estimators.best_feature_map(jo.kernels.Gaussian(width[0]), 0.5)),
+    ):
+        yield row(lambda make=make: jax.jit(lambda value: make(value) and 0)(jax.numpy.ones(2)), TypeError, name)
+
+
+ROOMS = (of_games, of_simulations, of_feedbacks, of_shapes, of_results, of_comparisons, of_verification, of_tracers)
 TABLE: list[Row] = [bad for room in ROOMS for bad in room()]
 
 
 @pytest.mark.parametrize("calls", grouped(TABLE))
 def test_a_bad_call_is_a_clear_error(calls):
     check(calls)
+
+
+def test_bad_calls_of_data_sets(tmp_path):
+    check(list(of_datasets(tmp_path)))

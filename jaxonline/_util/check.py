@@ -121,12 +121,16 @@ def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted
 
 
 def leaf(name: str, value: Any) -> None:
-    """Check that `value` can be a leaf of a struct: a number, an array, or an object of the user's; no class."""
+    """Check that `value` can be a leaf of a struct: no class, and no masked array."""
     if isinstance(value, type):
         raise TypeError(f"{name} must be an object, got the class itself: write {value.__name__}(...)")
+    _unmasked(name, value)
+
+
+def no_string(name: str, value: Any) -> None:
+    """Check that `value`, a leaf of a struct, is no string."""
     if isinstance(value, str | bytes):
         raise TypeError(f"{name} must not be a string, got {shown(value)}")
-    _unmasked(name, value)
 
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:

@@ -52,7 +52,7 @@ def struct(cls: type[T]) -> type[T]:
         >>> jax.vmap(lambda line: line(2.0))(Line(jax.numpy.array([1.0, 2.0]))).tolist()
         [2.0, 4.0]
     """
-    _check_fields_first(cls)
+    _check_fields(cls)
     cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     leaves = [field.name for field in fields if not field.metadata.get("static")]
@@ -82,23 +82,27 @@ def set_field(obj: Any, name: str, value: Any) -> None:
     object.__setattr__(obj, name, value)
 
 
-def _check_fields_first(cls: type) -> None:
-    """Put the checks that every struct shares before those of its own `__post_init__`."""
+def _check_fields(cls: type) -> None:
+    """Put the checks that every struct shares around those of its own `__post_init__`, whose words are better."""
     own = cls.__dict__.get("__post_init__")
     if own is None:
         own = getattr(cls, "__post_init__", lambda self: None)
 
     @functools.wraps(own)
     def __post_init__(self):
-        for field in (field for field in dataclasses.fields(self) if field.init):
-            value = getattr(self, field.name)
-            if not field.metadata.get("static"):
-                check.leaf(field.name, value)
-                for leaf in jax.tree.leaves(value):
-                    check.leaf(field.name, leaf)
-            elif field.type in (bool, "bool"):
-                check.flag(field.name, value)
+        fields = [field for field in dataclasses.fields(self) if field.init]
+        leaves = [field.name for field in fields if not field.metadata.get("static")]
+        for field in fields:
+            if field.metadata.get("static") and field.type in (bool, "bool"):
+                check.flag(field.name, getattr(self, field.name))
+        for name in leaves:
+            value = getattr(self, name)
+            for leaf in (value, *jax.tree.leaves(value)):
+                check.leaf(name, leaf)
         own(self)
+        for name in leaves:
+            for leaf in jax.tree.leaves(getattr(self, name)):
+                check.no_string(name, leaf)
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
 

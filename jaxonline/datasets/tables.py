@@ -139,7 +139,7 @@ def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
         at = int(wanted)
     except ValueError:
         hint = check.meant(wanted, names)
-        raise ValueError(f"target: {path} has no column {wanted!r}{hint}; its columns are {', '.join(names)}") from None
+        raise ValueError(f"target: {path} has no column {wanted!r}; its columns are {', '.join(names)}{hint}") from None
     if not -len(names) <= at < len(names):
         raise ValueError(f"target: {path} has no column {at}; it has {len(names)} columns, counted from 0")
     return at % len(names)

@@ -142,11 +142,12 @@ class Noise:
         if self.law is not None:
             check.choice("law", self.law, tuple(_COORDINATES))
         set_field(self, "covariance", covariance)
+        xp, floats = (jnp, covariance) if check.unknown(covariance) else (np, np.asarray(covariance, float))
         if np.ndim(covariance) == 2:
-            values, vectors = np.linalg.eigh(np.asarray(covariance, float))
-            set_field(self, "factor", vectors * np.sqrt(np.maximum(values, 0.0)))
+            values, vectors = xp.linalg.eigh(floats)
+            set_field(self, "factor", vectors * xp.sqrt(xp.maximum(values, 0.0)))
         else:
-            set_field(self, "factor", np.sqrt(covariance))
+            set_field(self, "factor", xp.sqrt(covariance))
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
