@@ -170,8 +170,8 @@ def key(name: str, value: Any) -> Any:
     return value
 
 
-def seed(name: str, value: Any) -> Any:
-    """The key of a seed or of a key of jax."""
+def key_of(name: str, value: Any) -> Any:
+    """The key of jax that a seed, or a key itself, stands for."""
     if isinstance(value, jax.Array):
         return key(name, value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):

@@ -156,7 +156,7 @@ def simulate(
     width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
-    key = check.seed("key", key)
+    key = check.key_of("key", key)
     check_progress(progress)
     if checkpoint is not None:
         check.instance("checkpoint", checkpoint, isinstance(checkpoint, str | Path), "a folder")
