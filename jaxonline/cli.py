@@ -24,6 +24,7 @@ from jaxonline._util.outputs import check_apart, check_file, check_folder, each_
 from jaxonline._util.suggest import meant
 from jaxonline.study.ready import STUDIES, load_study, study_title
 
+UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
 EXIT_CODES = (
     "Exit codes: 0, all is well; 1, a check of verify failed; 2, bad input, or an output that cannot be written; "
@@ -56,12 +57,11 @@ class _Commands(TyperGroup):
             code = 0
         except OSError as error:
             code = _refuse("jaxonline", f"the output cannot be written: {error.strerror or error}")
-        except Exception as error:
-            if hasattr(error, "format_message"):  # of typer, about options
-                code = _refuse(error.ctx.command_path if error.ctx else "jaxonline", error.format_message())
-            else:
-                traceback.print_exc()
-                code = BUG
+        except UsageError as error:
+            code = _refuse(error.ctx.command_path if error.ctx else "jaxonline", error.format_message())
+        except Exception:
+            traceback.print_exc()
+            code = BUG
         try:
             sys.stdout.flush()
         except OSError:
