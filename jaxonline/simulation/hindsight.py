@@ -11,10 +11,10 @@ from jaxtyping import Float, PyTree
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
-from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, begin, collect
+from jaxonline.simulation.store import Store
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -55,7 +55,7 @@ class Hindsight:
         """Runs to solve."""
         return len(set(self._runs))
 
-    def best_losses(self, reporter: Reporter, store: Checkpoint | None) -> Float[np.ndarray, "R G"]:
+    def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
         """One row for each run asked for; a single one where all runs are the same."""
         runs = dict.fromkeys(self._runs)
         kept = {} if store is None else {run: store.read("hindsight", run) for run in runs}

@@ -35,7 +35,7 @@ class Context:
 
     Attributes:
         out: the folder for what the study writes.
-        checkpoint: a folder for finished work, from which an interrupted study goes on.
+        checkpoint: a folder for what was computed, from which an interrupted study goes on, or a `Checkpoint`.
         mesh: the devices; all by default.
         seed: of all randomness.
         progress: as in `simulate`.
@@ -45,7 +45,7 @@ class Context:
     """
 
     out: Path | None = None
-    checkpoint: Path | None = None
+    checkpoint: Path | Checkpoint | None = None
     mesh: Mesh | None = None
     seed: int = 0
     progress: Progress = False
@@ -92,11 +92,11 @@ class Context:
         """What `compute` makes of the inputs, from the checkpoint where it is there."""
         if self.checkpoint is None:
             return compute()
-        store = Checkpoint(self.checkpoint, inputs)
-        kept = store.read("numbers", 0)
-        if kept is None:
-            kept = compute()
-            store.write("numbers", 0, kept)
+        with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:
+            kept = store.read("numbers", 0)
+            if kept is None:
+                kept = compute()
+                store.write("numbers", 0, kept)
         return kept
 
 
