@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline._util import check
-from jaxonline.simulation.fingerprint import describe
+from jaxonline.simulation.fingerprint import code_of, describe
 from jaxonline.simulation.store import Store
 
 
@@ -72,6 +72,14 @@ class Checkpoint:
     def __truediv__(self, name: str) -> "Checkpoint":
         """For a part of the study: a folder inside this one."""
         return dataclasses.replace(self, folder=Path(self.folder) / name)
+
+    def code(self, items: Mapping[str, Any]) -> str:
+        """What the user's own functions and classes in some items are, now; the version where there is one.
+
+        Raises:
+            TypeError: something cannot be seen, and there is no version.
+        """
+        return code_of(items) if self.version is None else self.version
 
     def open(self, study: Mapping[str, Any]) -> Store:
         """The folder, to be entered.

@@ -156,14 +156,18 @@ def simulate(
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
     mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
+    folder = None if checkpoint is None else Checkpoint.of(checkpoint)
+    summed = None if isinstance(comparator, HindsightComparator) else comparator
+    played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
+    code = "" if folder is None else folder.code(played)
     plan = Plan(key, n_rounds, length, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):
-        hindsight, comparator = Hindsight(game, comparator, plan, selected), None
-    best_job = _best_job(game, comparator, plan) if comparator is not None and game.oblivious else None
-    jobs = [_job(team, None if best_job else comparator, counted, plan) for team in teams]
+        hindsight = Hindsight(game, comparator, plan, selected, code)
+    best_job = _best_job(game, summed, plan, code) if summed is not None and game.oblivious else None
+    jobs = [_job(team, None if best_job else summed, counted, plan, code) for team in teams]
     kept = contextlib.nullcontext()
-    if checkpoint is not None:
+    if folder is not None:
         compared = [job.matchup.comparator for job in (*jobs, best_job) if job], hindsight and hindsight.comparator
         study = {
             "key": str((jax.random.key_impl(key), np.asarray(jax.random.key_data(key)).tolist())),
@@ -171,7 +175,7 @@ def simulate(
             "learners": str(list(members)), **{job.stored_as: job.matchup.entrant for job in jobs},
             "game": [job.matchup.game for job in (*jobs, best_job) if job], "comparator": compared, "measures": counted,
         }  # fmt: skip
-        kept = Checkpoint.of(checkpoint).open(study)
+        kept = folder.open(study)
     probabilities = overflow_probabilities(members, n_rounds)
     pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
     with kept as store, Reporter(progress, pieces) as reporter:
@@ -246,14 +250,14 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     return selected
 
 
-def _job(team: Team, comparator: Any, measures: dict[str, Any], plan: Plan) -> Job:
+def _job(team: Team, comparator: Any, measures: dict[str, Any], plan: Plan, code: str) -> Job:
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, team.entrant, comparator, measures, members=len(team.members))
+    matchup = Matchup(team.game, team.entrant, comparator, measures, len(team.members), code)
     return Job(team.name, f"learner {team.name}", matchup, plan)
 
 
-def _best_job(game: Game, comparator: Any, plan: Plan) -> Job:
+def _best_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
     """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
-    matchup = cast_leaves(Matchup(game, None, comparator, {}), game.dtype)
+    matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
     return Job("best in hindsight", "comparator", matchup, plan.of_one_run() if game.deterministic else plan)
