@@ -1,8 +1,10 @@
 """What a study measured: means, intervals, paired differences, tables, labels, and the way to disk and back."""
 
+import errno
 import json
 import os
 import re
+import resource
 
 import matplotlib.figure
 import numpy as np
@@ -238,7 +240,8 @@ def thesis(path):
 
 
 def foreign_zarr(path):
-    xarray.Dataset({"loss": ("run", np.arange(3.0))}, attrs={"title": "another study"}).to_zarr(path, consolidated=False)
+    dataset = xarray.Dataset({"loss": ("run", np.arange(3.0))}, attrs={"title": "another study"})
+    dataset.to_zarr(path, consolidated=False)
 
 
 def store_with_a_note(path):
@@ -312,6 +315,21 @@ def test_a_result_that_cannot_be_written_names_its_path(tmp_path):
     path = tmp_path / "file" / "study"
     with pytest.raises(OSError, match=re.escape(str(path))):
         made_up().save(path)
+
+
+def test_a_full_disk_names_the_path_and_leaves_what_was_there(tmp_path):
+    """Here: files may not be longer than 100 bytes."""
+    path = made_up().save(tmp_path / "study")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match=re.escape(str(path))) as error:
+            made_up().select("α").save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(path))
+    assert Result.load(path).learners == made_up().learners
+    assert os.listdir(tmp_path) == ["study"]
 
 
 KILLED = """

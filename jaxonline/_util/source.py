@@ -12,8 +12,6 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
-FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
 
 def source_of(function: types.FunctionType) -> str | None:
     """The text of a function with its decorators; None where there is none that is sure to be what runs.
@@ -49,7 +47,7 @@ class _Written:
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda):
                 self.segments.append((node.lineno, "", ast.get_source_segment(text, node) or ""))
-            elif isinstance(node, FUNCTIONS):
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 own = "".join(lines[first - 1 : node.end_lineno])
                 self.segments.append((first, node.name, textwrap.dedent(own)))

@@ -43,7 +43,7 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
 
 
 def save(result: "Result", path: Path) -> Path:
-    """Write the store beside its place, then move it there: whenever this is killed, the old or the new one is whole."""
+    """Write the store beside its place, then move it there: if this is killed, the old or the new one is whole."""
     if path.name in ("", ".."):
         raise ValueError(f"path must end in the name of a store, got '{path}'")
     place = path.resolve() if path.is_symlink() else path

@@ -66,7 +66,7 @@ def fingerprint(about: Mapping[str, str]) -> str:
 
 
 def code_of(items: Mapping[str, Any]) -> str:
-    """A hash of the sources and globals that some items with names use, empty where all of it is the libraries' and this package's.
+    """A hash of the sources and globals of the user that some items with names use, empty where there are none.
 
     Raises:
         TypeError: something cannot be seen.
@@ -198,13 +198,13 @@ class _Walk:
             return
         reduce = copyreg.dispatch_table.get(kind)
         try:
-            reduced = reduce(item) if reduce else item.__reduce_ex__(4)
+            reduced: Any = reduce(item) if reduce else item.__reduce_ex__(4)
         except Exception:  # whatever the class raises
             return self._refuse(item)
         if isinstance(reduced, str):
             return self._refuse(item)
         maker, arguments, state, *contents = (*reduced, None, None)[:5]
-        yield from arguments
+        yield from arguments or ()
         if maker not in (copyreg.__newobj__, copyreg.__newobj_ex__):  # type: ignore[attr-defined]
             yield from (maker, state)
         for content in contents:

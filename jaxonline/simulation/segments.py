@@ -181,7 +181,7 @@ def advance(
 def collect(
     matchup: Matchup, key: Array, t: Array, block_indices: Array, states: States, *, width: int, mesh: Mesh, length: int
 ) -> tuple[States, tuple[PyTree, PyTree]]:
-    """Play the environment of a matchup alone for rounds t + 1, ..., t + length, and keep what the comparator is judged on.
+    """Play the environment alone for rounds t + 1, ..., t + length, and keep what the comparator is judged on.
 
     Returns:
         The states, and instances and outcomes [devices, length, width, ...].
@@ -191,7 +191,8 @@ def collect(
         keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
 
         def one_round(states, t):
-            states, record = jax.vmap(lambda keys, states: play_round(matchup.game, None, keys, t, states))(keys, states)
+            play = jax.vmap(lambda keys, states: play_round(matchup.game, None, keys, t, states))
+            states, record = play(keys, states)
             return states, (record.x_comparator, record.y_comparator)
 
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))

@@ -181,7 +181,7 @@ def _locked(folder: Path) -> IO[bytes]:
     """A file that is locked as long as it is open: the system unlocks it when the process ends, however it ends."""
     path = folder / "lock"
     with naming(path):
-        file = open(path, "ab")
+        file = path.open("ab")
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

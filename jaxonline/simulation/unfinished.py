@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -43,13 +43,13 @@ class InProgress:
 
     def restore(self, carry: Carry) -> Position | None:
         """Where the wave was, if all of its blocks were kept at the same round; `carry` is one like those kept."""
-        kept = [self._store.read(self._name, block) for block in self._blocks[: self._real]]
+        kept: list[Any] = [self._store.read(self._name, block) for block in self._blocks[: self._real]]
         if len({None if each is None else int(each["round"]) for each in kept}) > 1 or kept[0] is None:
             return None
         kept += [kept[-1]] * (len(self._blocks) - self._real)
 
         def together(name: str) -> np.ndarray:
-            return np.stack([each[name] for each in kept])  # type: ignore[index]
+            return np.stack([each[name] for each in kept])
 
         leaves, structure = jax.tree.flatten(carry)
         restored = [_like(leaf, together(f"carry {i}")) for i, leaf in enumerate(leaves)]
@@ -66,8 +66,8 @@ class InProgress:
     def keep(self, position: Position) -> None:
         """Keep the blocks. Where that takes long it is done more rarely."""
         start = time.monotonic()
-        leaves = [np.asarray(leaf) for leaf in jax.device_get([_plain(leaf) for leaf in jax.tree.leaves(position.carry)])]
-        numbers = {f"carry {i}": leaf for i, leaf in enumerate(leaves)}
+        leaves = jax.device_get([_plain(leaf) for leaf in jax.tree.leaves(position.carry)])
+        numbers = {f"carry {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         numbers |= {f"read {i} {j}": leaf for i, each in enumerate(position.read) for j, leaf in enumerate(each)}
         about = {"round": np.array(position.round), "read": np.array([len(each) for each in position.read], np.int64)}
         for device, block in enumerate(self._blocks[: self._real]):
