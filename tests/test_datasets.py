@@ -1,5 +1,7 @@
 """Loading: files of every kind, gaps, sets by name from folders, from an archive, from OpenML, always verified."""
 
+import contextlib
+import hashlib
 import io
 import zipfile
 
@@ -10,7 +12,8 @@ import requests
 
 from jaxonline import datasets
 from jaxonline.datasets import ar4, checksum, load
-from jaxonline.datasets.catalogue import SOURCES
+from jaxonline.datasets.catalogue import SOURCES, Source
+from jaxonline.datasets.fetch import Archive, _cache
 
 
 @pytest.fixture(autouse=True)
@@ -281,6 +284,58 @@ def test_fetching_verifies_and_keeps(data_folder, monkeypatch):
     load("Airfoil")  # kept after the first success
 
 
+def small_sets(monkeypatch) -> dict:
+    """One set whose file has a checksum, one whose archive has one, and how often each was fetched."""
+    rows = "\n".join(f"{i} {i + 1} {i * i}" for i in range(200)).encode()
+    whole, fetched = archive("rows.txt", rows), {"Airfoil": 0, "Naval": 0}
+    origins = {
+        "Airfoil": Archive("https://a", "rows.txt", member_hash=f"sha256:{hashlib.sha256(rows).hexdigest()}"),
+        "Naval": Archive("https://n", "rows.txt", archive_hash=f"md5:{hashlib.md5(whole).hexdigest()}"),
+    }
+    for name, origin in origins.items():
+        monkeypatch.setitem(SOURCES, name, Source((name.lower(),), (200, 2), origin))
+
+    def serve(downloader, url, output_file, pooch):
+        fetched[next(name for name, origin in origins.items() if origin.url == url)] += 1
+        with open(output_file, "wb") as file:
+            file.write(whole)
+
+    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", serve)
+    return fetched
+
+
+def flipped(path, share):
+    content = bytearray(path.read_bytes())
+    content[int(share * (len(content) - 1))] ^= 1
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("name", ["Airfoil", "Naval"])
+def test_what_was_kept_is_verified_each_time(monkeypatch, name):
+    """An archive that was damaged, wherever, is named; a file that was taken out of it is taken out again."""
+    fetched = small_sets(monkeypatch)
+    right = load(name)
+    (kept,) = _cache().glob("*.zip")
+    good = kept.read_bytes()
+    for share in np.linspace(0.0, 0.5, 11):
+        flipped(kept, share)
+        with contextlib.suppress(ValueError):
+            np.testing.assert_array_equal(load(name).y, right.y)  # the bit was one of no meaning
+        kept.write_bytes(good)
+    flipped(kept, 0.3)
+    with pytest.raises(ValueError, match=f"{kept} was damaged; delete it, and it is fetched again"):
+        load(name)
+    kept.unlink()
+    np.testing.assert_array_equal(load(name).y, right.y)
+    assert fetched[name] == 2
+    (file,) = _cache().rglob("rows.txt")
+    file.write_bytes(file.read_bytes().replace(b"100 101", b"100 102"))
+    with pytest.warns(RuntimeWarning, match=f"{file} was damaged; it is taken from"):
+        found = load(name)
+    np.testing.assert_array_equal(found.X, right.X)
+    assert fetched[name] == 2
+
+
 def test_a_set_that_cannot_be_fetched():
     with pytest.raises(OSError, match=r"Naval is in none of the folders given and cannot be fetched.*name its folder"):
         load("Naval")
@@ -298,7 +353,7 @@ def test_openml_is_verified(data_folder, monkeypatch):
     np.testing.assert_array_equal(load("Concrete").X, local.X)
     assert asked["data_id"] == 44959
     Bunch.target = local.y + 0.01
-    with pytest.raises(ValueError, match="Concrete: the checksum of the numbers from OpenML"):
+    with pytest.raises(ValueError, match=r"Concrete: the checksum of the numbers from OpenML.*openml was damaged"):
         load("Concrete")
 
     def offline(**options):

@@ -202,7 +202,7 @@ def test_checkpoints_hold_it(reference, tmp_path):
 
     with warnings.catch_warnings(action="ignore"), pytest.raises(Interrupted):
         study(block_size=8, checkpoint=tmp_path, progress=stop)
-    assert len(list(tmp_path.glob("*.npz"))) == 2
+    assert len(list(tmp_path.glob("*.block"))) == 2
     for _ in range(2):  # resumed, and read from disk alone
         with pytest.warns(RuntimeWarning) as caught:
             result = study(block_size=8, checkpoint=tmp_path)

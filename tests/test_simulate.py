@@ -296,7 +296,7 @@ def test_an_interrupted_study_goes_on(reference, tmp_path, pieces):
     """Pieces are segments of a wave: four segments for each of ten blocks, for the learner and the comparator."""
     with pytest.raises(Interrupted):
         study(checkpoint=tmp_path / "folder", progress=stop_after(pieces))
-    finished = {path: path.read_bytes() for path in (tmp_path / "folder").glob("*.npz")}
+    finished = {path: path.read_bytes() for path in (tmp_path / "folder").glob("*.block")}
     assert len(finished) == (pieces - 1) // 4
     seen = []
     result = study(checkpoint=tmp_path / "folder", progress=lambda *each: seen.append(each))

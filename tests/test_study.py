@@ -112,6 +112,8 @@ def test_parts_report_fractions_and_have_checkpoints_of_their_own(tmp_path):
     assert first.checkpoint == tmp_path / "noise-0.1-long"
     assert deep.checkpoint == tmp_path / "second" / "b"
     assert Context().parts(1).__enter__()("a").checkpoint is None
+    with Context(checkpoint=jo.Checkpoint(tmp_path, "1", 5.0)).parts(1) as part:
+        assert part("a").checkpoint == jo.Checkpoint(tmp_path / "a", "1", 5.0)
 
 
 def test_a_bad_seed():

@@ -3,11 +3,20 @@ sets of OpenML through scikit-learn. Both libraries are imported when something 
 """
 
 import hashlib
+import io
+import warnings
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from jaxonline._util.files import write_whole
+
+# what a damaged file raises
+BROKEN = (ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_AGAIN = "delete it, and it is fetched again"
 
 
 class Archive(NamedTuple):
@@ -39,30 +48,54 @@ class OpenML(NamedTuple):
 
 
 def fetch_file(name: str, archive: Archive) -> Path:
-    """The file of the set `name`, fetched once.
+    """The file of the set `name`, fetched once, and verified whenever it is asked for.
 
     Raises:
         OSError: it cannot be fetched.
-        ValueError: it is not the one expected; what was fetched is deleted.
+        ValueError: it is not the one expected. What was fetched just now is deleted; what was kept is named.
     """
     import pooch
 
     pooch.get_logger().setLevel("WARNING")
     kept = _cache() / f"{name.lower().replace(' ', '-')}.zip"
-    unzip = pooch.Unzip(members=[archive.member])
+    was_there = kept.exists()
     try:
-        files = pooch.retrieve(archive.url, archive.archive_hash, fname=kept.name, path=kept.parent, processor=unzip)
-        if archive.member_hash is not None:
-            kind, wanted = archive.member_hash.split(":")
-            got = pooch.file_hash(files[0], alg=kind)
-            if got != wanted:
-                raise ValueError(f"the {kind} checksum of {archive.url} is {got}, expected {wanted}")
+        if not was_there:
+            pooch.retrieve(archive.url, archive.archive_hash, fname=kept.name, path=kept.parent)
+        content = _verified(kept, archive)
     except OSError as error:
         raise _unreachable(name, archive.url, error) from error
-    except (ValueError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
+        if was_there:
+            raise ValueError(f"{name}: {error}: {kept} was damaged; {_AGAIN}") from None
         kept.unlink(missing_ok=True)
         raise ValueError(f"{name}: {error}") from None
-    return Path(files[0])
+    file = kept.with_name(f"{kept.name}.unzip") / archive.member
+    if not file.is_file() or file.read_bytes() != content:
+        if file.exists():
+            warnings.warn(f"{name}: {file} was damaged; it is taken from {kept} again", RuntimeWarning, stacklevel=2)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, content)
+    return file
+
+
+def _verified(kept: Path, archive: Archive) -> bytes:
+    """The file in an archive, whose checksum and that of the archive are the ones expected."""
+    content = kept.read_bytes()
+    if archive.archive_hash is not None:
+        _check(f"the archive of {archive.url}", content, archive.archive_hash)
+    with zipfile.ZipFile(io.BytesIO(content)) as opened:
+        content = opened.read(archive.member)
+    if archive.member_hash is not None:
+        _check(archive.url, content, archive.member_hash)
+    return content
+
+
+def _check(what: str, content: bytes, wanted: str) -> None:
+    kind, digits = wanted.split(":")
+    got = hashlib.new(kind, content).hexdigest()
+    if got != digits:
+        raise ValueError(f"the {kind} checksum of {what} is {got}, expected {digits}")
 
 
 def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
@@ -80,10 +113,15 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
         )
     except OSError as error:
         raise _unreachable(name, f"OpenML, number {source.number}", error) from error
+    except BROKEN as error:
+        raise ValueError(f"{name}: {error}: {_cache() / 'openml'} was damaged; {_AGAIN}") from None
     X, y = np.asarray(bunch.data, float), np.asarray(bunch.target, float)
     got = f"sha256:{checksum(X, y)}"
     if got != source.numbers_hash:
-        raise ValueError(f"{name}: the checksum of the numbers from OpenML is {got}, expected {source.numbers_hash}")
+        raise ValueError(
+            f"{name}: the checksum of the numbers from OpenML is {got}, expected {source.numbers_hash}: "
+            f"{_cache() / 'openml'} was damaged; {_AGAIN}"
+        )
     return X, y
 
 

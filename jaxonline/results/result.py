@@ -37,6 +37,9 @@ class Result:
         meta: how the study was made (key, block size, devices, versions, notion of regret), and the probability that a
             run overflows, by learner, as the learners themselves state it ("overflow_probability").
 
+    Raises:
+        ValueError: if a run is there twice.
+
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
@@ -65,6 +68,12 @@ class Result:
         for name, array in {"comparator_loss": self.comparator_loss, **self.measures}.items():
             if array is not None and np.shape(array)[:3] != shape:
                 raise ValueError(f"{name} must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
+        runs, times = np.unique(self.runs, return_counts=True)
+        if (times > 1).any():
+            raise ValueError(
+                f"runs must be distinct (a run that counts twice narrows the intervals), got {runs[times > 1][0]} "
+                "more than once"
+            )
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
@@ -191,6 +200,9 @@ class Result:
             learners: names.
             runs: positions on the axis of runs, a slice or an array: some runs to choose a step size, the others to
                 report.
+
+        Raises:
+            ValueError: a learner that the study does not have, or a run that is asked for twice.
         """
         index = [self._at("learners", name) for name in learners or self.learners]
         if not isinstance(runs, slice):
@@ -220,7 +232,15 @@ class Result:
         return to_dataset(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a zarr store (a folder that xarray and any zarr reader can open), replacing one that is there."""
+        """Write a zarr store (a folder that xarray and any zarr reader can open), replacing a result that is there.
+
+        It is written beside its place and moved there: whenever this is killed, the old or the new one is whole.
+
+        Raises:
+            FileExistsError: if something else is at the path, whatever it is.
+            ValueError: a path without a name, such as "..".
+            OSError: it cannot be written; the error names the path.
+        """
         from jaxonline.results.storage import save
 
         return save(self, Path(path))
@@ -231,6 +251,7 @@ class Result:
 
         Raises:
             FileNotFoundError: if there is no such store.
+            ValueError: if what is there is something else.
         """
         from jaxonline.results.storage import load_result
 

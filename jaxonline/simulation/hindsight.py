@@ -11,10 +11,10 @@ from jaxtyping import Float, PyTree
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
-from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, begin, collect
+from jaxonline.simulation.store import Store
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -30,6 +30,7 @@ class Hindsight:
         comparator: whose best losses are computed.
         plan: of the study.
         runs: the runs asked for.
+        code: as in `Matchup`.
         max_bytes: of histories on the host at a time; at least one run's is there.
 
     Raises:
@@ -37,8 +38,9 @@ class Hindsight:
     """
 
     def __init__(
-        self, game: Game, comparator: HindsightComparator, plan: Plan, runs: np.ndarray, max_bytes: int = MAX_BYTES
-    ):
+        self, game: Game, comparator: HindsightComparator, plan: Plan, runs: np.ndarray, code: str = "",
+        max_bytes: int = MAX_BYTES,
+    ):  # fmt: skip
         if not game.oblivious:
             raise ValueError(
                 f"comparator {type(comparator).__name__} needs the history of each run, which is collected by playing "
@@ -46,7 +48,7 @@ class Hindsight:
                 "over rounds, such as L2Ball"
             )
         self.comparator = comparator
-        self._game = cast_leaves(game, game.dtype)
+        self._matchup = Matchup(cast_leaves(game, game.dtype), None, None, {}, code=code)
         self._plan = plan.of_one_run() if game.deterministic else plan.on_one_device()
         self._runs = [0] if game.deterministic else runs.tolist()
         self._max_bytes = max_bytes
@@ -55,7 +57,7 @@ class Hindsight:
         """Runs to solve."""
         return len(set(self._runs))
 
-    def best_losses(self, reporter: Reporter, store: Checkpoint | None) -> Float[np.ndarray, "R G"]:
+    def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
         """One row for each run asked for; a single one where all runs are the same."""
         runs = dict.fromkeys(self._runs)
         kept = {} if store is None else {run: store.read("hindsight", run) for run in runs}
@@ -71,7 +73,7 @@ class Hindsight:
     def _histories(self, runs: Sequence[int]) -> Iterator[tuple[int, PyTree, PyTree]]:
         """Instances and outcomes of each run, in float64."""
         width = self._plan.width
-        round_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tuple(self._game.specs)))
+        round_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tuple(self._matchup.game.specs)))
         at_once = max(1, self._max_bytes // max(1, round_bytes * self._plan.n_rounds))
         for block in dict.fromkeys(run // width for run in runs):
             own = [run for run in runs if run // width == block]
@@ -85,10 +87,11 @@ class Hindsight:
         """Instances and outcomes [T, rows, ...] of some runs of a block."""
         plan, block_indices = self._plan, np.array([block], np.int32)
         sizes: dict[str, Any] = {"width": plan.width, "mesh": plan.mesh}
-        states = begin(Matchup(self._game, None, None, {}), plan.key, block_indices, **sizes).states
+        states = begin(self._matchup, plan.key, block_indices, **sizes).states
         length, pieces = min(PIECE, plan.n_rounds), []
         for t in range(0, plan.n_rounds, length):
-            states, seen = collect(self._game, plan.key, jnp.int32(t), block_indices, states, length=length, **sizes)
+            at = jnp.int32(t), block_indices, states
+            states, seen = collect(self._matchup, plan.key, *at, length=length, **sizes)
             pieces.append(jax.tree.map(lambda part: np.asarray(part[0])[:, rows], seen))
         return jax.tree.map(lambda *parts: np.concatenate(parts)[: plan.n_rounds], *pieces)
 

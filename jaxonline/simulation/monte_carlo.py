@@ -1,7 +1,8 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
+import contextlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -90,7 +91,7 @@ def simulate(
     block_size: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
 ) -> Result:
     """Play every learner `n_runs` times, and record losses, queries, regret and other measures along the way.
 
@@ -123,21 +124,25 @@ def simulate(
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
         progress: True for a progress bar, or a function (done, total, what).
-        checkpoint: a folder to which finished blocks are written, and from which an interrupted study goes on.
+        checkpoint: a folder that keeps what was computed, from which an interrupted study goes on; a path, or a
+            `Checkpoint`, which also names a version of the study.
 
     Returns:
         A `Result`.
 
     Raises:
-        ValueError: for sizes below 1, unknown runs, a mesh with other axes, a checkpoint of another study, a
-            comparator for another loss than the game's, or an adaptive environment that is asked for a comparator it
-            does not have.
+        ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
+            of another study, a comparator for another loss than the game's, or an adaptive environment that is asked
+            for a comparator it does not have.
         TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
-            learner asks, instances and outcomes that it, the loss or the comparator cannot use.
+            learner asks, instances and outcomes that it, the loss or the comparator cannot use, or a checkpoint that
+            cannot see what decides the numbers.
+        OSError: for a checkpoint that cannot be written, or in which another process is working.
 
     Warns:
         UserWarning: a learner is made for another loss than the game's.
-        RuntimeWarning: a learner diverged, or ran out of storage (or is likely to), in some of the runs.
+        RuntimeWarning: a learner diverged, or ran out of storage (or is likely to), in some of the runs; a damaged
+            checkpoint, parts of which are played again.
 
     Example:
         >>> import numpy as np
@@ -171,19 +176,29 @@ def simulate(
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
     mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
+    folder = None if checkpoint is None else Checkpoint.of(checkpoint)
+    summed = None if isinstance(comparator, HindsightComparator) else comparator
+    played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
+    code = "" if folder is None else folder.code(played)
     plan = Plan(key, n_rounds, length, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):
-        hindsight, comparator = Hindsight(game, comparator, plan, selected), None
-    best_job = _best_job(game, comparator, plan) if comparator is not None and game.oblivious else None
-    jobs = [_job(team, None if best_job else comparator, counted, plan) for team in teams]
-    store = None
-    if checkpoint is not None:
-        played = [(job.stored_as, job.matchup, *_cut(job.plan)) for job in (*jobs, best_job) if job is not None]
-        store = Checkpoint(Path(checkpoint), (played, list(members), hindsight and hindsight.comparator))
+        hindsight = Hindsight(game, comparator, plan, selected, code)
+    best_job = _best_job(game, summed, plan, code) if summed is not None and game.oblivious else None
+    jobs = [_job(team, None if best_job else summed, counted, plan, code) for team in teams]
+    kept = contextlib.nullcontext()
+    if folder is not None:
+        compared = [job.matchup.comparator for job in (*jobs, best_job) if job], hindsight and hindsight.comparator
+        study = {
+            "key": str((jax.random.key_impl(key), np.asarray(jax.random.key_data(key)).tolist())),
+            "n_rounds": n_rounds, "recorded rounds": str(rounds.tolist()), "block_size": width,
+            "learners": str(list(members)), **{job.stored_as: job.matchup.entrant for job in jobs},
+            "game": [job.matchup.game for job in (*jobs, best_job) if job], "comparator": compared, "measures": counted,
+        }  # fmt: skip
+        kept = folder.open(study)
     probabilities = overflow_probabilities(members, n_rounds)
     pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
-    with Reporter(progress, pieces) as reporter:
+    with kept as store, Reporter(progress, pieces) as reporter:
         for name, probability in probabilities.items():
             if probability > 0:
                 chance = f"out of storage with probability {probability:.2g}"
@@ -258,22 +273,20 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
         raise ValueError(
             f"runs must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"
         )
+    runs_met, times = np.unique(selected, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(f"runs must be distinct, got {runs_met[times > 1][0]} more than once")
     return selected
 
 
-def _job(team: Team, comparator: Any, measures: dict[str, Any], plan: Plan) -> Job:
+def _job(team: Team, comparator: Any, measures: dict[str, Any], plan: Plan, code: str) -> Job:
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, team.entrant, comparator, measures, members=len(team.members))
+    matchup = Matchup(team.game, team.entrant, comparator, measures, len(team.members), code)
     return Job(team.name, f"learner {team.name}", matchup, plan)
 
 
-def _best_job(game: Game, comparator: Any, plan: Plan) -> Job:
+def _best_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
     """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
-    matchup = cast_leaves(Matchup(game, None, comparator, {}), game.dtype)
+    matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
     return Job("best in hindsight", "comparator", matchup, plan.of_one_run() if game.deterministic else plan)
-
-
-def _cut(plan: Plan) -> tuple[Any, ...]:
-    """How a job is cut, as far as its numbers depend on it."""
-    return plan.key, plan.n_rounds, plan.rounds, plan.width

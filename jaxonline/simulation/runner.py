@@ -1,7 +1,8 @@
 """How jobs are played: blocks of runs in waves over the devices, segment after segment."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,10 +10,11 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.simulation import blocks
-from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.segments import Matchup, Totals, advance, begin
+from jaxonline.simulation.store import Store
 from jaxonline.simulation.sums import in_float64
+from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
 
 
 class Plan(NamedTuple):
@@ -71,42 +73,61 @@ class Recorded(NamedTuple):
         return jax.tree.map(function, self)
 
 
-def play_job(job: Job, reporter: Reporter, store: Checkpoint | None) -> Recorded:
-    """All blocks of one job; finished ones are taken from the store."""
+def play_job(job: Job, reporter: Reporter, store: Store | None) -> Recorded:
+    """All blocks of one job; finished ones are taken from the store, and those in progress go on from it."""
     plan = job.plan
     kept = {} if store is None else {block: store.read(job.stored_as, block) for block in plan.blocks}
-    pieces = {block: _from_arrays(arrays) for block, arrays in kept.items() if arrays is not None}
-    to_play = [block for block in plan.blocks if block not in pieces]
+    found = {block: _from_arrays(arrays) for block, arrays in kept.items() if arrays is not None}
+    to_play = [block for block in plan.blocks if block not in found]
     reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
     for wave, real in blocks.waves(to_play, plan.mesh):
-        recorded = _play_wave(job, wave, reporter)
+        in_progress = None if store is None else InProgress(store, job.stored_as, wave, real)
+        recorded = _play_wave(job, wave, reporter, in_progress)
         for device, block in enumerate(wave[:real].tolist()):
-            pieces[block] = recorded.select(lambda part, device=device: part[device])
+            found[block] = recorded.select(lambda part, device=device: part[device])
             if store is not None:
-                store.write(job.stored_as, block, _to_arrays(pieces[block]))
-    return Recorded.join([pieces[block] for block in plan.blocks], axis=1)
+                store.write(job.stored_as, block, _to_arrays(found[block]))
+        if in_progress is not None:
+            in_progress.finish()
+    return Recorded.join([found[block] for block in plan.blocks], axis=1)
 
 
-def _play_wave(job: Job, wave: np.ndarray, reporter: Reporter) -> Recorded:
-    """One block per device through all segments; the host reads one segment behind, so that the device never waits."""
+def _play_wave(job: Job, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None) -> Recorded:
+    """One block per device through all segments; the host reads one piece behind, so that the device never waits."""
     plan, matchup = job.plan, job.matchup
     sizes = {"width": plan.width, "mesh": plan.mesh}
-    wanted = set(plan.rounds.tolist())
-    carry = begin(matchup, plan.key, wave, **sizes)
+    wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
+    start, carry, read = 0, begin(matchup, plan.key, wave, **sizes), []
+    pace = None
+    if in_progress is not None:
+        start, carry, read = in_progress.restore(carry) or (start, carry, read)
+        pace = Pace(in_progress.every)
+        reporter.skip(sum(until <= start for until in ends))
+    launched: deque[tuple[int, Totals]] = deque()
+    structure: Any = None
 
-    def launch(segment):
-        nonlocal carry
-        t, until = segment
-        carry, totals = advance(matchup, plan.key, jnp.int32(t), jnp.int32(until), wave, carry, **sizes)
-        return until, totals
-
-    read = []
-    for until, totals in blocks.pipelined(launch, plan.segments()):
+    def finish_piece() -> None:
+        nonlocal structure
+        until, totals = launched.popleft()
         jax.block_until_ready(totals.first_nonfinite)
         if until in wanted:
-            read.append(jax.tree.map(np.asarray, jax.device_get(totals)))
-        reporter.advance(job.name)
-    return _recorded(matchup, read)
+            leaves, structure = jax.tree.flatten(jax.device_get(totals))
+            read.append([np.asarray(leaf) for leaf in leaves])
+        if until in ends:
+            reporter.advance(job.name)
+        if pace is not None:
+            pace.played()
+
+    for t, until in pieces(plan.segments(), start, pace):
+        if in_progress is not None and t > start and in_progress.due():
+            finish_piece()
+            in_progress.keep(Position(t, carry, read))
+        carry, totals = advance(matchup, plan.key, jnp.int32(t), jnp.int32(until), wave, carry, **sizes)
+        launched.append((until, totals))
+        if len(launched) > 1:
+            finish_piece()
+    finish_piece()
+    return _recorded(matchup, [jax.tree.unflatten(structure, leaves) for leaves in read])
 
 
 def _recorded(matchup: Matchup, read: Sequence[Totals]) -> Recorded:

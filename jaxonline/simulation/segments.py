@@ -31,6 +31,8 @@ class Matchup:
         comparator: whose statistic is summed, or None.
         measures: what is counted, by name.
         members: how many learners are stacked.
+        code: what the user's own functions and classes in it were when it was made: programs of other code, in which
+            another value of a global is a constant, are not used for it.
     """
 
     game: Any
@@ -38,6 +40,7 @@ class Matchup:
     comparator: Any
     measures: dict[str, Any]
     members: int = static(default=1)
+    code: str = static(default="")
 
 
 class Totals(NamedTuple):
@@ -176,7 +179,7 @@ def advance(
 
 @jax.jit(static_argnames=("width", "mesh", "length"), donate_argnames=("states",))
 def collect(
-    game: Any, key: Array, t: Array, block_indices: Array, states: States, *, width: int, mesh: Mesh, length: int
+    matchup: Matchup, key: Array, t: Array, block_indices: Array, states: States, *, width: int, mesh: Mesh, length: int
 ) -> tuple[States, tuple[PyTree, PyTree]]:
     """Play the environment alone for rounds t + 1, ..., t + length, and keep what the comparator is judged on.
 
@@ -184,13 +187,14 @@ def collect(
         The states, and instances and outcomes [devices, length, width, ...].
     """
 
-    def block(game, key, t, index, states):
+    def block(matchup, key, t, index, states):
         keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
 
         def one_round(states, t):
-            states, record = jax.vmap(lambda keys, states: play_round(game, None, keys, t, states))(keys, states)
+            play = jax.vmap(lambda keys, states: play_round(matchup.game, None, keys, t, states))
+            states, record = play(keys, states)
             return states, (record.x_comparator, record.y_comparator)
 
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
 
-    return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(game, key, t, block_indices, states)
+    return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, key, t, block_indices, states)

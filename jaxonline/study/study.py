@@ -39,7 +39,7 @@ class Context:
 
     Attributes:
         out: the folder for what the study writes.
-        checkpoint: a folder for finished work, from which an interrupted study goes on.
+        checkpoint: a folder for what was computed, from which an interrupted study goes on, or a `Checkpoint`.
         mesh: the devices; all by default.
         seed: of all randomness, from 0 to 2^32 - 1.
         progress: as in `simulate`.
@@ -49,7 +49,7 @@ class Context:
     """
 
     out: Path | None = None
-    checkpoint: Path | None = None
+    checkpoint: Path | Checkpoint | None = None
     mesh: Mesh | None = None
     seed: int = 0
     progress: Progress = False
@@ -103,11 +103,11 @@ class Context:
         """What `compute` makes of the inputs, from the checkpoint where it is there."""
         if self.checkpoint is None:
             return compute()
-        store = Checkpoint(self.checkpoint, inputs)
-        kept = store.read("numbers", 0)
-        if kept is None:
-            kept = compute()
-            store.write("numbers", 0, kept)
+        with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:
+            kept = store.read("numbers", 0)
+            if kept is None:
+                kept = compute()
+                store.write("numbers", 0, kept)
         return kept
 
 

@@ -1,0 +1,125 @@
+"""What functions were written as, what they read, and which modules are installed libraries."""
+
+import ast
+import functools
+import importlib.metadata
+import linecache
+import site
+import sys
+import sysconfig
+import textwrap
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def source_of(function: types.FunctionType) -> str | None:
+    """The text of a function with its decorators; None where there is none that is sure to be what runs.
+
+    A file may have been edited since it was imported, or rewritten on import: the text counts where it compiles to the
+    code that runs.
+    """
+    code = function.__code__
+    written = _read(function)
+    if written is None or code not in written.codes:
+        linecache.checkcache(code.co_filename)
+        written = _read(function)
+    if written is None or code not in written.codes:
+        return None
+    name = "" if code.co_name == "<lambda>" else code.co_name
+    # several lambdas may stand on one line
+    found = [text for first, own, text in written.segments if (first, own) == (code.co_firstlineno, name)]
+    return "\n".join(found) or None
+
+
+def _read(function: types.FunctionType) -> "_Written | None":
+    name = function.__code__.co_filename
+    return _written("".join(linecache.getlines(name, function.__globals__)), name)
+
+
+class _Written:
+    """The functions of a text: their codes, and their segments with first lines and names."""
+
+    def __init__(self, tree: ast.Module, text: str, name: str):
+        self.codes = frozenset(_nested(compile(tree, name, "exec", dont_inherit=True)))
+        lines = text.splitlines(keepends=True)
+        self.segments: list[tuple[int, str, str]] = []
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Lambda):
+                self.segments.append((node.lineno, "", ast.get_source_segment(text, node) or ""))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                own = "".join(lines[first - 1 : node.end_lineno])
+                self.segments.append((first, node.name, textwrap.dedent(own)))
+
+
+@functools.lru_cache(maxsize=256)
+def _written(text: str, name: str) -> _Written | None:
+    try:
+        return _Written(ast.parse(text), text, name)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code and all codes inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _nested(constant)
+
+
+def names_in(code: types.CodeType) -> tuple[str, ...]:
+    """All names that a code or one inside it reads: of globals, attributes and modules."""
+    return tuple(sorted({name for each in _nested(code) for name in each.co_names}))
+
+
+def compiled(code: types.CodeType) -> str:
+    """A code without its source: what the interpreter runs, for this version of Python."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    parts = [(each.co_code.hex(), each.co_names, each.co_varnames, each.co_freevars) for each in _nested(code)]
+    constants = [each for own in _nested(code) for each in own.co_consts if not isinstance(each, types.CodeType)]
+    return repr((version, parts, [repr(sorted(each, key=repr) if isinstance(each, frozenset) else each)
+                                  for each in constants]))  # fmt: skip
+
+
+def root_of(module: str) -> str:
+    """The package of a module."""
+    return module.partition(".")[0]
+
+
+@functools.cache
+def library(module: str) -> str | None:
+    """Name and version of the installed library that a module belongs to; None for a user's own module.
+
+    What is installed in place (an editable install) is the user's own: its version does not say what is in it. The
+    standard library goes by its name, and so does this package, whose files count by themselves.
+    """
+    root = root_of(module)
+    if root == root_of(__name__):
+        return root
+    if root in sys.stdlib_module_names or root in sys.builtin_module_names:
+        return None if root == "__main__" else root
+    found = sys.modules.get(root)
+    spec = getattr(found, "__spec__", None)
+    places = list(getattr(found, "__path__", ())) or [getattr(found, "__file__", None) or getattr(spec, "origin", "")]
+    if found is None or not places[0] or not any(Path(places[0]).resolve().is_relative_to(at) for at in _installed()):
+        return None
+    version = getattr(found, "__version__", None)
+    return f"{root} {version if isinstance(version, str) else _distribution_version(root)}"
+
+
+@functools.cache
+def _installed() -> list[Path]:
+    """Where libraries are installed."""
+    paths = sysconfig.get_paths()
+    folders = [paths[name] for name in ("purelib", "platlib")] + site.getsitepackages() + [site.getusersitepackages()]
+    return [Path(folder).resolve() for folder in folders]
+
+
+def _distribution_version(root: str) -> str:
+    names = importlib.metadata.packages_distributions().get(root, [root])
+    try:
+        return importlib.metadata.version(names[0])
+    except importlib.metadata.PackageNotFoundError:
+        return "of an unknown version"
