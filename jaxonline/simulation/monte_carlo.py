@@ -164,7 +164,8 @@ def simulate(
     key = check.key_of("key", key)
     check_progress(progress)
     if checkpoint is not None:
-        check.instance("checkpoint", checkpoint, isinstance(checkpoint, str | Path), "a folder")
+        good = isinstance(checkpoint, str | Path | Checkpoint)
+        check.instance("checkpoint", checkpoint, good, "a folder, or a Checkpoint")
     _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
     teams = _teams(game, learners)

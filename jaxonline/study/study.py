@@ -56,10 +56,10 @@ class Context:
 
     def __post_init__(self):
         check.seed("seed", self.seed)
-        for name in ("out", "checkpoint"):
+        for name, kinds in {"out": str | Path, "checkpoint": str | Path | Checkpoint}.items():
             value = getattr(self, name)
             if value is not None:
-                check.instance(name, value, isinstance(value, str | Path), "a folder")
+                check.instance(name, value, isinstance(value, kinds), "a folder")
         if self.mesh is not None:
             check_mesh(self.mesh)
         check_progress(self.progress)
