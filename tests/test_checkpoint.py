@@ -113,6 +113,21 @@ def test_a_damaged_block_in_progress_is_named_and_begun_anew(kept, reference, tm
     assert_same_bits(result, reference)
 
 
+def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp_path, monkeypatch):
+    """Nothing is left over."""
+
+    def die(*arguments):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "remove", die)
+        with pytest.raises(Killed):
+            study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
+    assert len(list(tmp_path.glob("*.block"))) == 2
+    assert_same_bits(study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path)), reference)
+    assert len(list(tmp_path.glob("*.block"))) == 4
+
+
 def test_stops_do_not_change_the_numbers_and_are_rare(kept, reference, tmp_path):
     kept(10**9)
     assert_same_bits(study(n_runs=4, checkpoint=tmp_path), reference)
@@ -297,7 +312,7 @@ def test_twenty_kills_at_random_moments(tmp_path):
         assert process.wait() == 0
     now = finished()
     assert {path: now.get(path) for path in seen} == seen
-    assert 0 < len(seen) <= len(now) == 12
+    assert 0 < len(seen) <= len(now) == len(list(folder.glob("*.block"))) == 12
     with np.load(tmp_path / "whole.npz") as first, np.load(tmp_path / "killed.npz") as second:
         for name in ("loss", "best", "queries"):
             assert first[name].tobytes() == second[name].tobytes()

@@ -1,6 +1,7 @@
-"""What functions were written as, what they read, and which modules are installed libraries."""
+"""What functions and classes were written as, what they hold and read, and which modules are installed libraries."""
 
 import ast
+import enum
 import functools
 import importlib.metadata
 import linecache
@@ -11,9 +12,14 @@ import textwrap
 import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BOOKKEEPING = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__annotate__", "__annotate_func__")
 
 
-def source_of(function: types.FunctionType) -> str | None:
+def text_of(function: types.FunctionType) -> str | None:
     """The text of a function with its decorators; None where there is none that is sure to be what runs.
 
     A file may have been edited since it was imported, or rewritten on import: the text counts where it compiles to the
@@ -123,3 +129,42 @@ def _distribution_version(root: str) -> str:
         return importlib.metadata.version(names[0])
     except importlib.metadata.PackageNotFoundError:
         return "of an unknown version"
+
+
+def home_of(function: types.FunctionType) -> str:
+    """The module in which a function was written; wrappers copy `__module__` from what they wrap."""
+    return function.__globals__.get("__name__", "")
+
+
+def attributes_of(item: Any) -> dict[str, Any]:
+    """The attributes of an instance that are its own, but for what was only remembered."""
+    kind = type(item)
+    slots = [slot for each in kind.__mro__ for slot in np.atleast_1d(vars(each).get("__slots__", ())).tolist()]
+    own = {slot: getattr(item, slot) for slot in slots if hasattr(item, slot)} | getattr(item, "__dict__", {})
+    return {
+        name: value
+        for name, value in own.items()
+        if name == "__wrapped__"
+        or not (name.startswith("__") or isinstance(getattr(kind, name, None), functools.cached_property))
+    }
+
+
+def is_written(kind: type, name: str, value: Any) -> bool:
+    """Whether an entry of a class was written by its author, and is not what Python adds to classes."""
+    if name in BOOKKEEPING or (issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_"))):
+        return False
+    if not (name.startswith("__") and name.endswith("__")):
+        return True
+    value = getattr(value, "__func__", value)
+    if isinstance(value, types.FunctionType):
+        made = value.__code__.co_qualname.startswith("__create_fn__") or home_of(value).startswith("namedtuple_")
+        return not made and library(home_of(value)) is None
+    return callable(value) and not isinstance(value, type)
+
+
+def content_of(cell: types.CellType) -> Any:
+    """What a function has closed over in one cell."""
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return None

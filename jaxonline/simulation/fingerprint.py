@@ -22,7 +22,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline._util.source import compiled, library, names_in, root_of, source_of
+from jaxonline._util.source import (
+    attributes_of,
+    compiled,
+    content_of,
+    home_of,
+    is_written,
+    library,
+    names_in,
+    root_of,
+    text_of,
+)
 
 PACKAGE = root_of(__name__)
 NUMERIC = ("jax", "jaxlib", "numpy", "optax")  # libraries
@@ -37,7 +47,6 @@ DESCRIPTORS = (
     types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
 )  # fmt: skip
-BOOKKEEPING = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__annotate__", "__annotate_func__")
 
 
 def describe(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
@@ -187,7 +196,7 @@ class _Walk:
         """The class, the attributes, and what the class adds to them, as it is pickled."""
         kind = type(item)
         yield kind
-        attributes = _attributes(item)
+        attributes = attributes_of(item)
         if root_of(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
             yield item.__wrapped__  # a compiled function, or one that remembers; the rest says where it was written
             return
@@ -236,12 +245,12 @@ class _Walk:
             self._refuse(item)
 
     def _function(self, function: types.FunctionType) -> Iterator[Any]:
-        home = _home(function)
+        home = home_of(function)
         if root_of(home) in TRANSPARENT and hasattr(function, "__wrapped__"):
             yield function.__wrapped__
             return
         yield from (function.__code__.co_qualname, function.__defaults__, function.__kwdefaults__)
-        yield from map(_content, function.__closure__ or ())
+        yield from map(content_of, function.__closure__ or ())
         for name, value in sorted(vars(function).items()):
             if not name.startswith("__"):
                 yield from (name, value)
@@ -249,7 +258,7 @@ class _Walk:
         if installed is not None:
             yield installed
         elif not self._vouched:
-            source = source_of(function) or compiled(function.__code__)
+            source = text_of(function) or compiled(function.__code__)
             self._note(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
             yield source
             yield from self._globals(function)
@@ -310,14 +319,9 @@ class _Walk:
         if issubclass(kind, enum.Enum):
             yield [(name, member.value) for name, member in kind.__members__.items()]
         for name, value in sorted(vars(kind).items()):
-            if _counts(kind, name, value):
+            if is_written(kind, name, value):
                 yield name
                 yield self._within(f"{kind.__qualname__}.{name}", value)
-
-
-def _home(function: types.FunctionType) -> str:
-    """The module in which a function was written; wrappers copy `__module__` from what they wrap."""
-    return function.__globals__.get("__name__", "")
 
 
 def _array(item: Any) -> Iterator[Any]:
@@ -330,36 +334,3 @@ def _array(item: Any) -> Iterator[Any]:
     array = np.asarray(item)
     yield f"{array.dtype}{array.shape}"
     yield array.tolist() if array.dtype.hasobject else array.tobytes()
-
-
-def _attributes(item: Any) -> dict[str, Any]:
-    """The attributes of an instance that are its own, but for what was only remembered."""
-    kind = type(item)
-    slots = [slot for each in kind.__mro__ for slot in np.atleast_1d(vars(each).get("__slots__", ())).tolist()]
-    own = {slot: getattr(item, slot) for slot in slots if hasattr(item, slot)} | getattr(item, "__dict__", {})
-    return {
-        name: value
-        for name, value in own.items()
-        if name == "__wrapped__"
-        or not (name.startswith("__") or isinstance(getattr(kind, name, None), functools.cached_property))
-    }
-
-
-def _counts(kind: type, name: str, value: Any) -> bool:
-    """Whether an entry of a class was written by its author, and is not what Python adds to classes."""
-    if name in BOOKKEEPING or (issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_"))):
-        return False
-    if not (name.startswith("__") and name.endswith("__")):
-        return True
-    value = getattr(value, "__func__", value)
-    if isinstance(value, types.FunctionType):
-        made = value.__code__.co_qualname.startswith("__create_fn__") or _home(value).startswith("namedtuple_")
-        return not made and library(_home(value)) is None
-    return callable(value) and not isinstance(value, type)
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not bound yet
-        return None

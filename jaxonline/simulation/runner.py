@@ -78,6 +78,8 @@ def play_job(job: Job, reporter: Reporter, store: Store | None) -> Recorded:
     plan = job.plan
     kept = {} if store is None else {block: store.read(job.stored_as, block) for block in plan.blocks}
     found = {block: _from_arrays(arrays) for block, arrays in kept.items() if arrays is not None}
+    if store is not None:
+        InProgress(store, job.stored_as, np.array([*found]), len(found)).finish()  # a kill may have come in between
     to_play = [block for block in plan.blocks if block not in found]
     reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
     for wave, real in blocks.waves(to_play, plan.mesh):
