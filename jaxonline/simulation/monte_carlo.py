@@ -156,7 +156,7 @@ def simulate(
     width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
-    key = check.seed("key", key)
+    root = check.seed("key", key)
     check_progress(progress)
     if checkpoint is not None:
         check.instance("checkpoint", checkpoint, isinstance(checkpoint, str | Path), "a folder")
@@ -171,7 +171,7 @@ def simulate(
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
     mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
-    plan = Plan(key, n_rounds, length, rounds, width, mesh, own)
+    plan = Plan(root, n_rounds, length, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight, comparator = Hindsight(game, comparator, plan, selected), None
@@ -202,7 +202,7 @@ def simulate(
     meta = {
         "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
-        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(key)).tolist(),
+        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
         "jax": jax.__version__, "overflow_probability": probabilities,
     }  # fmt: skip
     result = Result(
