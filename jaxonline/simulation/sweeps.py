@@ -42,7 +42,8 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         ('0.01', '0.1', '1.0')
     """
     if not isinstance(learners, Mapping):
-        check.sequence("learners", learners, "learner")
+        good = isinstance(learners, Sequence) and not isinstance(learners, str)
+        check.instance("learners", learners, good, "a list of learners, or a dictionary of them")
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
         raise ValueError("learners of a sweep must be at least one, got none")

@@ -44,7 +44,7 @@ class BestOf:
     def __post_init__(self):
         check.choice("runs", self.runs, RUNS)
         check_etas("etas", self.etas)
-        check.instance("beside", self.beside, tuple | list, "a tuple of labels of etas")
+        check.instance("beside", self.beside, (tuple, list), "a tuple of labels of etas")
         for label in self.beside:
             check.choice("beside", label, self.etas)
 
