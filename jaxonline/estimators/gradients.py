@@ -3,6 +3,9 @@
 An estimator is called as `estimator(key, w, oracle)` and asks the oracle for what it needs. Those that use an
 instance as if it were the true one (`PlugInEstimator`) work for every loss, l'(<w, x>) x, and in an RKHS as well
 (`jaxonline.learners.KernelGradient`); the unbiased ones are for the squared loss.
+
+One noisy label is enough for the squared loss, whose gradient is linear in the label. A plug-in estimator of another
+loss takes the noisy label for the true one as well, and is biased by that too: l'(a - y~) has not the mean l'(a - y).
 """
 
 from typing import Any, ClassVar, Protocol, runtime_checkable

@@ -23,7 +23,8 @@ class KernelGradient:
 
     The estimator brings the loss, and says which instance is taken for the true one: `FullGradient(loss)` the clean
     one, `NaiveCopy(loss)` one noisy copy, `MeanOfCopies(n, loss)` the mean of n. Under noise only the first is
-    unbiased: the mean of k(x~, .) is not k(x, .).
+    unbiased: the mean of k(x~, .) is not k(x, .). A noisy label is taken for the true one in the same way, which adds a
+    bias for every loss but the squared.
 
     A round with t points costs one row of t kernels to predict and one to learn (they are one computation where the
     instance is the clean one): about t (2 d + 10) flops each for a Gaussian kernel. There is room for `n_rounds`
