@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -161,7 +162,7 @@ def simulate(
     width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     selected = _selected_runs(runs, n_runs)
-    key = check.key_of("key", key)
+    root = check.key_of("key", key)
     check_progress(progress)
     if checkpoint is not None:
         good = isinstance(checkpoint, str | Path | Checkpoint)
@@ -181,7 +182,7 @@ def simulate(
     summed = None if isinstance(comparator, HindsightComparator) else comparator
     played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
     code = "" if folder is None else folder.code(played)
-    plan = Plan(key, n_rounds, length, rounds, width, mesh, own)
+    plan = Plan(root, n_rounds, length, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight = Hindsight(game, comparator, plan, selected, code)
@@ -191,7 +192,7 @@ def simulate(
     if folder is not None:
         compared = [job.matchup.comparator for job in (*jobs, best_job) if job], hindsight and hindsight.comparator
         study = {
-            "key": str((jax.random.key_impl(key), np.asarray(jax.random.key_data(key)).tolist())),
+            "key": str((jax.random.key_impl(root), np.asarray(jax.random.key_data(root)).tolist())),
             "n_rounds": n_rounds, "recorded rounds": str(rounds.tolist()), "block_size": width,
             "learners": str(list(members)), **{job.stored_as: job.matchup.entrant for job in jobs},
             "game": [job.matchup.game for job in (*jobs, best_job) if job], "comparator": compared, "measures": counted,
@@ -218,7 +219,7 @@ def simulate(
     meta = {
         "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
-        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(key)).tolist(),
+        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
         "jax": jax.__version__, "overflow_probability": probabilities,
     }  # fmt: skip
     result = Result(
