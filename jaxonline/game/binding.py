@@ -87,8 +87,8 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
 def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
     """One warning that names all learners made for another loss than the game's.
 
-    That may be meant, as to learn by a surrogate of the loss that counts, and so is no error. Where nobody can descend on
-    the loss of the game, because it counts mistakes or has no gradient, it always is, and nothing is said.
+    That may be meant, as to learn by a surrogate of the loss that counts, and so is no error. Where nobody can descend
+    on the loss of the game, because it counts mistakes or has no gradient, it always is, and nothing is said.
     """
     if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
