@@ -104,6 +104,8 @@ def test_numbers_of_a_loss_count_and_surrogates_of_mistakes_are_meant():
         jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.1))), jax.random.key(0), 4)
         mistakes = jo.Game(STREAM, FULL, losses.ZeroOne())
         jo.play(mistakes, learner(estimators.FullGradient(losses.Logistic())), jax.random.key(0), 4)
+        square = jax.tree_util.Partial(lambda y_hat, y: (y_hat - y) ** 2)
+        jo.play(jo.Game(STREAM, FULL, square), learner(estimators.FullGradient()), jax.random.key(0), 4)
 
 
 def test_learners_that_diverge_are_warned_of_once():

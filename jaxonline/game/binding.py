@@ -16,7 +16,7 @@ from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_copies
 from jaxonline.game.protocols import ChecksFeedback, Feedback, ForLoss, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
-from jaxonline.losses import ZeroOne
+from jaxonline.losses import Loss, ZeroOne
 
 
 class Bound(NamedTuple):
@@ -98,10 +98,10 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
 def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
     """One warning that names all learners made for another loss than the game's.
 
-    That may be meant, as to learn by a surrogate of the loss that counts, and so is no error; where the game counts
-    mistakes, whose loss has no gradient, it always is, and nothing is said.
+    That may be meant, as to learn by a surrogate of the loss that counts, and so is no error. Where nobody can descend
+    on the loss of the game, because it counts mistakes or has no gradient, it always is, and nothing is said.
     """
-    if isinstance(game.loss, ZeroOne):
+    if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
     losses = {name: each.loss for name, each in learners.items() if isinstance(each, ForLoss)}
     other = [
