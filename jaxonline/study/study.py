@@ -123,7 +123,7 @@ class Report:
         >>> columns = Text("learner"), Number("regret", form="{:.2f}")
         >>> table = Table("Regret", [{"learner": "a", "regret": 2.0}], columns)
         >>> report = Report({"table": table}, sentences=["One learner is enough."])
-        >>> report.show(Console(file=sys.stdout, width=40))
+        >>> report.show(Console(file=sys.stdout, width=40))  # doctest: +NORMALIZE_WHITESPACE
         Regret
         ┏━━━━━━━━━┳━━━━━━━━┓
         ┃ learner ┃ regret ┃
