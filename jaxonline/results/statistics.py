@@ -78,7 +78,7 @@ def difference_of_means(
     Example:
         >>> import numpy as np
         >>> from jaxonline.results.statistics import difference_of_means
-        >>> difference_of_means(np.array([3.0, 5.0]), np.array([1.0, 1.0])).mean
+        >>> difference_of_means(np.array([3.0, 5.0]), np.array([0.0, 2.0])).mean
         3.0
     """
     from scipy import stats
