@@ -138,15 +138,17 @@ def stack(trees: Sequence[T]) -> T:
     Raises:
         ValueError: the structures (static fields, shapes of leaves) differ.
     """
-    first = trees[0]
+    first, kind = trees[0], _kind(trees[0])
     for index, tree in enumerate(trees):
-        difference = next(_differences(first, tree), None)
-        if difference is not None or jax.tree.structure(tree) != jax.tree.structure(first):
-            raise ValueError(
-                f"learners of one sweep must differ in numbers only: item {index} has "
-                f"{difference or 'another structure than item 0'}"
-            )
+        if _kind(tree) != kind:
+            difference = next(_differences(first, tree), "another structure than item 0")
+            raise ValueError(f"learners of one sweep must differ in numbers only: item {index} has {difference}")
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+
+
+def _kind(tree: Any) -> Any:
+    """What trees must share to be stacked."""
+    return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:

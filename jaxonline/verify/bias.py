@@ -1,6 +1,7 @@
 """Is this estimator unbiased? A verdict with stated error rates, by the strongest method that applies."""
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -92,6 +93,9 @@ def unbiased(
         mesh: the devices (`jaxonline.simulation.blocks.default_mesh`); the numbers do not depend on how many.
         progress: called as `progress(done, total)` from the host.
 
+    Warns:
+        UserWarning: all samples are identical, as those of an estimator that does not use its key.
+
     Raises:
         TypeError: if `estimator` is not callable.
         ValueError: if a shape differs from the target's, an error rate is not inside (0, 1), or a method lacks what
@@ -144,6 +148,9 @@ def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, li
     n = wanted if settings.samples else min(wanted, settings.max_samples)
     drawn = sampler.summary(n, first=1, progress=settings.progress)
     half_width = interval.half_width(drawn.moments, level) + rounding
+    if drawn.moments.n > 1 and drawn.low.size and np.all(drawn.low == drawn.high):
+        same = f"all {drawn.moments.n:,} samples of the estimator are identical: does it use its key?"
+        warnings.warn(same, UserWarning, stacklevel=3)
     bias = drawn.moments.mean - flat
     notes = list(_objections(drawn, interval, cap_bias, tolerance))
     verdict, reason = judge(bias, half_width, tolerance, cap_bias or 0.0)
@@ -214,8 +221,6 @@ def _objections(drawn: Summary, interval: IntervalMethod, cap_bias: float | None
     """Reasons not to give a verdict at all."""
     if drawn.not_finite:
         yield f"{drawn.not_finite} samples are not finite"
-    if drawn.moments.n > 1 and drawn.low.size and np.all(drawn.low == drawn.high):
-        yield f"all {drawn.moments.n:,} samples are identical: does the estimator use its key?"
     if isinstance(interval, Bernstein):
         slack = 1e-5 * (interval.high - interval.low)
         if np.any(drawn.low < interval.low - slack) or np.any(drawn.high > interval.high + slack):

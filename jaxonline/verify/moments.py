@@ -37,6 +37,8 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
         >>> verify.bound(17.0, limit=34.0).verdict, verify.bound(125.0, limit=48.0).verdict
         ('respected', 'violated')
     """
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("value must be a number, got nan")
     for name, each in (("value", value), ("limit", limit)):
         if not (isinstance(each, float) and math.isinf(each)):  # a bound may be infinite
             check.number(name, each)
