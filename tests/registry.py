@@ -61,11 +61,12 @@ class Entry(NamedTuple):
     its own. `strict` is False where parts of optax are used that do not run under strict dtype promotion.
 
     Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
-    three losses; the loss of the game judges the learner's moves."""
+    three losses; with `classes` outcomes are -1 and +1. The loss of the game judges the learner's moves."""
 
     learner: Any
     feedback: Any
     losses_of_arms: bool = False
+    classes: bool = False
     loss: Any = Squared()
     queries: int | None = 1
     randomised: bool = False
@@ -168,7 +169,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         GradientLength.for_loss(Exponential(), cost_aware, 1.0, constant_outside=True),
         step_size=0.01,
         radius=None,
-    ),
+    )._replace(loss=Exponential(), classes=True),
     "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
         GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), Law([0.5, 0.3, 0.2])),
         GradientLength.for_loss(Squared(), cost_aware, 1.0),
@@ -178,10 +179,10 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(
         NaiveCopy(Exponential()), noisy(), Gaussian(1.5), step_size=jo.InverseSqrt(0.3), radius=0.6
-    ),
+    )._replace(loss=Exponential(), classes=True),
     "kernel gradient, mean of copies, absolute loss": lambda: kernel(
         MeanOfCopies(3, SmoothedAbsolute(2.0)), noisy(), Inhomogeneous(2), queries=3, step_size=0.1, radius=0.7
-    ),
+    )._replace(loss=SmoothedAbsolute(2.0)),
     "Fourier features, naive copy": lambda: featured(NaiveCopy(), step_size=0.2),
     "Fourier features, mean of copies": lambda: featured(
         MeanOfCopies(4, Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
@@ -204,7 +205,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "Hedge, BOA": lambda: arms(Hedge(BOA(initial=0.1)), jo.FullInformation(), ExpectedLoss()),
     "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
     "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
-    "perceptron": lambda: expert(Perceptron(), loss=ZeroOne()),
+    "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
     "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
 }
 NAMES = list(LEARNERS)

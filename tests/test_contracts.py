@@ -274,13 +274,12 @@ def test_numbers_are_leaves(request, entry):
 def stream(entry: Entry) -> jo.environments.DataStream:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(ROUNDS, D)), rng.normal(size=ROUNDS)
-    return (
-        jo.environments.DataStream(None, rng.uniform(size=(ROUNDS, D)))
-        if entry.losses_of_arms
-        else (jo.environments.DataStream(X, y))
-    )
+    if entry.losses_of_arms:
+        return jo.environments.DataStream(None, rng.uniform(size=(ROUNDS, D)))
+    return jo.environments.DataStream(X, np.sign(y) if entry.classes else y)
 
 
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one
 def test_programs_and_runs(entry):
     """One compilation for any key, data and numbers; moves know the past only."""
     rows = stream(entry)
@@ -293,7 +292,7 @@ def test_programs_and_runs(entry):
     if isinstance(other, SurrogateKernel):  # what it was told about the noise must stay true
         other = jo.replace(other, surrogate=entry.learner.surrogate)
     slower = jo.play(game, other, keys[0], ROUNDS)
-    y = rows.y.at[3].add(-5.0)
+    y = rows.y.at[3].multiply(-1.0 if entry.classes else -5.0)
     elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
     changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)
     assert history._play._cache_size() == before + 1

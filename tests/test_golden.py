@@ -138,12 +138,14 @@ def test_a_study_has_the_numbers_that_it_had(name, tmp_path):
     same(name, STUDIES[name](tmp_path))
 
 
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
 @pytest.mark.parametrize("name", [name for name in LEARNERS if f"registry/{name}" in GOLDEN["studies"]])
 def test_a_learner_has_the_numbers_that_it_had(name):
     """Each learner family through each feedback."""
     entry = LEARNERS[name]()
     with entry.promotion():
-        game = jo.Game(DataStream(*rows(), order="shuffled"), entry.feedback)
+        X, y = rows()
+        game = jo.Game(DataStream(X, np.sign(y) if entry.classes else y, order="shuffled"), entry.feedback)
         options = {"n_runs": 10, "n_rounds": 24, "key": 5, "block_size": 4, "record_at": 4, "comparator": BALL}
         same(
             f"registry/{name}", jo.simulate(game, {"a": entry.learner}, mesh=default_mesh(jax.devices()[:1]), **options)

@@ -122,7 +122,7 @@ def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
     """Two programs, one in coefficients and one in w, for every loss."""
     loss, _ = LOSSES[loss]
     X, y = data(classes=loss.kind == "classification")
-    game = jo.Game(jo.environments.DataStream(X, y), feedback_of(source))
+    game = jo.Game(jo.environments.DataStream(X, y), feedback_of(source), loss=loss)
     options = {"step_size": jo.InverseSqrt(0.5), "radius": 0.4}
     estimator = SOURCES[source][0](loss)
     _, kernel = jo.play(game, KernelGradient(Linear(), estimator, n_rounds=40, **options), jax.random.key(0), 40)

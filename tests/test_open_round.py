@@ -282,7 +282,7 @@ MISFITS = {
     "bandit feedback for a prediction": (LINEAR, jo.Entrant(GOOD, jo.Bandit()), "Bandit needs"),
     "weights under the squared loss": (
         jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
-        "loss must be a number for the move of Hedge|rank|shape",
+        "loss must be a number for the move of learner .misfit. .Hedge",
     ),
     "full information for two copies": (LINEAR, jo.Entrant(GOOD, jo.FullInformation()), "copy"),
 }  # fmt: skip

@@ -393,7 +393,7 @@ def test_whenever_saving_is_killed_the_old_or_the_new_one_is_whole(tmp_path):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Result((), np.array([3, 1, 3]), np.array([1]), {}),
+        lambda: Result(("α",), np.array([3, 1, 3]), np.array([1]), {"cumulative_loss": np.zeros((1, 3, 1))}),
         lambda: made_up().select(runs=[0, 1, 0]),
         lambda: made_up().select("α", runs=np.array([5, 5])),
     ],

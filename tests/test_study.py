@@ -171,7 +171,9 @@ def test_a_report_on_disk(plain, tmp_path):
 
 @pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
 def test_fixed_steps_and_bounds(plain, tune):
-    bounds = {"naive": lambda eta, rounds: eta * rounds, "somebody else": lambda eta, rounds: rounds}
+    bounds = {"naive": lambda eta, rounds: eta * rounds}
+    with pytest.raises(ValueError, match="bounds must be one of 'two copies', 'naive', got 'somebody else'"):
+        Comparison(GAME, MAKERS, bounds={"somebody else": bounds["naive"]})
     about = {"data": "four points"}
     comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, late=1 / 2)
     found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
@@ -221,12 +223,12 @@ def test_the_best_of_a_third_of_the_runs():
     comparison = Comparison(GAME, one, jo.L2Ball(2.0), dict.fromkeys(("small", "best"), bound), tune)
     found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
     learners = jo.sweep({label: one["best"](jo.InverseSqrt(eta)) for label, eta in etas.items()})
-    whole = jo.simulate(GAME, {"": learners}, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
+    whole = jo.simulate(GAME, {"each": learners}, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
     best = list(etas)[int(np.argmin(whole.regret[:, :2, -1].mean(axis=1)))]
     assert found.result.learners == ("small", "best")
     assert found.etas == {"small": 0.003, "best": etas[best]}
     assert found.result.runs.tolist() == [2, 3, 4, 5]
-    same_bits(found.result, whole.select("[small]", f"[{best}]", runs=slice(2, None)))
+    same_bits(found.result, whole.select("each[small]", f"each[{best}]", runs=slice(2, None)))
     assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
 
 

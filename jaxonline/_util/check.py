@@ -4,13 +4,14 @@ Values that are not known yet (tracers inside jit or vmap, shape structs) pass: 
 concrete.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
+
+from jaxonline._util.suggest import meant
 
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
@@ -98,12 +99,6 @@ def keyed(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]:
     for entry in instance(name, value, Mapping, "a dictionary"):
         choice(name, entry, known)
     return value
-
-
-def meant(value: Any, options: Iterable[str]) -> str:
-    """A suggestion for what is misspelt: ': did you mean ...?', or nothing."""
-    near = difflib.get_close_matches(value, list(options), 1) if isinstance(value, str) else []
-    return f": did you mean {near[0]!r}?" if near else ""
 
 
 def function(name: str, value: Any, of: str) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxonline._util import check
+from jaxonline._util.suggest import meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,7 @@ def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
     try:
         at = int(wanted)
     except ValueError:
-        hint = check.meant(wanted, names)
+        hint = meant(wanted, names)
         raise ValueError(f"target: {path} has no column {wanted!r}; its columns are {', '.join(names)}{hint}") from None
     if not -len(names) <= at < len(names):
         raise ValueError(f"target: {path} has no column {at}; it has {len(names)} columns, counted from 0")

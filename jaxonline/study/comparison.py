@@ -107,7 +107,8 @@ class Comparison:
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
             raise ValueError("learners must have at least one entry, got none")
-        check.keyed("bounds", self.bounds, self.learners)
+        beside = self.tune.beside if isinstance(self.tune, BestOf) else ()
+        check.keyed("bounds", self.bounds, (*self.learners, *beside))
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
         for name, make in self.learners.items() if self.tune is not None else ():

@@ -90,8 +90,9 @@ class Problem:
             {
                 name: lambda eta, t, bound=bound: bound.inverse_sqrt_step(eta, t) + better
                 for name, bound in promised.items()
+                if name in names
             },
-            tune,
+            {name: tune[name] for name in names} if isinstance(tune, Mapping) else tune,
             {"data": self.name, "noise": noise_std, "rounds": n_rounds},
             late=1 / 2,
         ).play(context, n_runs=n_runs, n_rounds=n_rounds, record_at=self._record_at)

@@ -60,11 +60,12 @@ class Quickstart(Study):
             "known covariance, as printed": learner(PrintedKnownCovariance()),
             "one noisy copy, naive": learner(estimators.NaiveCopy()),
         }
+        played = chosen("only", self.only, learners)
         found = Comparison(
             Game(DataStream(X, y, order="shuffled"), NoisyCopies(law, reveal_covariance=True)),
-            chosen("only", self.only, learners),
+            played,
             L2Ball(radius),
-            {name: bound.inverse_sqrt_step for name, bound in promised.items()},
+            {name: bound.inverse_sqrt_step for name, bound in promised.items() if name in played},
             tune=self.eta,
         ).play(context, n_runs=self.runs, n_rounds=n_rounds)
         rows = found.result.table({name: bound[-1] for name, bound in found.bounds.items()})
