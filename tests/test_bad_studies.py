@@ -230,7 +230,6 @@ def of_comparisons():
     yield from rows(
         "learners", lambda each: compare(learners={"sgd": each}), TypeError, LEARNER, jo.GradientLearner, 0.1
     )
-    yield from rows("bounds", lambda bounds: compare(bounds=bounds), ValueError, {"sdg": np.sqrt}, {None: np.sqrt})
     yield from rows("bounds", lambda bounds: compare(bounds=bounds), TypeError, {"sgd": 1.0}, [np.sqrt], 3.0)
     yield from rows(
         "tune", lambda tune: compare(tune=tune), ValueError, 0.0, -1.0, np.nan, {"sdg": 0.1}, {"sgd": 0.0}, {}

@@ -14,7 +14,9 @@ import jaxonline as jo
 from jaxonline._util.struct import cast_leaves
 from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle
 from jaxonline.game import Draw, Specs, history, open_oracle
+from jaxonline.game.protocols import ForLoss
 from jaxonline.learners import GradientLearner
+from jaxonline.losses.base import of_margin
 
 ROUNDS = 6
 MAX_COPIES = 8
@@ -269,9 +271,16 @@ def test_numbers_are_leaves(request, entry):
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
 
 
+def loss_of(entry: Entry) -> Any:
+    """The loss of the entry's game: the one that the learner is made for, where it says so."""
+    declared = entry.learner.loss if isinstance(entry.learner, ForLoss) else None
+    return entry.loss if declared is None else declared
+
+
 def stream(entry: Entry) -> jo.environments.DataStream:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(ROUNDS, D)), rng.normal(size=ROUNDS)
+    y = np.sign(y) if of_margin(loss_of(entry)) else y
     return (
         jo.environments.DataStream(None, rng.uniform(size=(ROUNDS, D)))
         if entry.losses_of_arms
@@ -282,15 +291,15 @@ def stream(entry: Entry) -> jo.environments.DataStream:
 def test_programs_and_runs(entry):
     """One compilation for any key, data and numbers; moves know the past only; vmap is a loop over runs."""
     rows = stream(entry)
-    game = jo.Game(rows, entry.feedback, loss=entry.loss)
+    game = jo.Game(rows, entry.feedback, loss=loss_of(entry))
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
     before = history._play._cache_size()
     loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
 
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
     slower = jo.play(game, other, keys[0], ROUNDS)
-    y = rows.y.at[3].add(-5.0)
-    elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
+    y = rows.y.at[3].multiply(-1.0) if of_margin(loss_of(entry)) else rows.y.at[3].add(-5.0)
+    elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=loss_of(entry))
     changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)
     assert history._play._cache_size() == before + 1
 

@@ -180,7 +180,8 @@ class Faulty:
 
 def test_what_is_not_finite_is_not_solved():
     """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
-    result = study(game(environment=Faulty(0.5)), record_at=[6, 7])
+    with pytest.warns(RuntimeWarning, match="losses were NaN or infinite"):
+        result = study(game(environment=Faulty(0.5)), record_at=[6, 7])
     bad = result.first_nonfinite[0] > 0
     assert 0 < bad.sum() < RUNS
     healthy = study(game(environment=Faulty(0.0)), record_at=[6, 7])
@@ -265,7 +266,8 @@ def test_a_comparator_for_another_loss_is_refused(name):
 def test_a_comparator_for_the_loss_of_the_game(scale):
     """However its numbers are written."""
     ball = jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.1))
-    of_game = study(for_loss(SmoothedAbsolute(scale)), ball, n_runs=1)
+    with pytest.warns(UserWarning, match="made for another one"):
+        of_game = study(for_loss(SmoothedAbsolute(scale)), ball, n_runs=1)
     X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
     index = np.arange(9) % 7
     expected = jo.comparators.rkhs_ball(jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1)).loss
@@ -273,4 +275,5 @@ def test_a_comparator_for_the_loss_of_the_game(scale):
 
 
 def test_a_comparator_that_names_no_loss_is_taken_at_its_word():
-    assert study(for_loss(Logistic()), n_runs=1).comparator_loss.shape == (2, 1, 3)
+    with pytest.warns(UserWarning, match="made for another one"):
+        assert study(for_loss(Logistic()), n_runs=1).comparator_loss.shape == (2, 1, 3)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.protocols import ForLoss, Learner, Specs
 
 
 @struct
@@ -46,6 +46,11 @@ class WithFeatures:
     def __post_init__(self):
         check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
         check.function("features", self.features, "an instance")
+
+    @property
+    def loss(self) -> Any:
+        """The learner's, None where it does not say."""
+        return self.learner.loss if isinstance(self.learner, ForLoss) else None
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """The learner's state for instances like phi(x)."""

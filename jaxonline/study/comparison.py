@@ -78,7 +78,7 @@ class Comparison:
         comparator: as in `simulate`; or the losses of the best in hindsight after each recorded round, as a function of
             the rounds.
         bounds: by learner, what a theorem promises for steps eta / sqrt(t): functions of eta and the rounds, such as
-            `RegretBound.inverse_sqrt_step`.
+            `RegretBound.inverse_sqrt_step`. Those of learners that are not played are left out.
         tune: eta of all learners, or by learner; or `BestOf` a few.
         about: entries of every row of the table.
         late: from this share of the rounds on, growth is measured.
@@ -107,7 +107,7 @@ class Comparison:
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
             raise ValueError("learners must have at least one entry, got none")
-        check.keyed("bounds", self.bounds, self.learners)
+        check.instance("bounds", self.bounds, Mapping, "a dictionary by learner")
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
         for name, make in self.learners.items() if self.tune is not None else ():
