@@ -71,7 +71,7 @@ def test_bound():
     assert result.bias == pytest.approx(0.1)
     with pytest.raises(ValueError, match="limit must be above 0"):
         verify.bound(1.0, 0.0)
-    with pytest.raises(ValueError, match="value must be finite, got nan"):
+    with pytest.raises(ValueError, match="value must be a number, got nan"):
         verify.bound(math.nan, 1.0)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.game.binding import check_feedback
-from jaxonline.game.protocols import Learner, Specs, StatesNoise
+from jaxonline.game.protocols import ForLoss, Learner, Specs, StatesNoise
 
 
 @struct
@@ -47,6 +47,11 @@ class WithFeatures:
     def __post_init__(self):
         check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
         check.function("features", self.features, "an instance")
+
+    @property
+    def loss(self) -> Any:
+        """The learner's, None where it does not say."""
+        return self.learner.loss if isinstance(self.learner, ForLoss) else None
 
     def check_feedback(self, feedback: Any) -> None:
         """The learner looks at the feedback, the law of whose noise is lost in the features."""

@@ -78,7 +78,7 @@ def as_team(game: Game, name: Any, item: Any) -> Team:
     Raises:
         TypeError, ValueError: what cannot play the game (`game.bind`).
     """
-    name = named(name)
+    name = str(name) if isinstance(name, str | int | float) else check.text("learners' name", name)
     check.instance("game", game, Game, "a Game")
     entrant = item if isinstance(item, Entrant) else Entrant(item, game.feedback)
     if isinstance(entrant.learner, Sweep):
@@ -86,6 +86,8 @@ def as_team(game: Game, name: Any, item: Any) -> Team:
         members = {f"{name}[{label}]": each for label, each in zip(swept.labels, swept.learners, strict=True)}
     else:
         members = {name: entrant.learner}
+    for member in members:
+        check_name(member)
     for each in list(members.values())[1:]:
         check_feedback(each, entrant.feedback)  # `bind` looks at the first one
     first = next(iter(members))
@@ -98,14 +100,12 @@ def as_team(game: Game, name: Any, item: Any) -> Team:
 RESERVED = ("best in hindsight", "comparator")
 
 
-def named(name: Any) -> str:
-    """The name of a learner: a string or a number, and not one that the simulator has for something else."""
-    name = check.text("learners' name", str(name) if isinstance(name, int | float) else name)
-    if name in RESERVED:
+def check_name(name: str) -> None:
+    """Check that a learner's name is not empty, and not one that the simulator has for something else."""
+    if check.text("learners' name", name) in RESERVED:
         raise ValueError(
             f"learners' name must be another one than {name!r}, which the simulator has for the comparator"
         )
-    return name
 
 
 def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
