@@ -296,8 +296,8 @@ def test_programs_and_runs(entry):
     before = history._play._cache_size()
     loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
 
-    other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
-    slower = jo.play(game, other, keys[0], ROUNDS)
+    other, loss = jax.tree.map(lambda leaf: 0.5 * leaf, (entry.learner, loss_of(entry)))
+    slower = jo.play(jo.replace(game, loss=loss), other, keys[0], ROUNDS)
     y = rows.y.at[3].multiply(-1.0) if of_margin(loss_of(entry)) else rows.y.at[3].add(-5.0)
     elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=loss_of(entry))
     changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)

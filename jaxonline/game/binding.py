@@ -78,8 +78,8 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     check_state(f"{type(game.environment).__name__}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
         raise TypeError(
-            f"loss must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
-            f"({said(record.y)}), got {said(record.loss)}"
+            f"loss must be a number for the move of {type(entrant.learner).__name__} ({said(record.y_hat)}) and the "
+            f"outcome ({said(record.y)}), got {said(record.loss)}"
         )
     return Bound(game, entrant, record)
 
