@@ -209,7 +209,7 @@ class Wrong:
 @pytest.mark.parametrize(
     ("message", "make"),
     [
-        ("adversary must have", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
+        ("adversary must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
         ("label_noise", lambda: AdversarialCopies(Echo(), label_noise=0.1)),
         ("adversary.sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
         ("adversary.sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
