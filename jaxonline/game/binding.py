@@ -112,7 +112,7 @@ def same_loss(game: Game, loss: Any) -> bool:
     def alike(number: Any, own: Any) -> bool:
         if check.unknown(number) or check.unknown(own):
             return True
-        return np.array_equal(*(np.asarray(each).astype(game.dtype) for each in (number, own)))
+        return np.array_equal(np.asarray(number).astype(game.dtype), np.asarray(own).astype(game.dtype))
 
     return structure == own_structure and all(map(alike, leaves, own_leaves))
 
