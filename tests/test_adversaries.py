@@ -290,6 +290,7 @@ def test_its_law(x64, skew):
             assert (stats.binomtest(int(rare.sum()), n, 1 / (1 + skew)).pvalue < FALSE_ALARM) == (skew != 1.0)
 
 
+@pytest.mark.long
 def test_its_budget_holds_after_any_time():
     """A hypothesis of 0 makes the aim decay to nothing; its direction stays one, in float32, too."""
     adversary = ChasingNoise(1.0, skew=1.0, memory=0.5)

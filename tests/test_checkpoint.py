@@ -79,12 +79,14 @@ def test_with_what_was_recorded_before(kept, reference, tmp_path):
     assert_same_bits(resumed(kept, tmp_path, (25, 20)), reference)
 
 
+@pytest.mark.long
 def test_several_devices_and_learners_of_a_sweep(kept, tmp_path):
     """Three devices for two blocks, one of them filled up; members have an axis of their own."""
     options = {"learners": jo.sweep([learner(0.1), learner(0.2)]), "mesh": default_mesh(jax.devices()[:3])}
     assert_same_bits(resumed(kept, tmp_path, (5,), **options), study(n_runs=4, **options))
 
 
+@pytest.mark.long
 def test_a_wave_whose_blocks_stand_at_different_rounds_begins_anew(kept, reference, tmp_path):
     """Two devices kept two blocks; the second of them was lost, or is not where the first is."""
     two = {"n_runs": 4, "checkpoint": jo.Checkpoint(tmp_path, every=0.0), "mesh": default_mesh(jax.devices()[:2])}

@@ -189,6 +189,7 @@ print(sorted(heavy & set(sys.modules)))
     assert run_python(code).splitlines()[-1] == "[]"
 
 
+@pytest.mark.long
 def test_the_help_of_a_study_does_without_what_only_playing_needs():
     code = """
 import sys
@@ -219,12 +220,14 @@ def test_the_script_is_the_module():
     assert "Exit codes: 0" in done.stdout
 
 
+@pytest.mark.long
 def test_there_is_no_colour_in_a_pipe():
     for arguments in (["--help"], ["verify", "--claim", "E18"], ["nonsense"]):
         done = program(*arguments, TERM="xterm-256color")
         assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away(tmp_path):
     """As in `jaxonline verify | head -1`: no traceback, what is asked for is written, and the exit code tells."""
     read, write = os.pipe()
@@ -236,6 +239,7 @@ def test_a_reader_that_goes_away(tmp_path):
         assert program("--help", stdout=closed).returncode == 0
 
 
+@pytest.mark.long
 def test_a_full_disk_behind_standard_output():
     with open("/dev/full", "w") as full:
         done = program("verify", "--claim", "E18", stdout=full)

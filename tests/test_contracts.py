@@ -18,7 +18,15 @@ from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.learners import GradientLearner, SurrogateKernel
 
 ROUNDS = 6
-ONE_OF_EACH_BATCHING = "two copies", "noisy kernel, dot product, exponential loss", "four attributes"
+ONE_OF_EACH_BATCHING = "two copies", "four attributes"
+VARIANTS = (  # of a learner that is there without what follows the comma
+    "full gradient, inverse sqrt, ball", "two copies, over horizon, ball", "two copies, adam, schedule, ball",
+    "two copies, momentum, schedule", "two copies, l1 ball", "known covariance, ball, averaged",
+    "known covariance, as printed", "four attributes, l2", "surrogate kernel, mixture, ball",
+    "noisy kernel, Gaussian, ball", "kernel gradient, naive copy, exponential loss",
+    "Fourier features, mean of copies", "online ridge", "Hedge, BOA", "EXP3, exploration",
+)  # fmt: skip
+KINDS = [name for name in LEARNERS if name not in VARIANTS]
 MAX_COPIES = 8
 D = 3  # numbers of an instance, or arms
 
@@ -280,6 +288,7 @@ def stream(entry: Entry) -> jo.environments.DataStream:
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one
+@pytest.mark.parametrize("entry", some(LEARNERS, *KINDS), indirect=True)
 def test_programs_and_runs(entry):
     """One compilation for any key, data and numbers; moves know the past only."""
     rows = stream(entry)

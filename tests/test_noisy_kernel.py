@@ -116,6 +116,7 @@ def test_it_is_the_pseudocode(x64, kernel, loss, radius):
     ("kernel", "p", "wanted"),
     some([("gaussian", 2.0, 6.0), ("dot", 2.0, 2.0), ("gaussian", 3.0, 2.25)], ("gaussian", 2.0, 6.0)),
 )
+@pytest.mark.long
 def test_queries_per_round(x64, kernel, p, wanted):
     """3p/(p-1)^2 and p/(p-1)^2, within 5 standard errors of the runs (false alarms 6e-7)."""
     law, loss = Geometric(p), SmoothedHinge(0.3)

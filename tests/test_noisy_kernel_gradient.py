@@ -196,7 +196,7 @@ def verdict(kernel, loss, t, mutant=lambda learner: learner, period=1 << 20, det
 
 RUNS = {("polynomial", "squared"): [0, 12, 39], ("Gaussian", "exponential"): [0, 12, 39], ("Gaussian", "hinge"): [12]}
 EACH = [(*run, t) for run, rounds in RUNS.items() for t in rounds]
-SHORT = ("polynomial", "squared", 12), ("Gaussian", "hinge", 12)
+SHORT = (("polynomial", "squared", 12),)
 
 
 @pytest.mark.parametrize(("kernel", "loss", "t"), some(EACH, *SHORT))

@@ -380,6 +380,7 @@ for step in range(1000):
 """
 
 
+@pytest.mark.long
 def test_whenever_saving_is_killed_the_old_or_the_new_one_is_whole(tmp_path):
     """A process that ends, without a word, before each rename, removal and other step of saving."""
     lines = [line.split() for line in run_python(KILLED, tmp_path).splitlines()]

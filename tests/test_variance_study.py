@@ -84,6 +84,7 @@ def test_a_good_guess_leaves_no_more_than_the_noise():
         assert about["minimum variance, constant outside"][0] == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.long
 def test_the_figure_shows_what_the_table_says(study):
     axes = {a.get_title(): a for a in plot_variance(STUDY, study).axes}
     assert list(axes)[:5] == list(LOSSES)

@@ -117,11 +117,15 @@ def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
 
 
 def same_loss(game: Game, loss: Any) -> bool:
-    """Whether a loss is that of the game, its numbers included."""
-    (leaves, structure), (own_leaves, own_structure) = (
-        jax.tree.flatten(cast_leaves(each, game.dtype)) for each in (game.loss, loss)
-    )
-    return structure == own_structure and all(map(np.array_equal, leaves, own_leaves))
+    """Whether a loss is that of the game, its numbers included as far as they are known."""
+    (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, (game.loss, loss))
+
+    def alike(number: Any, own: Any) -> bool:
+        if check.unknown(number) or check.unknown(own):
+            return True
+        return np.array_equal(np.asarray(number).astype(game.dtype), np.asarray(own).astype(game.dtype))
+
+    return structure == own_structure and all(map(alike, leaves, own_leaves))
 
 
 def said(spec: PyTree) -> str:
