@@ -94,7 +94,7 @@ def test_it_is_its_numpy_loop(form, loss, gradient, radius, x64):
 
     inner = jo.GradientLearner(estimator(loss), step_size=jo.InverseSqrt(0.4), radius=radius)
     feedback = jo.FullInformation() if gradient is clean else noisy()
-    game = jo.Game(jo.environments.DataStream(X, y), feedback)
+    game = jo.Game(jo.environments.DataStream(X, y), feedback, loss=loss)
     state, history = jo.play(game, WithFeatures(inner, features), key, ROUNDS)
     np.testing.assert_allclose(history.y_hat, y_hat, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(state.w, w, rtol=1e-9, atol=1e-10)
