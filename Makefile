@@ -21,22 +21,27 @@ help:
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.run: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable .
+$(BIN)/uv: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet uv
+
+# uv fills an environment in a third of the time that pip takes
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --editable
+
+$(VENV)/.run: pyproject.toml | $(BIN)/uv
+	$(INSTALL) .
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(VENV)/.test: pyproject.toml | $(BIN)/uv
+	$(INSTALL) '.[test]'
 	@touch $@ $(VENV)/.run
 
-$(VENV)/.lint: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+$(VENV)/.lint: pyproject.toml | $(BIN)/uv
+	$(INSTALL) '.[lint]'
 	@touch $@ $(VENV)/.run
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(VENV)/.dev: pyproject.toml | $(BIN)/uv
+	$(INSTALL) '.[dev]'
 	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.lint
 
 quickstart: $(VENV)/.run

@@ -79,6 +79,7 @@ def played(game: jo.Game, learner, rounds: int = 6, run: int = 0):
     return jax.tree.map(np.asarray, jo.play(game, learner, key, rounds)[1])
 
 
+@pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
 @pytest.mark.parametrize("regret", NOTIONS, ids=type)
 @pytest.mark.parametrize("own", some([False, True], False), ids=["game's feedback", "own feedback"])
 def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_precisions):
@@ -166,6 +167,7 @@ def test_without_a_learner_there_is_no_adaptive_noise():
     assert [jo.Game(model(), ECHO, regret=r).oblivious for r in NOTIONS] == [True, False, True]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("regret", [pytest.param(CleanRegret(), marks=pytest.mark.long), NoisyRegret()], ids=type)
 def test_a_study_is_the_game_played_run_by_run(regret):
     """State of the feedback in blocks, segments, sweeps and on devices, of the learner and of the referee."""
@@ -355,6 +357,7 @@ def test_two_points_are_a_noise_law():
     np.testing.assert_allclose(law.covariance_at(jnp.int32(1), jnp.zeros(2)), [[1.0, -2.0], [-2.0, 4.0]])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("e", some([[1.0], [0.0, 1.0, 0.0], [0.36, -0.48, 0.8]], [0.36, -0.48, 0.8]), ids=str)
 def test_one_copy_has_one_law_in_both_worlds(e):
     """The same two points bit for bit, each half of the time, whatever the copy before was (chi-square over pairs of
@@ -376,6 +379,7 @@ def test_one_copy_has_one_law_in_both_worlds(e):
     np.testing.assert_array_equal(*points)
 
 
+@pytest.mark.long
 def test_two_copies_tell_the_worlds_apart():
     for game, same in zip(indistinguishable_pair((1.0,)), (1.0, 0.5), strict=True):
         history = played(game, Looking(), 2000)
@@ -458,6 +462,7 @@ def test_one_copy_has_linear_regret_in_one_of_the_worlds_and_two_copies_in_none(
         assert min(lower(3 * regret[world, i, :, 0] - regret[world, i, :, 1]) for world in range(2)) > 0, "not linear"
 
 
+@pytest.mark.long
 def test_a_learner_with_one_copy_plays_the_same_in_both_worlds():
     """Its hypothesis after 30 rounds has one law: Kolmogorov-Smirnov over 500 runs a world, false alarm 1e-6. A world
     with noise of 1.7e instead of 2e would be seen."""

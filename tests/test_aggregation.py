@@ -156,7 +156,7 @@ def test_against_a_loop(x64, name, K):
     np.testing.assert_allclose(result.predictions, expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", some(RULES, "ewa, late start", "vaw"))
 def test_as_a_learner_in_the_game(x64, name):
     """The offline forecaster, in blocks or not, is the algorithm of the game."""
     X, y = game_of_experts()
@@ -211,7 +211,7 @@ def test_truncation_in_the_game(x64, name):
     np.testing.assert_allclose(history.y_hat, result.predictions, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", some(RULES, "ewa, late start", "boa", "vaw"))
+@pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
 def test_edges(x64, name):
     """One round; one expert; duplicates; constant experts; an expert that is always right; experts in another order."""
     rule = RULES[name]
@@ -286,7 +286,7 @@ def half_regret(X, y, predictions):
     return 0.5 * np.sum((predictions - y) ** 2) - 0.5 * np.sum((X - y[:, None]) ** 2, axis=0).min()
 
 
-@pytest.mark.parametrize("kind", ["split", "random signs", "punish leaders"])
+@pytest.mark.parametrize("kind", some(["split", "random signs", "punish leaders"], "punish leaders"))
 @pytest.mark.parametrize(("K", "Y"), [(2, 1.0), (10, 1.0), (10, 3.0)])
 def test_bounds_hold_on_adversarial_experts(x64, kind, K, Y):
     """EWA's 4 Y^2 ln N (Eq. 30) and the aggregating algorithm's Y^2 ln N."""
@@ -372,6 +372,7 @@ def test_float64_unless_asked_otherwise():
     assert aggregate(BOA(), X, y, dtype="float32").predictions.dtype == np.float32
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in RULES if name not in ("vaw", "ridge")])
 def test_float32_is_close(name):
     X, y = game_of_experts()

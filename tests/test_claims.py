@@ -72,6 +72,7 @@ def test_sampled_errata_come_out_as_expected(pattern):
     assert all(row.as_expected for row in rows)
 
 
+@pytest.mark.long
 def test_the_printed_surrogate_has_the_mean_with_which_its_misprint_was_found():
     rows = run_claims("surrogate*radial*(E13)", mesh=ONE)
     assert [row.verification.verdict for row in rows] == ["biased", "unbiased"]
@@ -169,6 +170,7 @@ def test_the_command_prints_draws_and_writes(tmp_path):
     assert all(path.stat().st_size > 100 for path in files.values())
 
 
+@pytest.mark.long
 def test_progress_counts_claims_and_fractions():
     seen = []
     run_claims("gradient from two noisy", samples=20_000, mesh=ONE, progress=lambda *at: seen.append(at))
@@ -177,6 +179,7 @@ def test_progress_counts_claims_and_fractions():
     assert 0 < seen[1][1] < 1
 
 
+@pytest.mark.long
 def test_options_reach_the_samples():
     row = run_claims("gradient from two noisy", samples=20_000, seed=1, mesh=ONE)[0]
     again = run_claims("gradient from two noisy", samples=20_000, seed=1, mesh=default_mesh(jax.devices()[:2]))[0]

@@ -25,6 +25,11 @@ VARIANTS = (  # of a learner that is there without what follows the comma
     "known covariance, as printed", "four attributes, l2", "surrogate kernel, mixture, ball",
     "noisy kernel, Gaussian, ball", "kernel gradient, naive copy, exponential loss",
     "Fourier features, mean of copies", "online ridge", "Hedge, BOA", "EXP3, exploration",
+    "noisy kernel, dot product, exponential loss", "two copies, adam", "two copies, adversarial noise",
+)  # fmt: skip
+MECHANISMS = (  # one of each way in which a round is played
+    "two copies", "four attributes", "noisy kernel, Gaussian, ball", "surrogate kernel", "kernel gradient",
+    "Fourier features, naive copy", "VAW", "BOA", "OMKL-GF", "Hedge", "EXP3", "perceptron",
 )  # fmt: skip
 KINDS = [name for name in LEARNERS if name not in VARIANTS]
 MAX_COPIES = 8
@@ -170,6 +175,7 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize("entry", some(LEARNERS, *KINDS), indirect=True)
 def test_a_learner_sees_only_what_it_asked_for(entry):
     states = steps_under_poison(entry)
     plain, asked = states["plain"]
@@ -219,6 +225,7 @@ def leaf_types(tree: Any) -> list[tuple]:
     return [structure, *((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)) for leaf in leaves)]
 
 
+@pytest.mark.parametrize("both_precisions", some([False, True], True), indirect=True)
 def test_state_keeps_its_type(both_precisions, entry):
     """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
     dtype = both_precisions
@@ -288,7 +295,7 @@ def stream(entry: Entry) -> jo.environments.DataStream:
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one
-@pytest.mark.parametrize("entry", some(LEARNERS, *KINDS), indirect=True)
+@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_programs_and_runs(entry):
     """One compilation for any key, data and numbers; moves know the past only."""
     rows = stream(entry)

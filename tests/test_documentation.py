@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fresh_python import ROOT, run_python
+from tiers import some
 
 import jaxonline
 
@@ -134,6 +135,9 @@ def test_missing_documentation_is_seen():
 # ---------------------------------------------------------------------------------------------------------------------
 # Examples
 
+# the examples of the other names of the facade compile programs of a second and more
+SHORT_EXAMPLES = [name for name in jaxonline.__all__ if name not in ("AdversarialCopies", "Pulls", "use_all_cores")]
+
 
 def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:
     return doctest.DocTestFinder(exclude_empty=True).find(module, module.__name__)
@@ -147,7 +151,7 @@ def run_examples(tests: list[doctest.DocTest]) -> str:
     return "".join(report) if runner.summarize(verbose=False).failed else ""
 
 
-@pytest.mark.parametrize("name", jaxonline.__all__)
+@pytest.mark.parametrize("name", some(jaxonline.__all__, *SHORT_EXAMPLES))
 def test_examples_of_the_facade_run(name):
     value = getattr(jaxonline, name)
     finder = doctest.DocTestFinder(exclude_empty=True, recurse=not isinstance(value, types.ModuleType))
@@ -183,6 +187,7 @@ def test_the_python_of_the_readme_works_when_pasted(tmp_path):
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.png")} == written
 
 
+@pytest.mark.long
 def test_the_python_of_contributing_runs(tmp_path, monkeypatch):
     """From top to bottom: each block is a file that is added, and is used at once."""
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import cast_leaves
@@ -61,6 +62,7 @@ def test_shuffled_passes_hold_every_row_once():
     assert all(len(set(unfinished)) == 7 for unfinished in drawn[:, 120:])
 
 
+@pytest.mark.long
 def test_shuffled_passes_are_uniform():
     """All 6 orders of 3 rows, over 1,000 runs of 4 passes; also of a pass given the pass before (36 pairs).
     Chi-square, false alarm 1e-6 each. A law in which one order has 7/36 and another 5/36 would be seen."""
@@ -75,6 +77,7 @@ def test_shuffled_passes_are_uniform():
     assert stats.chisquare(np.bincount(mutant.ravel(), minlength=6)).pvalue < FALSE_ALARM
 
 
+@pytest.mark.long
 def test_resampled_rows_are_uniform_and_independent():
     """Chi-square over 7 rows, and over the 49 pairs of successive rounds; false alarm 1e-6 each."""
     drawn = rows(7, "iid", 200, 100)
@@ -102,7 +105,7 @@ def test_the_linear_model_answers_with_its_weights():
     assert abs(np.corrcoef(noise, x[..., 0].ravel())[0, 1]) < 5 / np.sqrt(noise.size)
 
 
-@pytest.mark.parametrize("instances", ["gaussian", "sphere", "cube"])
+@pytest.mark.parametrize("instances", some(["gaussian", "sphere", "cube"], "sphere"))
 def test_the_laws_of_instances(instances):
     """Each law against scipy's (a coordinate, or the length), false alarm 1e-6 each; fresh in every round and run."""
     d, radius = 3, 2.0
@@ -166,6 +169,7 @@ ALL = {
 }
 
 
+@pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
 @pytest.mark.parametrize("name", ALL)
 def test_what_an_environment_says_of_itself(name, both_precisions):
     """Its instances are as it announced, in either precision; it is identical in all runs only if it says so; and it

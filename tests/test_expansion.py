@@ -166,6 +166,7 @@ def double_sums(learner, X, lengths):
     return norms, projections
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("kernel", "radius", "step"),

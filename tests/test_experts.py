@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import struct
@@ -156,7 +157,7 @@ def bandit(learner, losses, run_key):
     return jax.lax.scan(play_round, learner.init(None, specs(losses.shape[1], losses.dtype)), rows)[1]
 
 
-@pytest.mark.parametrize("name", COMBINERS)
+@pytest.mark.parametrize("name", some(COMBINERS, "ewa"))
 @pytest.mark.parametrize("gamma", [0.0, 0.2])
 def test_exp3_is_its_numpy_loop(x64, name, gamma):
     """The weights, given the arms that were drawn."""

@@ -78,6 +78,7 @@ def test_a_bad_number_is_counted_and_spoils_no_other_run(healthy, value):
     assert np.isfinite(difference.mean).all()
 
 
+@pytest.mark.long
 def test_a_step_size_that_diverges_is_reported_beside_one_that_does_not():
     """float32 ends after some rounds for the large step; the small one's numbers are those of a study without it."""
     stream = jo.environments.DataStream(np.array([[1.0, 0.5], [0.3, 1.0]]), np.ones(2))
@@ -219,6 +220,7 @@ def test_bad_input_is_refused_with_the_arguments_name(name):
     assert "Tracer" not in str(error.value)
 
 
+@pytest.mark.long
 def test_integers_are_numbers():
     """Whole numbers are fine where a number is wanted, and arrays may hold integers (under jax's usual promotion)."""
 

@@ -124,6 +124,7 @@ def test_dot_product_strata_are_exact(name, law, x64):
         np.testing.assert_allclose(norm.mean(), beta[n] / p[n] ** 2 * copy_moments(X, COVARIANCE)[0] ** n, rtol=1e-11)
 
 
+@pytest.mark.long
 def test_products_of_two_estimates(x64):
     """Prod(Psi~, Psi~') is the inner product of explicit tensors, 0 between levels, also for unequal capacities."""
     rng = np.random.default_rng(0)
@@ -303,6 +304,7 @@ def test_moments_of_copies():
     np.testing.assert_allclose(copy_moments(X, COVARIANCE), expected, rtol=1e-12)
 
 
+@pytest.mark.long
 def test_overflow_is_flagged_counted_and_priced(x64):
     """Capacity 2: the estimate is 0 beyond, as often as stated (binomial test, level 1e-9), and biased as stated."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
@@ -339,6 +341,7 @@ def test_gaussian_cap_is_priced(capacity):
     assert feature_map.bias(64, X @ X) < 1e-15
 
 
+@pytest.mark.long
 def test_a_larger_capacity_changes_nothing_else():
     feature_map = GaussianFeatureMap(Gaussian(1.5), Geometric(1.5))
     keys = jax.random.split(jax.random.key(5), 1 << 13)

@@ -110,6 +110,7 @@ class FeatureKernel(Kernel):
         return self.features(x) @ self.features(x2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_it_is_gradient_descent_with_the_kernel_of_the_features(form, x64):
     """w = sum alpha_i phi(x_i): one copy, the same noise, projections included."""
@@ -138,6 +139,7 @@ def test_any_learner_of_vectors():
     np.testing.assert_allclose(found.y_hat, expected.y_hat, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.long
 def test_features_can_be_drawn_and_swept():
     """The features are leaves: maps of one size are one program."""
     X, y = data()
@@ -153,6 +155,7 @@ def test_features_can_be_drawn_and_swept():
     assert (alone[0] != alone[1]).any()
 
 
+@pytest.mark.long
 def test_the_oracle_of_features():
     """Every answer is phi of the answer underneath, and the meter is the meter underneath."""
     features, phi = FORMS["pair"]

@@ -61,6 +61,7 @@ def check(report, names, folder):
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 def test_numbers_a_table_and_a_figure(tmp_path):
     study = Absent(**SMALL.model_dump() | {"only": FEW})
     check(study.run(CONTEXT), FEW, tmp_path)
@@ -102,6 +103,7 @@ def kernel_descent(X, y, radius, eta):
     return losses
 
 
+@pytest.mark.long
 def test_without_noise_algorithm_2_is_kernel_gradient_descent():
     """Two copies that are the instance itself: the same losses as the clean learner's and as a NumPy loop's."""
     problem = SMALL.problem(0)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import some
 
 from jaxonline.claims.printed_kernels import printed_gradient_length
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
@@ -40,6 +41,7 @@ def target(loss, y):
     return float(loss.gradient(jnp.float64(MEAN), jnp.float64(y)))
 
 
+SMOOTHED = SmoothedAbsolute(0.5), 0.4
 TERMS = 96  # of every table: one program for all losses of a kind
 combine_one = jax.jit(GradientLength.combine)
 combine = jax.jit(jax.vmap(GradientLength.combine, in_axes=(None, 0, 0, None)))
@@ -105,6 +107,7 @@ def test_labels_of_classification_are_clean():
         estimator.estimate(jax.random.key(0), fresh, lambda psi: prod(psi, psi), lambda key: jnp.float32(1.0))
 
 
+@pytest.mark.long
 def test_printed_form_of_the_estimate(x64):
     """E9: y = -1, exponential loss, <w, Psi(x)> = 0.6: the right mean is e^0.6 = 1.822, the printed one e^-0.6 = 0.549.
 
@@ -128,7 +131,7 @@ def test_printed_form_of_the_estimate(x64):
         )
 
 
-@pytest.mark.parametrize(("loss", "y"), [(Exponential(), -1.0), (SmoothedAbsolute(0.5), 0.4)])
+@pytest.mark.parametrize(("loss", "y"), some([(Exponential(), -1.0), SMOOTHED], SMOOTHED))
 def test_whole_chain(loss, y):
     """From noisy copies to g~, with w a combination of two stored estimates, in float32.
 

@@ -63,6 +63,7 @@ def reference():
     return study()
 
 
+FEWER = {"n_runs": 8}
 GAMES = {
     "clean": lambda: game(),
     "noisy": lambda: game(NOISY),
@@ -74,7 +75,7 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("name", some(GAMES, "clean", "file, noisy"))
+@pytest.mark.parametrize("name", some(GAMES, "clean"))
 def test_it_is_what_sums_over_rounds_give(name):
     """The same ball from sums inside the simulation, for the same game, under every notion of regret."""
     slow, fast = study(GAMES[name]()), study(GAMES[name](), comparator=BALL)
@@ -84,6 +85,7 @@ def test_it_is_what_sums_over_rounds_give(name):
     assert (len(np.unique(slow.comparator_loss[0, :, -1])) == 1) == (name == "file")
 
 
+@pytest.mark.long
 def test_it_is_given_the_history_of_each_run():
     """In float64, only as long as it is needed, and as `play` sees it."""
     result = study(game(NOISY))
@@ -97,7 +99,9 @@ def test_it_is_given_the_history_of_each_run():
         np.testing.assert_allclose(y, history.y, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"record_at": [3, 5, 9, 20]}, {"mesh": default_mesh()}, {"n_runs": 8}], ids=str)
+@pytest.mark.parametrize(
+    "options", some([{"record_at": [3, 5, 9, 20]}, {"mesh": default_mesh()}, FEWER], FEWER), ids=str
+)
 def test_however_the_work_is_cut(reference, options):
     """Other segments, other devices, other numbers of runs: the same bits where the same is asked."""
     result = study(**options)
@@ -121,6 +125,7 @@ def test_histories_are_in_memory_a_few_at_a_time(reference):
             np.testing.assert_array_equal(hindsight.best_losses(reporter, None), reference.comparator_loss[0])
 
 
+@pytest.mark.long
 def test_float64_where_it_is_enabled(x64):
     slow, fast = study(), study(comparator=BALL)
     assert slow.meta["dtype"] == "float64"
@@ -179,6 +184,7 @@ class Faulty:
         return jax.numpy.where(state & (t == 7), np.float32(np.nan), np.float32(1.0)), state
 
 
+@pytest.mark.long
 def test_what_is_not_finite_is_not_solved():
     """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
     with pytest.warns(RuntimeWarning, match="NaN or infinite.*in 4 of 10 runs, from round 7 on"):
@@ -215,6 +221,7 @@ ADAPTIVE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(ADAPTIVE, "environment"))
 def test_what_depends_on_the_learner_is_refused(name):
     with pytest.raises(ValueError, match=r"SlowBall needs the history.*depends on the learner"):
@@ -264,17 +271,18 @@ def test_a_comparator_for_another_loss_is_refused(name):
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
-@pytest.mark.parametrize("scale", [0.1, np.float64(0.1), np.float32(0.1)], ids=lambda scale: type(scale).__name__)
-def test_a_comparator_for_the_loss_of_the_game(scale):
+@pytest.mark.parametrize("number", some([float, np.float64, np.float32], np.float32))
+def test_a_comparator_for_the_loss_of_the_game(number):
     """However its numbers are written."""
     ball = jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.1))
-    of_game = study(for_loss(SmoothedAbsolute(scale)), ball, n_runs=1)
+    of_game = study(for_loss(SmoothedAbsolute(number(0.1))), ball, n_runs=1)
     X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
     index = np.arange(9) % 7
     expected = jo.comparators.rkhs_ball(jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1)).loss
     np.testing.assert_allclose(of_game.comparator_loss[0, 0, 1], expected, rtol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 def test_a_comparator_that_names_no_loss_is_taken_at_its_word():
     assert study(for_loss(Logistic()), n_runs=1).comparator_loss.shape == (2, 1, 3)

@@ -42,6 +42,7 @@ def table(found) -> dict[str, dict]:
     return {row["learner"]: row for row in found["table"]}
 
 
+@pytest.mark.long
 def test_two_of_the_learners(few, tmp_path):
     """One copy pays linearly in one of the worlds, where its hypotheses are those of the other; two copies do not.
     Seen with so few runs: the gap of the hypotheses is 0.8, ten times the half-width of its interval."""

@@ -28,6 +28,9 @@ from jaxonline.learners.vaw import VAW
 # Learners
 
 
+TRUNCATED = Truncated(EWA(0.5))
+
+
 def small_problem(T=40, d=3, N=5, m=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(T, d))
@@ -56,7 +59,9 @@ def test_raker_against_numpy(x64):
     np.testing.assert_allclose(Raker(dictionary).weights(state), w / w.sum(), rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("combiner", [VAW(), VAW(forward=False), Truncated(EWA(0.5))], ids=["vaw", "ridge", "ewa"])
+@pytest.mark.parametrize(
+    "combiner", some([VAW(), VAW(forward=False), TRUNCATED], TRUNCATED), ids=["vaw", "ridge", "ewa"]
+)
 def test_two_levels_in_the_game(x64, combiner):
     """`MultiKernel` is the combiner over the experts' predictions."""
     X, y, dictionary = small_problem()
@@ -104,6 +109,7 @@ def test_omkl_gf_against_numpy(x64):
     assert not all(np.array_equal(graph, graphs[0]) for graph in graphs[:12])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampler", some(["correct", "published"], "correct"))
 def test_the_graphs_follow_their_law(x64, sampler):
     """Edge (k, j) is there with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
@@ -162,6 +168,7 @@ def test_bad_arguments(call, message):
 # Dictionaries
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_drawn_features_make_the_kernels(x64, layout):
     """<phi(x), phi(x')> is the kernel: 4,000 frequencies, 6 kernels, 20 pairs; deviations are below sqrt(1/m) a pair,
@@ -254,6 +261,7 @@ def lemma_1(dictionary, centres, a):
     return jax.vmap(dictionary)(jnp.asarray(centres))[:, 0].T @ jnp.asarray(a)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_theorems_1_to_3(x64, layout):
     """Regret against Lemma 1's function: pathwise against its weights, and in the mean over 20 draws against f (a

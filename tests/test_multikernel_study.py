@@ -55,6 +55,7 @@ def found(context=None, **fields):
     return json.loads(MultiKernelTable(**fields).run(context or Context()).json())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(SETS, "Concrete"))
 def test_the_published_table_to_the_last_digit(tables, name):
     column, found = SETS.index(name), tables(name)[name]
@@ -156,6 +157,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_files_and_fields(files):
     """.npz and CSV, a target by name, gaps imputed when asked for, equal targets, names as keys, both columns."""
     report = MultiKernelTable(data=[files / "mine.npz"], seeds="0,2").run(Context())
@@ -178,6 +180,7 @@ def test_files_and_fields(files):
     assert np.isfinite(found(sets="gaps", impute="mean", **fields)["gaps"]["EWA"]["vaw"]).all()
 
 
+@pytest.mark.long
 def test_an_interrupted_study_goes_on(files):
     """Sets that are done are read from the checkpoint; the numbers are the same."""
     fields = {"data": files, "sets": ["mine", "flat"], "seeds": "0,2"}
@@ -206,6 +209,7 @@ def test_float32_and_draws_in_the_report(files):
     assert len(report.figures["draws"]().axes) == 1
 
 
+@pytest.mark.long
 def test_the_float32_configuration_is_left_alone():
     forecasts = play_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
     assert forecasts.mse["EWA", "vaw"].dtype == np.float64

@@ -80,8 +80,6 @@ def rounds_of(learner, X, y, run_key, channel):
         [(k, "squared", 0.05 if k == "homogeneous" else 0.2) for k in MAPS if "paper" not in k]
         + [("gaussian", "absolute", 0.05), ("gaussian, the paper's laws", "hinge", 0.2)]
         + [("gaussian, the paper's laws", "exponential", FAR), ("exponential, the paper's law", "hinge", 0.15)],
-        ("gaussian", "squared", 0.2),
-        ("gaussian", "absolute", 0.05),
         ("exponential, the paper's law", "hinge", 0.15),
     ),
 )

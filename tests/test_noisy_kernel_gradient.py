@@ -199,6 +199,7 @@ EACH = [(*run, t) for run, rounds in RUNS.items() for t in rounds]
 SHORT = (("polynomial", "squared", 12),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "loss", "t"), some(EACH, *SHORT))
 def test_the_mean_is_the_gradient(kernel, loss, t):
     """At w = 0 and along the run. False-alarm rate 1e-9; a bias of 5 % is found with probability 0.999."""
@@ -235,6 +236,7 @@ def test_a_wrong_weight_is_caught():
     assert verdict("Gaussian", "exponential", 39, off_by_one).verdict == "biased"
 
 
+@pytest.mark.long
 def test_the_estimate_of_the_step_used_twice_is_caught():
     """With two copies an estimate, of which the fresh ones are the same as those of Psi~_t: a bias of 3 %."""
     assert verdict("quadratic", "squared", 39, detect=0.015).verdict == "unbiased"
@@ -287,6 +289,7 @@ def verdict_on_labels(w, one=False):
     return verify.unbiased(estimator, target, second_moment=moment, detect=0.08, mesh=ONE_DEVICE), target
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("w", [0.0, -0.3])
 def test_noisy_labels_do_not_bias_the_length(w):
     result, _ = verdict_on_labels(w)

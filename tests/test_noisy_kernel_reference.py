@@ -21,6 +21,7 @@ from noisy_kernel_reference import (
     table,
 )
 from scipy import special
+from tiers import some
 
 from benchmarks import noisy_kernel_numpy as numpy_contenders
 from benchmarks.noisy_kernel_rounds import run_rounds
@@ -214,9 +215,10 @@ def reference_of(settings, X, y, active, psis):
     return ((record.predictions - y) ** 2).sum()
 
 
-SURE = pytest.mark.parametrize("sure", [False, True], ids=["law of the paper", "n = 1 for certain"])
+SURE = pytest.mark.parametrize("sure", some([False, True], True), ids=["law of the paper", "n = 1 for certain"])
 
 
+@pytest.mark.long
 @SURE
 def test_the_numpy_contenders_of_the_benchmark_play_algorithm_1(sure):
     """All variants of benchmarks/noisy_kernel_numpy.py against the reference fed the copies they draw; T = 120."""

@@ -99,6 +99,7 @@ SHORT = [("Gaussian", "hinge")]
 PAIRS = [(kernel, loss) for kernel in MAPS for loss in LOSSES]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "loss"), some(PAIRS, *SHORT))
 def test_the_regret_is_below_the_corrected_bound(kernel, loss):
     """The upper ends of the intervals of the mean over runs, at every one of the rounds. At the horizon the regret is

@@ -42,6 +42,7 @@ def played(kernel, **sizes):
     return jo.play(game, learner_of(kernel, **sizes), KEY, T)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("levels", [0, *(pytest.param(levels, marks=pytest.mark.long) for levels in (2, 3))])
 def test_tensors_and_chunks_are_the_same_hypothesis(x64, levels):
     """To 1e-12: predictions, lengths and norms with levels in tensors up to 0, 1, 2, 3 and in chunks beyond."""
@@ -58,6 +59,7 @@ def first_round(condition):
     return int(np.append(np.flatnonzero(condition), T)[0]) + 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", some(["n_chunks", "most_pairs", "deepest", "most_fresh"], "most_pairs"))
 def test_each_size_is_marked_when_it_is_exceeded(size, x64):
     """In the round that the draws say, and in all later ones; until then nothing is different."""

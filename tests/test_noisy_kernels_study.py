@@ -32,6 +32,7 @@ def play(study, folder):
     return report, json.loads(report.json()), folder
 
 
+@pytest.mark.long
 def test_what_is_written(written):
     report, numbers, folder = written
     names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results"}
@@ -52,6 +53,7 @@ def test_what_is_written(written):
     assert max(cell["overflow_probability"].values()) < 1e-5
 
 
+@pytest.mark.long
 def test_regret_is_below_the_bound(written):
     _, numbers, _ = written
     for played in [numbers["losses"][KERNEL]["squared"], *numbers["laws"]]:

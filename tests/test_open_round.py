@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import struct
@@ -17,6 +18,7 @@ from jaxonline.losses import ArmLoss, ExpectedLoss, Hinge, ZeroOne
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
+MEAN = "mean", np.mean
 MEANS = np.array([0.7, 0.4, 0.6])
 RUNS, ROUNDS = 4, 60
 
@@ -111,6 +113,7 @@ def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
         bandit.mean("mistakes")
 
 
+@pytest.mark.long
 def test_measures_survive_checkpoints_sweeps_and_devices(bandit, tmp_path):
     measures = [jo.Pulls(), jo.Switches(), Longest()]
     sweep = jo.sweep({0.1: EXP3(0.1), 0.5: EXP3(0.5)})
@@ -195,7 +198,8 @@ def test_plain_losses_are_enough_for_a_gradient_learner():
 
 
 @pytest.mark.parametrize(
-    ("how", "of"), [("mean", np.mean), ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])]
+    ("how", "of"),
+    some([MEAN, ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])], MEAN),
 )
 def test_entries_of_info(how, of):
     game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))

@@ -93,6 +93,7 @@ def reference():
     return quiet_study(block_size=8)
 
 
+@pytest.mark.long
 def test_the_first_round_without_storage_is_noted(reference):
     wanted = wanted_rounds(SHARE)
     assert 0 < (wanted > 0).sum() < RUNS, "some runs, not all"
@@ -102,6 +103,7 @@ def test_the_first_round_without_storage_is_noted(reference):
     assert reference.failed.tolist() == [0]
 
 
+@pytest.mark.long
 def test_such_runs_are_left_out_of_everything_that_is_averaged(reference):
     good = wanted_rounds(SHARE) == 0
     estimate, values = reference.mean("cumulative_loss"), reference.cumulative_loss[0, good]
@@ -177,6 +179,7 @@ def test_the_stated_probability_is_right():
     assert stats.binomtest(found, 800, stated / 1.5).pvalue < 1e-6
 
 
+@pytest.mark.long
 def test_each_learner_of_a_sweep_is_asked():
     """Also in an entrant; and the runs are those of the learners alone."""
     shares = (0.0, SHARE, 0.5)
@@ -228,6 +231,7 @@ def test_who_does_not_say_so_pays_nothing():
     assert not passed_through(Storing(SHARE))
 
 
+@pytest.mark.long
 def test_what_is_no_flag_is_refused():
     class Number(Silent):
         def update(self, key, state, oracle):

@@ -63,6 +63,7 @@ def test_nobody_calls_and_everybody_calls(number):
     check(got, number, A, B[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_number_that_is_not_batched(share):
     """Under one vmap, and under two; batched by the outer one only, as in a sweep of learners inside of runs."""
@@ -87,6 +88,7 @@ def test_a_batch_of_batches():
     check(jax.jit(deep)(numbers[:2]), numbers[:2, None], A[None, None], B[None, :, None])
 
 
+@pytest.mark.long
 def test_keys_are_constants_like_others():
     keys = jax.random.split(jax.random.key(0), RUNS)
     drawn = jax.jit(jax.vmap(lambda n, k: ragged_map(lambda j: jax.random.bits(jax.random.fold_in(k, j)), n, 4)))
@@ -108,6 +110,7 @@ def test_calls_within_calls():
     np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.01, 0.5])
 def test_many_runs(share):
     """More than 512 runs are searched in another way."""
@@ -159,6 +162,7 @@ def test_work_is_in_proportion_to_the_calls(share):
     assert one == [0, 3, 50]
 
 
+@pytest.mark.long
 def test_work_of_a_sweep():
     """Learners inside of runs share the number: each call is made once for a run, for all learners together. Runs
     inside of learners are a list of all of them."""

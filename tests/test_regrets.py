@@ -57,6 +57,7 @@ def test_noisy_regret_of_the_naive_learner_is_sublinear_and_its_clean_regret_lin
     assert lower(clean[:, 1]) > 0.05 * 1600
 
 
+@pytest.mark.long
 def test_noisy_learner_regret_of_any_linear_learner_is_linear():
     """Appendix A, Eq. 5: with x = y = 1 and noise of variance 1, E (w x~ - y)^2 = (w - 1)^2 + w^2 >= 1/2 for every w,
     while the comparator, which sees x, has no loss: regret >= T/2, whatever the learner knows. The naive learner is
@@ -139,6 +140,7 @@ def contrary_game() -> jo.Game:
     return jo.Game(Contrary(), jo.NoisyCopies(jo.noise.gaussian(0.1)))
 
 
+@pytest.mark.long
 def test_each_learner_has_the_comparator_of_its_own_game():
     """An adaptive adversary plays another game with every learner: the best in hindsight is of that game."""
     ball, rounds, key = jo.L2Ball(0.5), 30, 8
@@ -163,6 +165,7 @@ def test_each_learner_has_the_comparator_of_its_own_game():
     np.testing.assert_allclose(swept.regret, result.regret, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.long
 def test_an_adversary_without_comparator():
     learner = jo.GradientLearner(TwoCopies(), step_size=0.02)
     result = jo.simulate(contrary_game(), learner, n_runs=4, n_rounds=30, key=8, mesh=ONE_DEVICE, record_at=1)

@@ -166,6 +166,7 @@ def test_the_same_rounds_whatever_the_horizon(reference):
     assert_same_bits(study(n_rounds=60, record_at=3), reference, record_at=slice(3))
 
 
+@pytest.mark.long
 def test_float64_where_it_is_enabled(x64):
     result = study(n_runs=4)
     assert result.meta["dtype"] == "float64"
@@ -177,6 +178,7 @@ def test_float64_where_it_is_enabled(x64):
     np.testing.assert_allclose(result.comparator_loss[0, 1, -1], BALL.best_loss(sums), rtol=1e-11)
 
 
+@pytest.mark.long
 def test_a_data_set_in_file_order_shares_its_comparator():
     """One pass over the data serves all runs, those that are replayed alone included."""
     rng = np.random.default_rng(0)
@@ -218,6 +220,7 @@ def test_a_sweep_is_reproducible(swept):
     assert_same_bits(replayed, swept, runs=[2, 3])
 
 
+@pytest.mark.long
 def test_learners_of_a_study_do_not_disturb_each_other(reference):
     """In any company a learner's numbers are its own, and all face the same instances and the same noise."""
     company = {

@@ -61,6 +61,7 @@ def test_no_law_has_less_variance_than_the_one_of_minimum_variance(study, loss, 
     assert all(price["cost-aware"] <= price[law] * (1 + 1e-6) for law in (*PS, "minimum variance"))
 
 
+@pytest.mark.long
 def test_infinite_variance_is_said(study):
     """The logistic loss has the radius pi: p E X^2 >= pi^2 for p = 4, in the table and in the figure."""
     infinite = {
@@ -99,6 +100,7 @@ def test_the_figure_shows_what_the_table_says(study):
         assert (laws(study, loss)["cost-aware"][::-1]) in points
 
 
+@pytest.mark.long
 def test_files(study, tmp_path):
     report = STUDY.run(Context())
     table, _, figure = report.save(tmp_path / "new")

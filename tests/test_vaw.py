@@ -34,7 +34,7 @@ def sequence(T=300, m=20, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("m", "regularizer"), some([(1, 1.0), (20, 1.0), (100, 1.0), (20, 0.01), (20, 100.0)], (1, 1.0), (20, 1.0))
+    ("m", "regularizer"), some([(1, 1.0), (20, 1.0), (100, 1.0), (20, 0.01), (20, 100.0)], (1, 1.0))
 )
 def test_direct_solve(x64, m, regularizer):
     Z, y = sequence(m=m)
@@ -46,6 +46,7 @@ def test_direct_solve(x64, m, regularizer):
         np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-9)
 
 
+@pytest.mark.long
 def test_direct_solve_after_many_rounds(x64):
     """The recursion does not drift in float64: T = 5000, features of unit norm."""
     X, y = sequence(5000, 4)
@@ -81,6 +82,7 @@ def test_concatenated_dictionary(x64):
     np.testing.assert_allclose(history.y_hat, normal_equations(Z, y, 1.0)[1], rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_experts_are_independent_forecasters(x64):
     """N = 30 takes two jobs, the second of which is padded."""
     X, y = sequence(50, 3)
@@ -95,6 +97,7 @@ def test_experts_are_independent_forecasters(x64):
         np.testing.assert_allclose(forecasts.vaw[:, kernel], vaw, rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_predictions_do_not_know_the_future(x64):
     Z, y = sequence()
     before = forecast(Z, y)[0]
@@ -107,6 +110,7 @@ def test_predictions_do_not_know_the_future(x64):
 absorb_one = jax.jit(lambda state, z, target: absorb(state, z[:, None], target[None])[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("labels", ["random", "adversarial", "adversarial, spikes", "constant"])
 def test_regret_bound(x64, labels):
     """Eq. 11 against every w at once: the worst one minimises loss(w) + lambda/2 |w|^2. Online ridge violates it where
@@ -159,6 +163,7 @@ def test_float64_is_needed_and_says_how():
     assert jnp.zeros(1).dtype == jnp.float32, "nobody touched the configuration"
 
 
+@pytest.mark.long
 def test_float32_drifts_and_float64_does_not(x64):
     """The drift of float32 after 2000 rounds is a few 1e-5 to 1e-3 here; float64's is below 1e-12."""
     Z, y = sequence(2000, 50)
@@ -202,6 +207,7 @@ def test_cholesky_of_a_matrix_that_is_not_positive_definite(x64):
     assert np.isnan(np.asarray(cholesky_and_inverse(jnp.diag(jnp.asarray([1.0, -1.0, 1.0])))[0])).any()
 
 
+@pytest.mark.long
 def test_sincos_against_mpmath(x64):
     """Absolute error below 3e-16 up to 1e8, at every scale and near multiples of pi/2; beyond, the angle's spacing."""
     rng = np.random.default_rng(0)

@@ -75,6 +75,7 @@ def test_bound():
         verify.bound(math.nan, 1.0)
 
 
+@pytest.mark.long
 def test_queries():
     """Algorithm 1's round: 1 + N estimates of N' copies each, p/(p-1)^2 in expectation, and not 1/(p-1)^2."""
     p = 2.0

@@ -49,7 +49,9 @@ def test_binomial_limit():
     assert MAX_ALARMS == 44
 
 
-@pytest.mark.parametrize(("x", "n"), [(0.55, 2000), (0.68, 2000), (0.68, 20000), (0.7, 500)])
+@pytest.mark.parametrize(
+    ("x", "n"), [(0.55, 2000), (0.68, 2000), pytest.param(0.68, 20000, marks=pytest.mark.long), (0.7, 500)]
+)
 def test_false_alarms_with_the_second_moment(x, n):
     """Tails of index 7.3, 2.25 and 2.06: the last has hardly a variance."""
     mean = raw_moment(x, 1)
@@ -83,6 +85,7 @@ def test_false_alarms_with_a_bound_on_the_kurtosis():
         assert np.sum(np.abs(moments.mean - m[1]) > half_width) <= MAX_ALARMS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("x", [0.6, 0.68])
 def test_tails_beyond_the_assumed_kurtosis_are_refused_or_right(x):
     """An infinite kurtosis breaks the assumption; no guarantee, yet no false alarms once heavy samples are refused."""
@@ -214,6 +217,7 @@ def _geometric(p, key):
     return jax.random.geometric(key, 1 - 1 / p, dtype=jnp.int32) - 1
 
 
+@pytest.mark.long
 def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
     """The seventh term is 3e-6 of the sum: no sample of the sum could ever show that it is 5 % off."""
     right = verify.unbiased(None, TARGET, strata=strata(), mesh=ONE)
@@ -225,6 +229,7 @@ def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
     assert abs(abs(wrong.bias) - 0.05) < wrong.half_width < 0.05
 
 
+@pytest.mark.long
 def test_strata_see_a_wrong_law():
     """The weights are right for p = 2; the sampler's p is 2.03."""
     result = verify.unbiased(None, TARGET, strata=strata(law=2.03), samples=1 << 18, mesh=ONE)
