@@ -156,7 +156,7 @@ def test_against_a_loop(x64, name, K):
     np.testing.assert_allclose(result.predictions, expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", some(RULES, "ewa, late start", "vaw"))
+@pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
 def test_as_a_learner_in_the_game(x64, name):
     """The offline forecaster, in blocks or not, is the algorithm of the game."""
     X, y = game_of_experts()
@@ -178,7 +178,7 @@ def test_the_weights_are_those_of_the_loop(x64, name):
         assert weights @ last[-1] == pytest.approx(LOOPS[name](last, y)[-1], rel=1e-13)
 
 
-@pytest.mark.parametrize("name", some(RULES, "ewa", "aggregating", "vaw"))
+@pytest.mark.parametrize("name", some(RULES, "ewa"))
 def test_truncation(x64, name):
     """Truncated over any experts is the rule over clipped ones."""
     wild, y = wild_experts()

@@ -82,6 +82,7 @@ def sizes(kernel, moment, n_terms):
         return np.array([float(betas(n) + n * mpmath.log(moment)) / 2 for n in range(n_terms)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kernel", "moment"),
     [(ExponentialKernel(), 0.5), (ExponentialKernel(), 400.0), (Gaussian(1.0), 150.0), (Binomial(0.5), 0.95)],

@@ -18,20 +18,10 @@ from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.learners import GradientLearner, SurrogateKernel
 
 ROUNDS = 6
-ONE_OF_EACH_BATCHING = "two copies", "four attributes"
-VARIANTS = (  # of a learner that is there without what follows the comma
-    "full gradient, inverse sqrt, ball", "two copies, over horizon, ball", "two copies, adam, schedule, ball",
-    "two copies, momentum, schedule", "two copies, l1 ball", "known covariance, ball, averaged",
-    "known covariance, as printed", "four attributes, l2", "surrogate kernel, mixture, ball",
-    "noisy kernel, Gaussian, ball", "kernel gradient, naive copy, exponential loss",
-    "Fourier features, mean of copies", "online ridge", "Hedge, BOA", "EXP3, exploration",
-    "noisy kernel, dot product, exponential loss", "two copies, adam", "two copies, adversarial noise",
-)  # fmt: skip
 MECHANISMS = (  # one of each way in which a round is played
-    "two copies", "four attributes", "noisy kernel, Gaussian, ball", "surrogate kernel", "kernel gradient",
+    "two copies", "four attributes", "surrogate kernel", "kernel gradient",
     "Fourier features, naive copy", "VAW", "BOA", "OMKL-GF", "Hedge", "EXP3", "perceptron",
 )  # fmt: skip
-KINDS = [name for name in LEARNERS if name not in VARIANTS]
 MAX_COPIES = 8
 D = 3  # numbers of an instance, or arms
 
@@ -175,7 +165,7 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("entry", some(LEARNERS, *KINDS), indirect=True)
+@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_a_learner_sees_only_what_it_asked_for(entry):
     states = steps_under_poison(entry)
     plain, asked = states["plain"]
@@ -325,9 +315,9 @@ def test_programs_and_runs(entry):
     assert len(set(queries.tolist())) > 1 if entry.queries is None else queries.tolist() == [entry.queries] * ROUNDS
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, *ONE_OF_EACH_BATCHING))
+@pytest.mark.long
+@pytest.mark.parametrize("name", LEARNERS)
 def test_vmap_is_a_loop_over_runs(name):
-    """In the short tier of learners whose work is batched by rules of their own, and of one without."""
     entry = LEARNERS[name]()
     with entry.promotion():
         game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)

@@ -180,6 +180,7 @@ def test_the_readme_fits_its_purpose():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
+@pytest.mark.long
 def test_the_python_of_the_readme_works_when_pasted(tmp_path):
     code = "\n".join(python_blocks("README.md"))
     assert "regret" in run_python(code, tmp_path)

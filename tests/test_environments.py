@@ -105,6 +105,7 @@ def test_the_linear_model_answers_with_its_weights():
     assert abs(np.corrcoef(noise, x[..., 0].ravel())[0, 1]) < 5 / np.sqrt(noise.size)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("instances", some(["gaussian", "sphere", "cube"], "sphere"))
 def test_the_laws_of_instances(instances):
     """Each law against scipy's (a coordinate, or the length), false alarm 1e-6 each; fresh in every round and run."""

@@ -96,6 +96,7 @@ class Absolute:
         return jnp.abs(y_hat - y)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COMBINERS)
 def test_combiners_under_the_absolute_loss(x64, name):
     """Predictions of `jo.aggregate`; under the squared loss they are others."""
@@ -208,6 +209,7 @@ def test_arms_are_drawn_with_their_probabilities():
     assert np.abs(0.2 - p).max() / np.sqrt(0.16 / 20_000) > 50
 
 
+@pytest.mark.long
 def test_the_bound_of_exp3():
     """The mean over 64 runs of the regret to the best arm (losses are fixed beforehand, so that it is the
     pseudo-regret) is below sqrt(2 T K ln K), with 6 standard errors; that of uniform draws is above."""

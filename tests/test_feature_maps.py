@@ -213,12 +213,18 @@ def sampled(feature_map, key, capacity):
     ("feature_map", "counts", "capacity"),
     [
         (DotProductFeatureMap(ExponentialKernel(), Geometric(2.0)), list(range(40)), 26),
-        (
+        pytest.param(
             DotProductFeatureMap(ExponentialKernel(), minimum_variance(special.rgamma(np.arange(1, 20)) ** 0.5, 0.6)),
             list(range(19)),
             18,
+            marks=pytest.mark.long,
         ),
-        (GaussianFeatureMap(Gaussian(2.5), Geometric(2.0)), list(itertools.product(range(25), repeat=2)), 52),
+        pytest.param(
+            GaussianFeatureMap(Gaussian(2.5), Geometric(2.0)),
+            list(itertools.product(range(25), repeat=2)),
+            52,
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["exponential", "better law", "gaussian"],
 )

@@ -75,7 +75,6 @@ GRADIENTS = {
             ("cosine", "absolute", "mean of 4", 0.5),
             ("pair", "squared", "two copies", 0.8),
         ],
-        ("cosine", "absolute", "mean of 4", 0.5),
         ("pair", "squared", "two copies", 0.8),
     ),
 )

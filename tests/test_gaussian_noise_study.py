@@ -170,6 +170,7 @@ def test_real_data(name, shape, data_folder):
     assert np.array(problem.noises) / problem.X.std(axis=0)[0] == pytest.approx([0.25, 0.5])
 
 
+@pytest.mark.long
 def test_a_problem_without_a_known_target():
     """As real sets are: no theorem speaks of it, and the learners' regret is below that of the predictor 0."""
     known = SMALL.problem(0)

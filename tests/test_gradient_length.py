@@ -131,6 +131,7 @@ def test_printed_form_of_the_estimate(x64):
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("loss", "y"), some([(Exponential(), -1.0), SMOOTHED], SMOOTHED))
 def test_whole_chain(loss, y):
     """From noisy copies to g~, with w a combination of two stored estimates, in float32.

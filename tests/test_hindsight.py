@@ -270,6 +270,7 @@ def test_a_comparator_for_another_loss_is_refused(name):
     assert ASKED == []
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 @pytest.mark.parametrize("number", some([float, np.float64, np.float32], np.float32))
 def test_a_comparator_for_the_loss_of_the_game(number):

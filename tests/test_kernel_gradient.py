@@ -130,6 +130,7 @@ def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
     assert np.ptp(linear.y_hat) > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("radius", [None, 1.0])
 def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
     """After 500 rounds; in float32 with the error of a thousand roundings."""

@@ -107,6 +107,7 @@ def test_against_scikit_learn(x64):
         np.testing.assert_allclose(kernel.gram(X, X2), expected, rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values()])
 def test_gram_matrices_are_positive_semi_definite(kernel, x64):
     X = np.random.default_rng(1).normal(size=(30, 3))
@@ -138,6 +139,7 @@ def frequencies(kernel, key, n):
     return kernel.frequencies(key, 2, n)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(SHIFT_INVARIANT, *list(SHIFT_INVARIANT)[:3]))
 def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
     """E cos<omega, x - x'> = k(x, x')/k(x, x). Cosines lie in [-1, 1], so Hoeffding's bound holds: with 2^18 draws a

@@ -59,6 +59,7 @@ def test_raker_against_numpy(x64):
     np.testing.assert_allclose(Raker(dictionary).weights(state), w / w.sum(), rtol=0, atol=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "combiner", some([VAW(), VAW(forward=False), TRUNCATED], TRUNCATED), ids=["vaw", "ridge", "ewa"]
 )
@@ -232,6 +233,7 @@ def rkhs_function(kernel, d=2, seed=0, Y=1.0):
     return X, f, np.clip(f + 0.2 * rng.normal(size=300), -Y, Y), centres, a, norm
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "pair"))
 def test_lemma_1(x64, layout):
     """With w^ = gamma/p at the drawn features: <w^, phi> is unbiased for f, its variance is at most c |f|^2/m, and

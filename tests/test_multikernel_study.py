@@ -71,6 +71,7 @@ def test_the_published_table_to_the_last_digit(tables, name):
     assert abs(1e3 * np.mean(found["OMKL-GF"]["ogd"]) - mean) < 3 * deviation
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", some(["one kernel", "duplicates", "constant features", "one round"], "one round"))
 def test_edges_of_the_study(kind):
     rng = np.random.default_rng(0)

@@ -53,7 +53,7 @@ def moments_agree(z: np.ndarray, covariance: np.ndarray) -> bool:
     return bool((np.abs(found) < limit(len(found))).all())
 
 
-@pytest.mark.parametrize("law", some(LAWS, "gaussian", "laplace"))
+@pytest.mark.parametrize("law", some(LAWS, "laplace"))
 def test_mean_and_covariance(law):
     """False alarm 1e-6 (normal limit, 5 comparisons). Seen with probability 0.999: a mean wrong by 0.02 standard
     deviations, a variance wrong by 5 %. Mutants: noise 1.05 times too long, a shifted mean, a lost correlation."""
@@ -64,7 +64,7 @@ def test_mean_and_covariance(law):
     assert not moments_agree(z, np.diag(np.diag(MATRIX)))
 
 
-@pytest.mark.parametrize("law", some(LAWS, "gaussian", "laplace"))
+@pytest.mark.parametrize("law", some(LAWS, "gaussian"))
 def test_the_shape_of_the_law(law):
     """Kolmogorov and Smirnov's test of a coordinate against scipy's law, and the fourth moment that bounds use.
     False alarm 1e-6 each; the other three laws, with the same variance, are told apart."""

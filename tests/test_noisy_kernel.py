@@ -126,6 +126,7 @@ def test_queries_per_round(x64, kernel, p, wanted):
     assert abs(queries.mean() - wanted) < 5 * queries.std(ddof=1) / 8
 
 
+@pytest.mark.long
 def test_a_full_storage_is_not_silent():
     feature_map = power_series(ExponentialKernel(), Geometric(1.5))
     length = GradientLength.for_loss(Squared(), Geometric(2.0), second_moment=1.0)

@@ -296,6 +296,7 @@ def test_noisy_labels_do_not_bias_the_length(w):
     assert result.verdict == "unbiased", result
 
 
+@pytest.mark.long
 def test_one_label_for_all_factors_is_caught():
     """And its mean is -0.4214, that of erf over the labels."""
     result, target = verdict_on_labels(0.0, one=True)

@@ -61,6 +61,7 @@ def test_regret_is_below_the_bound(written):
             assert (np.array(line["high"]) < line["bound"]).all()
 
 
+@pytest.mark.long
 def test_the_bound_is_the_theorems(written):
     """Recomputed from Theorem 1's formula, u = B_w (p/(p-1))^2 Q(pB), with sqrt(p) |y| where l'_+ is taken (E19);
     2 sqrt(2) is the price of a step that does not know T. With the exact moments the bound is at most Theorem 1's."""

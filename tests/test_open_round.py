@@ -197,6 +197,7 @@ def test_plain_losses_are_enough_for_a_gradient_learner():
     np.testing.assert_allclose(result.measures["gradient_norm, last"][0, 0, -1], last, rtol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "of"),
     some([MEAN, ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])], MEAN),

@@ -169,6 +169,7 @@ def test_the_probability_is_stated_at_the_start(capsys):
     assert f"storing: out of storage with probability {stated:.2g} in a run of 30 rounds" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_stated_probability_is_right():
     """The number of such runs among 800 is binomial with the stated probability; false alarm 1e-6. One that is off by a
     factor 1.5 is seen."""

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import some
 
 from jaxonline._util.ragged import ragged_map
 
@@ -47,7 +48,7 @@ def test_one_run(number):
     check(jax.jit(mapped)(jnp.int32(number), A[3], B[1]), number, A[3], B[1])
 
 
-@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("share", some(SHARES, 0.3))
 def test_runs(share):
     """Constants batched with the number, and not at all."""
     got = jax.jit(jax.vmap(lambda n, a: mapped(n, a, jnp.asarray(B[1]), share)))(NUMBERS, A)
@@ -150,6 +151,7 @@ class Counter:
 ROOM = 50  # far beyond the numbers of calls, so that work in proportion to the capacity would show
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", SHARES)
 def test_work_is_in_proportion_to_the_calls(share):
     """As many calls as there are, rounded up to a full piece; runs without vmap make exactly theirs."""

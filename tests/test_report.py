@@ -140,6 +140,7 @@ def test_the_command_line_exits_with_1_and_writes_strict_json(planted, tmp_path)
     ]
 
 
+@pytest.mark.long
 def test_the_command_as_a_program():
     code = "from jaxonline.cli import main; main()"
     done = subprocess.run(

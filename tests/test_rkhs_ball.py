@@ -93,6 +93,7 @@ def test_it_is_the_optimum(name, kernel):
             np.testing.assert_allclose(force, 0.0, atol=1e-6 * np.abs(B).sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_against_a_general_optimiser(name):
     loss, value, slope = LOSSES[name]
@@ -131,6 +132,7 @@ def test_closed_forms():
     assert (nothing.loss, nothing.norm, nothing.gap) == (pytest.approx(3 * np.log(2)), 0.0, 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", some(KERNELS, "gaussian"))
 @pytest.mark.parametrize("name", LOSSES)
 def test_after_some_rounds(name, kernel):

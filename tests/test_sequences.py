@@ -90,6 +90,7 @@ def test_strata_are_differences_of_polynomials(both_precisions):
     assert not found[9:].any()
 
 
+@pytest.mark.long
 def test_monte_carlo_mean_and_mutants(x64):
     """z-test with the exact variance at |z| > 5: false alarm 6e-7; 100,000 draws see a bias of 6/316 sd = 0.019 sd.
 

@@ -175,6 +175,7 @@ def test_float32_meets_neither_overflow_nor_underflow():
     assert found[1:].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.long
 def test_copies_are_independent_and_their_number_is_n(both_precisions):
     estimator = SeriesEstimator([0.0, 0.0, 0.0, 1.0], Law([0.0, 0.0, 0.0, 1.0]))
     size = 20_000
@@ -246,6 +247,7 @@ def described(law, k):
     return law.pmf(k), law.tail(k)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "law", [Geometric(1.3), Geometric(4), Law([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
 )

@@ -124,6 +124,7 @@ def test_a_longer_study_starts_with_the_same_runs(reference):
     assert_same_bits(reference, study(n_runs=RUNS + 5), runs=slice(RUNS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [[3, 1, 0, 2, 4, 6, 5, 7], [7, 7, 0, 1, 2, 3, 4, 5]])
 def test_any_order_of_blocks(order):
     """A block's numbers do not depend on its place in a wave, nor on its neighbours."""
@@ -337,6 +338,7 @@ def test_a_checkpoint_of_another_study_is_refused(tmp_path, change):
         study(**{"n_runs": 2, "checkpoint": tmp_path, **change})
 
 
+@pytest.mark.long
 def test_a_checkpoint_knows_the_numbers_inside_optax(tmp_path):
     """Two optimisers that differ in a number only, which optax keeps in a closure, are two studies."""
     first, second = (

@@ -46,6 +46,7 @@ def expectation(kernel, a, matrix, nodes=64, x=X):
     return float(weights @ np.asarray(values, float))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COVARIANCES)
 def test_gaussian_surrogate_is_exact(name, x64):
     """E k^(a, x~) = k(a, x) to 1e-9, and the stated constant is the product of the paper."""

@@ -237,6 +237,7 @@ def test_strata_see_a_wrong_law():
     assert "stated as" in result.notes[0]
 
 
+@pytest.mark.long
 def test_strata_catch_a_scale_in_every_term():
     result = verify.unbiased(None, TARGET, strata=strata(factor=1.05), mesh=ONE)
     assert result.verdict == "biased"
