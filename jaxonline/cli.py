@@ -1,4 +1,4 @@
-"""The command line: `jaxonline quickstart`, `jaxonline reproduce NAME`, `jaxonline verify`.
+"""The command line: `jaxonline quickstart`, `reproduce NAME`, `play NAME`, `verify`.
 
 Commands of studies are made from the studies' fields when they are used, and what takes long to import is imported by
 the command that needs it. Whatever goes wrong ends in `_Commands.main`: two lines on standard error and an exit code.
@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from jaxonline._util.outputs import check_apart, check_file, check_folder, each_of, write_text
 from jaxonline._util.suggest import meant
-from jaxonline.study.ready import STUDIES, load_study, study_title
+from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
@@ -30,7 +30,6 @@ EXIT_CODES = (
     "Exit codes: 0, all is well; 1, a check of verify failed; 2, bad input, or an output that cannot be written; "
     "3, an error in jaxonline; 130, interrupted."
 )
-ON_TOP = ("quickstart",)
 
 
 class _Refused(Exception):
@@ -42,7 +41,7 @@ class _Refused(Exception):
 
 
 class _Commands(TyperGroup):
-    """A group with commands of studies: quickstart on the top, the others in `reproduce`."""
+    """A group with commands of studies, those of its name in `GROUPS`."""
 
     def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
         """Run a command, and exit with its code."""
@@ -87,7 +86,7 @@ class _Commands(TyperGroup):
         if name in self._studies():
             return name, study_command(name), rest
         if name not in self.list_commands(ctx):
-            names = {each.rpartition(" ")[2]: each for each in (*map(_command, STUDIES), "reproduce", "verify")}
+            names = {each.rpartition(" ")[2]: each for each in (*commands().values(), *GROUPS, "verify") if each}
             close = meant(name, names)
             for each, full in names.items():
                 close = close.replace(f"'{each}'", f"'{full}'")
@@ -95,18 +94,24 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
-        return [name for name in STUDIES if (name in ON_TOP) == (self.name != "reproduce")]
+        return list(GROUPS.get(self.name or "", GROUPS[""]))
 
 
 options: dict[str, Any] = {"cls": _Commands, "add_completion": False}
 app = typer.Typer(pretty_exceptions_enable=False, epilog=EXIT_CODES, **options)
-reproduce = typer.Typer(**options)
+reproduce, play = typer.Typer(**options), typer.Typer(**options)
 app.add_typer(reproduce, name="reproduce")
+app.add_typer(play, name="play")
 
 
 @reproduce.callback()
 def _papers() -> None:
     """Tables and figures of the papers, each one command."""
+
+
+@play.callback()
+def _games() -> None:
+    """The classical games of online learning: regret with its interval beside the theorem, each one command."""
 
 
 def _print_versions(wanted: bool) -> None:
@@ -150,11 +155,6 @@ def study_command(name: str) -> Any:
     return typer.main.get_command(made)
 
 
-def _command(name: str) -> str:
-    """What is written to play a study."""
-    return name if name in ON_TOP else f"reproduce {name}"
-
-
 def _parameter(name: str, kind: Any, default: Any, **options: Any) -> inspect.Parameter:
     option = typer.Option(_flag(name), **options)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
@@ -184,7 +184,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
     """Check everything, play, print, write."""
     from jaxonline.study import Context
 
-    began, command = time.perf_counter(), f"jaxonline {_command(name)}"
+    began, command = time.perf_counter(), f"jaxonline {commands()[name]}"
     with _refusing(command, given):
         given = {key: value for key, value in given.items() if value not in (None, [])}
         fields = {key: given[key] for key in study.model_fields if key in given}

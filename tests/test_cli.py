@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from jaxonline.cli import app
 from jaxonline.results.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.ready import STUDIES
+from jaxonline.study.ready import GROUPS, commands
 from jaxonline.study.study import Names, Numbers
 
 
@@ -45,7 +45,7 @@ class Stub(Study):
 @pytest.fixture
 def call(monkeypatch, tmp_path):
     """The command line, with the stub among the studies."""
-    monkeypatch.setitem(STUDIES, "stub", f"{__name__}:Stub")
+    monkeypatch.setitem(GROUPS["reproduce"], "stub", f"{__name__}:Stub")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -109,14 +109,13 @@ def test_the_help_says_what_the_fields_say(call):
 
 
 def test_every_study_has_a_command():
-    listed = CliRunner().invoke(app, ["reproduce", "--help"]).output
-    assert all(name in listed for name in STUDIES if name != "quickstart")
-    for name in STUDIES:
-        command = [name] if name == "quickstart" else ["reproduce", name]
-        done = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
+    for group, studies in GROUPS.items():
+        listed = CliRunner().invoke(app, [*group.split(), "--help"]).output
+        assert all(name in listed for name in studies)
+    for command in commands().values():
+        done = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"})
         assert done.exit_code == 0, done.output
         assert "--checkpoint" in done.output
-    assert "quickstart" in CliRunner().invoke(app, ["--help"]).output
     assert CliRunner().invoke(app, ["reproduce", "nothing"]).exit_code == 2
 
 
@@ -193,8 +192,8 @@ print(sorted(heavy & set(sys.modules)))
 def test_the_help_of_a_study_does_without_what_only_playing_needs():
     code = """
 import sys
-from jaxonline.study.ready import STUDIES, load_study
-for name in STUDIES:
+from jaxonline.study.ready import commands, load_study
+for name in commands():
     load_study(name)
 heavy = {"matplotlib.figure", "pandas", "scipy.stats", "sklearn", "xarray", "zarr"}
 print(sorted(heavy & set(sys.modules)))

@@ -13,7 +13,7 @@ from jaxonline.results import Result
 from jaxonline.results.tables import Table
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, Comparison, Context, Report, Study
-from jaxonline.study.ready import STUDIES, load_study
+from jaxonline.study.ready import commands, load_study
 from jaxonline.study.study import Names, Numbers, Words, chosen
 
 ONE = default_mesh(jax.devices()[:1])
@@ -81,7 +81,7 @@ def test_what_a_field_names():
         chosen("only", ("a", "c"), known)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", commands())
 def test_a_ready_study_describes_itself(name):
     study = load_study(name)
     assert study.title.endswith(".")

@@ -4,25 +4,48 @@ import ast
 import importlib.util
 from typing import Any
 
-STUDIES = {
-    "quickstart": "jaxonline.study.ready.quickstart:Quickstart",
-    "variance": "jaxonline.study.ready.variance:Variance",
-    "noisy-kernels": "jaxonline.study.ready.noisy_kernels:NoisyKernels",
-    "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
-    "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
-    "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
+# by what is written before their names: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`
+GROUPS = {
+    "": {"quickstart": "jaxonline.study.ready.quickstart:Quickstart"},
+    "reproduce": {
+        "variance": "jaxonline.study.ready.variance:Variance",
+        "noisy-kernels": "jaxonline.study.ready.noisy_kernels:NoisyKernels",
+        "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
+        "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
+        "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
+    },
+    "play": {
+        "experts": "jaxonline.study.ready.games.experts:Experts",
+        "tracking": "jaxonline.study.ready.games.tracking:Tracking",
+        "mistakes": "jaxonline.study.ready.games.mistakes:Mistakes",
+        "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
+        "bandits": "jaxonline.study.ready.games.bandits:Bandits",
+        "contextual": "jaxonline.study.ready.games.contextual:Contextual",
+        "convex": "jaxonline.study.ready.games.convex:Convex",
+    },
 }
+
+
+def commands() -> dict[str, str]:
+    """Of every study, by name: what is written after `jaxonline` to play it."""
+    return {name: f"{group} {name}".strip() for group, studies in GROUPS.items() for name in studies}
+
+
+def _place(name: str) -> tuple[str, str]:
+    """The module and the class of a study."""
+    module, _, study = next(studies[name] for studies in GROUPS.values() if name in studies).partition(":")
+    return module, study
 
 
 def load_study(name: str) -> Any:
     """The study of that name, a class."""
-    module, _, study = STUDIES[name].partition(":")
+    module, study = _place(name)
     return getattr(importlib.import_module(module), study)
 
 
 def study_title(name: str) -> str:
     """The title of that study, read from its source: to load a study takes seconds."""
-    module, _, study = STUDIES[name].partition(":")
+    module, study = _place(name)
     loader: Any = importlib.util.find_spec(module).loader  # type: ignore[union-attr]
     classes = (node for node in ast.parse(loader.get_source(module)).body if isinstance(node, ast.ClassDef))
     fields = (node for each in classes if each.name == study for node in each.body if isinstance(node, ast.AnnAssign))

@@ -1,0 +1,1 @@
+"""The classical games of online learning, one file each: `jaxonline play NAME`."""

@@ -1,0 +1,78 @@
+"""Bandits: pseudo-regret of the classical algorithms on arms whose means are given."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from jaxonline import bounds
+from jaxonline.comparators import BestArm
+from jaxonline.environments import BernoulliArms, GaussianArms
+from jaxonline.feedback import Bandit
+from jaxonline.game import Game, PseudoRegret
+from jaxonline.learners import (
+    EXP3,
+    EXP3IX,
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernoulliThompson,
+    EpsilonGreedy,
+    ExploreThenCommit,
+    GaussianThompson,
+)
+from jaxonline.losses import ArmLoss
+from jaxonline.measures import Switches
+from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
+from jaxonline.study.study import Numbers
+
+STD = 0.25  # of Gaussian losses
+
+
+class Bandits(ClassicalGame):
+    """Arms with random losses, of which only that of the arm that was pulled is seen.
+
+    Losses are 0 or 1 ("bernoulli"), or Gaussian with a standard deviation of 1/4; then only learners play that need no
+    losses in [0, 1].
+    """
+
+    title: ClassVar[str] = "Bandits: pseudo-regret to the best arm."
+    spacing: ClassVar[str] = "log"
+    rounds: int = Field(10_000, ge=2, le=100_000_000, description="The horizon.")
+    means: Numbers = Field((0.1, 0.2, 0.3, 0.4, 0.5), min_length=2, description="Mean losses of the arms.")
+    law: Literal["bernoulli", "gaussian"] = Field("bernoulli", description="Of the losses of an arm.")
+
+    def setting(self) -> Setting:
+        means, T = np.asarray(self.means), self.rounds
+        gaps, K = means - means.min(), len(means)
+        if not gaps.any():
+            raise ValueError(f"means must not all be equal, got {', '.join(map(str, self.means))}")
+        gap = float(gaps[gaps > 0].min())
+        first = max(1, min(T // K, round(4 / gap**2)))
+        learners: dict[str, Any] = {
+            f"explore {first} times, then commit": ExploreThenCommit(first),
+            "epsilon-greedy": EpsilonGreedy.decreasing(K, gap),
+        }
+        promised: dict[str, Bound] = {}
+        if self.law == "gaussian":
+            environment: Any = GaussianArms(means, STD)
+            learners["Thompson sampling"] = GaussianThompson(STD)
+            sentences = ["Thompson sampling knows the standard deviation of the losses."]
+        else:
+            environment, rate = BernoulliArms(means), bounds.lai_robbins(means)
+            learners |= {
+                "UCB1": UCB1(), "KL-UCB": KLUCB(), "MOSS": MOSS(T), "Thompson sampling": BernoulliThompson(),
+                "EXP3": EXP3.over_horizon(K, T), "EXP3-IX": EXP3IX.over_horizon(K, T),
+            }  # fmt: skip
+            promised = {
+                "UCB1": lambda t: float(bounds.ucb1(gaps, t)),
+                "MOSS": lambda t: float(bounds.moss(K, T)),
+                "EXP3": lambda t: float(bounds.exp3(K, T)),
+            }
+            sentences = [
+                f"Lai and Robbins: no consistent learner has less than {rate:.2f} ln t in the long run, here "
+                f"{rate * np.log(T):.1f} at the horizon; KL-UCB and Thompson sampling reach that rate.",
+                "The bounds of MOSS and EXP3 are those at the horizon.",
+            ]
+        game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+        return Setting(game, learners, promised, sentences, BestArm(), [Switches()])

@@ -1,0 +1,97 @@
+"""What the classical games share: learners in one environment, a quantity with its interval, and the theorem's bound."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from jaxonline.game import Game
+from jaxonline.results import Result
+from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.study import Context, Report, Study
+from jaxonline.study.study import Names, chosen
+
+Bound = Callable[[int], float]
+
+
+class Setting(NamedTuple):
+    """A classical game with everything that is played in it.
+
+    Attributes:
+        game: the game.
+        learners: by name.
+        bounds: by learner, what its theorem promises after t rounds.
+        sentences: the theorems.
+        comparator: as in `simulate`.
+        measures: as in `simulate`; a number of each becomes a column of the table.
+        quantity: what is drawn and bounded, "regret" or a measure.
+    """
+
+    game: Game
+    learners: Mapping[str, Any]
+    bounds: Mapping[str, Bound]
+    sentences: Sequence[str]
+    comparator: Any = None
+    measures: Sequence[Any] = ()
+    quantity: str = "regret"
+
+
+class ClassicalGame(Study):
+    """Runs and rounds, and `setting`: all else of a game is there."""
+
+    title: ClassVar[str] = ""
+    spacing: ClassVar[str] = "linear"
+    runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner.")
+    rounds: int = Field(1000, ge=2, le=100_000_000, description="The horizon.")
+    only: Names = Field((), description="Learners to play; by default all.")
+
+    def setting(self) -> Setting:
+        """The game, its learners and their theorems."""
+        raise NotImplementedError
+
+    def run(self, context: Context) -> Report:
+        setting = self.setting()
+        learners = chosen("only", self.only, setting.learners)
+        result = context.simulate(
+            setting.game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=setting.comparator,
+            measures=setting.measures, record_at=min(40, self.rounds), spacing=self.spacing,
+        )  # fmt: skip
+        bounds = {name: bound for name, bound in setting.bounds.items() if name in learners}
+        curves = {name: np.array([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
+        title = f"{self.title.rstrip('.')}: {self.runs:,} runs of {self.rounds:,} rounds"
+        table = Table(title, _rows(result, setting, curves), _columns(setting, result))
+        return Report(
+            {"table": table},
+            {"figure": lambda: result.plot(quantity=setting.quantity, bounds=curves or None)},
+            setting.sentences,
+            {"result": result},
+        )
+
+
+def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """One row for each learner at the horizon: the quantity with its interval, its bound, what else is measured."""
+    of = result.mean(setting.quantity)
+    others = {measure.name: result.values(measure.name)[..., -1] for measure in _others(setting, result)}
+    return [
+        {
+            "learner": name, "mean": float(of.mean[i, -1]), "low": float(of.low[i, -1]), "high": float(of.high[i, -1]),
+            "bound": float(curves[name][-1]) if name in curves else None,
+            **{key: float(np.nanmean(values[i])) for key, values in others.items()},
+            "failed": int(result.failed[i]), "overflowed": int(result.overflowed[i]),
+        }
+        for i, name in enumerate(result.learners)
+    ]  # fmt: skip
+
+
+def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
+    others = [Number(each.name, each.name.replace("_", " "), "{:.1f}") for each in _others(setting, result)]
+    what = setting.quantity.replace("_", " ")
+    return (
+        Text("learner"), Interval("mean", f"{what}\n(95 %)", "{:.2f}"), Number("bound", "theorem's\nbound", "{:,.1f}"),
+        *others, *LEFT_OUT,
+    )  # fmt: skip
+
+
+def _others(setting: Setting, result: Result) -> list[Any]:
+    return [each for each in setting.measures if each.name != setting.quantity and result.values(each.name).ndim == 3]

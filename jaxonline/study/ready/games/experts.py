@@ -1,0 +1,74 @@
+"""Prediction with expert advice: regret to the best expert, against coins, a gap, random walks, or what defeats leaders."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from jaxonline import bounds
+from jaxonline.comparators import BestArm
+from jaxonline.environments import BernoulliArms, DataStream, RandomWalkExperts
+from jaxonline.feedback import FullInformation
+from jaxonline.game import Environment, Game
+from jaxonline.learners import (
+    BOA,
+    EWA,
+    DrawnExpert,
+    FollowTheLeader,
+    FollowThePerturbedLeader,
+    FollowTheRegularizedLeader,
+    MLPoly,
+)
+from jaxonline.losses import ArmLoss
+from jaxonline.study.ready.games.classical import ClassicalGame, Setting
+
+
+class Experts(ClassicalGame):
+    """K experts, whose losses from 0 to 1 are all seen after each round; learners follow one of them.
+
+    "coins": all losses are fair coins, where no learner has less regret than about sqrt(T ln K / 2). "gap": one expert
+    has a smaller mean. "walk": losses are random walks. "alternating": two experts are right in turns, so that the
+    leader is always wrong.
+    """
+
+    title: ClassVar[str] = "Following experts: regret to the best one."
+    experts: int = Field(10, ge=2, le=100_000, description="Their number.")
+    losses: Literal["coins", "gap", "walk", "alternating"] = Field("coins", description="Where losses come from.")
+
+    def environment(self) -> Environment:
+        """Of the losses."""
+        K, T = self.experts, self.rounds
+        if self.losses == "walk":
+            return RandomWalkExperts(K, step=0.05)
+        if self.losses == "alternating":
+            losses = np.ones((T, K))
+            losses[:, 0], losses[:, 1] = np.arange(T) % 2 == 0, np.arange(T) % 2 == 1
+            losses[0, :2] = 0.5, 0.0
+            return DataStream(None, losses)
+        return BernoulliArms([0.5 - 0.1 * (self.losses == "gap"), *[0.5] * (K - 1)])
+
+    def setting(self) -> Setting:
+        K, T = self.experts, self.rounds
+        weights, perturbed, regularized = (
+            of(K, T) for of in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
+        )
+        learners = {
+            "exponential weights": DrawnExpert(EWA(weights.eta)),
+            "BOA": DrawnExpert(BOA()),
+            "ML-Poly": DrawnExpert(MLPoly()),
+            "perturbed leader": FollowThePerturbedLeader(perturbed.eta),
+            "regularized leader": DrawnExpert(FollowTheRegularizedLeader(regularized.eta)),
+            "follow the leader": DrawnExpert(FollowTheLeader()),
+        }
+        promised = {
+            "exponential weights": lambda t: bounds.exponential_weights(K, t, weights.eta).value,
+            "perturbed leader": lambda t: bounds.perturbed_leader(K, t, perturbed.eta).value,
+            "regularized leader": lambda t: bounds.regularized_leader(K, t, regularized.eta).value,
+        }
+        sentences = [
+            f"Exponential weights: at most sqrt(T ln K / 2) = {weights.value:.1f} in expectation, for every sequence.",
+            "Following the leader has no such bound: try --losses alternating.",
+        ]
+        return Setting(
+            Game(self.environment(), FullInformation(), loss=ArmLoss()), learners, promised, sentences, BestArm()
+        )
