@@ -1,9 +1,10 @@
 """Theorems as numbers: what a theorem promises, and the step size with which it promises it.
 
 Gradient descent and linear predictors: `linear`, with the `moments` of data and noise. Kernels on noisy data:
-`noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`.
+`noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`. Arms: `bandits`.
 """
 
+from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_commit, lai_robbins, minimax, moss, ucb1
 from jaxonline.bounds.gaussian_noise import surrogate_kernel, surrogate_radial_kernel, surrogate_radius
 from jaxonline.bounds.linear import full_information, known_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
@@ -18,17 +19,26 @@ __all__ = [
     "aggregating",
     "concatenated",
     "ewa",
+    "exp3",
+    "exp3_ix",
+    "exp3_p",
+    "exp4",
+    "explore_then_commit",
     "factor_moment",
     "full_information",
     "gradient_descent",
     "known_covariance",
+    "lai_robbins",
+    "minimax",
     "moment_bounds",
+    "moss",
     "noisy_kernel",
     "noisy_kernel_geometric",
     "surrogate_kernel",
     "surrogate_radial_kernel",
     "surrogate_radius",
     "two_copies",
+    "ucb1",
     "unbiased_steps",
     "vaw",
     "vaw2",

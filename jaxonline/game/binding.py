@@ -14,7 +14,15 @@ from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_copies
-from jaxonline.game.protocols import ChecksFeedback, Feedback, ForLoss, Learner, Oracle
+from jaxonline.game.protocols import (
+    ChecksFeedback,
+    DeclaresLossRange,
+    Feedback,
+    ForLoss,
+    Learner,
+    ListsOutcomes,
+    Oracle,
+)
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
 from jaxonline.losses import Loss, ZeroOne
 
@@ -58,6 +66,18 @@ def check_feedback(learner: Any, feedback: Any) -> None:
         learner.check_feedback(feedback)
 
 
+def check_loss_range(learner: Any, environment: Any) -> None:
+    """Check the outcomes of an environment that knows them against the range of losses that a learner declares.
+
+    Raises:
+        ValueError: a loss outside the range.
+    """
+    if isinstance(learner, DeclaresLossRange) and isinstance(environment, ListsOutcomes):
+        outcomes, (low, high) = environment.outcomes, learner.loss_range
+        if not check.unknown(outcomes):
+            check.numbers(f"y, the losses of arms that {type(learner).__name__} plays,", outcomes, ge=low, le=high)
+
+
 def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     """Check that the learner can play the game, by tracing a round of it; nothing is computed.
 
@@ -73,12 +93,14 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
         TypeError: for something that is no learner, a feedback that does not answer what the learner asks, a move that
             the loss cannot judge, a loss that is no number.
         ValueError: for noise of another dimension than the instances, states that change their type, noise with which
-            the learner would be wrong, outcomes that are no classes where the learner's loss is one of a margin.
+            the learner would be wrong, outcomes that are no classes where the learner's loss is one of a margin, or
+            losses of arms outside the range that the learner declares.
     """
     entrant = as_entrant(game, learner)
     check_feedback(entrant.learner, entrant.feedback)
     if isinstance(entrant.learner, ForLoss):
         check_classes(game.environment, entrant.learner.loss)
+    check_loss_range(entrant.learner, game.environment)
     dtype = game.dtype
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"

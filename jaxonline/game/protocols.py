@@ -229,6 +229,14 @@ class DeclaresRange(Protocol):
 
 
 @runtime_checkable
+class DeclaresLossRange(Protocol):
+    """A learner of arms whose theorem wants losses in a range: those known beforehand are held to it (`game.bind`)."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]: ...
+
+
+@runtime_checkable
 class Comparator(Protocol):
     """The best fixed predictor of a class in hindsight, from sums over rounds."""
 

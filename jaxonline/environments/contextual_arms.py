@@ -1,0 +1,97 @@
+"""Arms whose losses are linear in features that the learner is shown: contextual bandits."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
+
+
+@struct
+class ContextualLinearArms:
+    """K arms; in each round arm k shows a feature vector x_k and has the loss <weights, x_k> + noise_std z.
+
+    An instance is the matrix of the features [K, d], independent and uniform on the sphere of radius `radius`; the
+    noise z is standard normal, independent from arm to arm.
+
+    Args:
+        weights: the true parameter [d].
+        n_arms: K.
+        noise_std: at least 0.
+        radius: the length of feature vectors, above 0.
+
+    Raises:
+        ValueError: weights that are not a finite vector, or a number out of its range.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
+        >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
+        >>> losses, _ = arms.answer(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
+        >>> x.shape, bool(jnp.allclose(losses, x[:, 0] - x[:, 1]))
+        ((3, 2), True)
+    """
+
+    weights: Any  # [d], a jax array after construction
+    n_arms: int = static()
+    noise_std: Float[ArrayLike, ""] = 0.0
+    radius: Float[ArrayLike, ""] = 1.0
+
+    def __post_init__(self):
+        weights = check.vector("weights", self.weights)
+        check.count("n_arms", self.n_arms)
+        check.not_negative("noise_std", self.noise_std)
+        check.positive("radius", self.radius)
+        dtype = self.weights.dtype if isinstance(self.weights, jax.Array) else jnp.result_type(float)
+        check.fits("weights", weights, dtype)
+        set_field(self, "weights", jnp.asarray(weights, dtype))
+
+    @property
+    def oblivious(self) -> bool:
+        """True: losses do not depend on moves."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own features and losses."""
+        return False
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """The features of all arms [K, d]."""
+        return jax.ShapeDtypeStruct((self.n_arms, *self.weights.shape), self.weights.dtype)
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """The losses of all arms [K]."""
+        return jax.ShapeDtypeStruct((self.n_arms,), self.weights.dtype)
+
+    def init(self, key: Key[Array, ""]) -> tuple[()]:
+        """Nothing to remember."""
+        del key
+        return ()
+
+    def instance(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]
+    ) -> tuple[Float[Array, "K d"], tuple[()]]:
+        """The features of all arms."""
+        del t
+        z = jax.random.normal(key, self.instance_spec.shape, self.weights.dtype)
+        return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
+
+    def answer(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
+    ) -> tuple[Float[Array, "K"], tuple[()]]:
+        """The losses of all arms."""
+        del t, y_hat
+        noise = jax.random.normal(key, (self.n_arms,), x.dtype)
+        return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
+
+    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
+        """<weights, x_k> for each arm [K]."""
+        del state, t, y
+        return x @ self.weights

@@ -1,0 +1,126 @@
+"""Arms whose mean losses change: little by little, or all at once."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, struct
+from jaxonline.environments.arms import WithoutContext, means_of_arms
+
+
+@struct
+class DriftingArms(WithoutContext):
+    """K arms with losses of 0 and 1 whose means do a random walk, reflected at 0 and 1, each run its own.
+
+    Before every round but the first, `step` times a standard normal number is added to each mean.
+
+    Args:
+        means: of the losses in round 1 [K], at least one, each in [0, 1].
+        step: at least 0.
+
+    Raises:
+        ValueError: no arm, a mean outside [0, 1], `step` below 0.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.DriftingArms([0.2, 0.8], step=0.01)
+        >>> _, first = arms.instance(jax.random.key(0), arms.init(jax.random.key(1)), jnp.int32(1))
+        >>> _, second = arms.instance(jax.random.key(0), first, jnp.int32(2))
+        >>> [round(mean, 3) for mean in first.tolist()], bool((abs(second - first) < 0.05).all())
+        ([0.2, 0.8], True)
+    """
+
+    means: Any  # [K], a jax array after construction
+    step: Float[ArrayLike, ""] = 0.01
+
+    def __post_init__(self):
+        check.not_negative("step", self.step)
+        set_field(self, "means", means_of_arms(self.means, ge=0.0, le=1.0))
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """The losses of all arms [K]."""
+        return jax.ShapeDtypeStruct(self.means.shape, self.means.dtype)
+
+    def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
+        """The means of round 1."""
+        del key
+        return self.means
+
+    def instance(
+        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""]
+    ) -> tuple[Array, Float[Array, "K"]]:
+        """No context; the means of round t are the next state."""
+        step = jnp.where(t > 1, jnp.asarray(self.step, state.dtype), 0.0)
+        means = reflected(state + step * jax.random.normal(key, state.shape, state.dtype))
+        return jnp.zeros((0,), state.dtype), means
+
+    def answer(
+        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
+        """The losses of all arms."""
+        del t, x, y_hat
+        return jax.random.bernoulli(key, state).astype(state.dtype), state
+
+    def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+        """The means of round t."""
+        del t, x, y
+        return state
+
+
+@struct
+class SwitchingArms(WithoutContext):
+    """K arms with losses of 0 and 1 whose means change at given rounds.
+
+    Args:
+        means: of the losses, a row for each segment [S, K], each in [0, 1].
+        starts: the first rounds of the segments from the second on [S - 1], rising, each above 1.
+
+    Raises:
+        ValueError: no arm or segment, a mean outside [0, 1], `starts` that do not rise, or not one less than segments.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.SwitchingArms([[0.2, 0.8], [0.8, 0.2]], starts=[11])
+        >>> [arms.expected_outcome((), jnp.int32(t), None, None)[0].round(1).item() for t in (10, 11)]
+        [0.20000000298023224, 0.800000011920929]
+    """
+
+    means: Any  # [S, K], a jax array after construction
+    starts: Any  # [S - 1], a jax array after construction
+
+    def __post_init__(self):
+        set_field(self, "means", means_of_arms(self.means, ndim=2, ge=0.0, le=1.0))
+        starts = check.finite_array("starts", self.starts, ndim=1).astype(int)
+        if len(starts) != len(self.means) - 1:
+            raise ValueError(f"starts must have one entry less than means has rows, got {len(starts)}")
+        if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
+            raise ValueError(f"starts must rise from 2 or more, got {check.shown(starts)}")
+        set_field(self, "starts", jnp.asarray(starts, jnp.int32))
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """The losses of all arms [K]."""
+        return jax.ShapeDtypeStruct(self.means.shape[1:], self.means.dtype)
+
+    def answer(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[Float[Array, "K"], tuple[()]]:
+        """The losses of all arms."""
+        means = self.expected_outcome(state, t, x, y_hat)
+        return jax.random.bernoulli(key, means).astype(means.dtype), state
+
+    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+        """The means of round t."""
+        del state, x, y
+        return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
+
+
+def reflected(a: Float[Array, "K"]) -> Float[Array, "K"]:
+    """Numbers folded into [0, 1] at its ends, as a walk is that bounces off them."""
+    return 1.0 - jnp.abs(1.0 - a % 2.0)

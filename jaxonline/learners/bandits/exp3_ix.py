@@ -1,0 +1,94 @@
+"""EXP3-IX, implicit exploration: Neu (2015), Algorithm 1."""
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Draw, Specs
+from jaxonline.learners.bandits.draws import draw_arm
+from jaxonline.learners.bandits.tally import arm_indicator
+from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.learners.experts.weights import normalised
+
+
+@struct
+class EXP3IX:
+    """Exponential weights on estimates that are too small on purpose: loss / (p + gamma) for the arm that was drawn.
+
+    The mean of the estimate of arm k is loss_k p_k / (p_k + gamma), which falls short of its loss by the part
+    gamma / (p_k + gamma). That bounds the estimates by 1 / gamma, and the regret with high probability
+    (`bounds.exp3_ix`). Losses known beforehand are held to [0, 1].
+
+    Args:
+        eta: the rate of the weights, above 0.
+        gamma: of the estimates, at least 0; 0 for EXP3.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.game import Specs
+        >>> from jaxonline.learners import EXP3IX
+        >>> learner = EXP3IX.over_horizon(3, n_rounds=1000)
+        >>> draw = learner.predict(jax.random.key(0), learner.init(None, Specs((), jnp.zeros(3))), ())
+        >>> [round(p, 3) for p in draw.probabilities.tolist()], round(learner.eta / learner.gamma, 6)
+        ([0.333, 0.333, 0.333], 2.0)
+    """
+
+    eta: Float[ArrayLike, ""]
+    gamma: Float[ArrayLike, ""]
+
+    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self):
+        check.positive("eta", self.eta)
+        check.not_negative("gamma", self.gamma)
+
+    @classmethod
+    def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3IX":
+        """eta = sqrt(2 ln K / (K T)), gamma = eta / 2: Theorem 1.
+
+        Raises:
+            ValueError: `n_arms` below 2, `n_rounds` below 1.
+        """
+        check.count("n_arms", n_arms, ge=2)
+        check.count("n_rounds", n_rounds)
+        eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))
+        return cls(eta, eta / 2)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:
+        """The state: the sums of the estimated losses, less the smallest of them [K].
+
+        Raises:
+            ValueError: outcomes are not vectors.
+        """
+        del key
+        return jnp.zeros(n_experts("outcomes", specs.outcome), specs.outcome.dtype)
+
+    def predict(self, key: Key[Array, ""], state: Float[Array, "K"], x: Any) -> Draw:
+        """An arm drawn from the weights."""
+        del x
+        return draw_arm(key, self.weights(state))
+
+    def update(
+        self, key: Key[Array, ""] | None, state: Float[Array, "K"], oracle: Any
+    ) -> tuple[Float[Array, "K"], tuple]:
+        """L += estimates."""
+        del key
+        losses = state + self.estimates(oracle.move, oracle.loss())
+        return losses - jnp.min(losses), ()
+
+    def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
+        """Of the losses of all arms: loss / (p + gamma) for the arm drawn, 0 for the others."""
+        p = move.probabilities
+        drawn = arm_indicator(move.arm, len(p))
+        return jnp.where(drawn, loss / (p + jnp.asarray(self.gamma, p.dtype)), 0.0)
+
+    def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Proportional to exp(-eta L)."""
+        return normalised(-jnp.asarray(self.eta, state.dtype) * state)

@@ -1,0 +1,64 @@
+"""Explore, then commit: Robbins (1952); Lattimore and Szepesvari (2020), Algorithm 1."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Specs
+from jaxonline.learners.bandits.tally import Tally, first_smallest
+
+
+@struct
+class ExploreThenCommit:
+    """Pulls the arms in turn, m times each, and then for ever the one with the smallest mean loss.
+
+    The first of several. `bounds.explore_then_commit` has its theorem, and the m that it prescribes.
+
+    Args:
+        pulls_each: m, at least 1.
+
+    Raises:
+        ValueError: `pulls_each` below 1.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.ExploreThenCommit(pulls_each=2)
+        >>> jo.play(game, learner, jax.random.key(0), n_rounds=7)[1].y_hat.tolist()
+        [0, 1, 0, 1, 1, 1, 1]
+    """
+
+    pulls_each: ArrayLike
+
+    def __post_init__(self):
+        check.number("pulls_each", self.pulls_each, ge=1.0)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
+        """No pulls, the state.
+
+        Raises:
+            ValueError: outcomes are not vectors.
+        """
+        del key
+        return Tally.empty(specs)
+
+    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
+        """The next arm in turn, or the one it is committed to."""
+        del key, x
+        turn = jnp.sum(state.pulls, dtype=jnp.int32) % len(state.pulls)
+        return jnp.where(self._explores(state), turn, first_smallest(state.means))
+
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+        """Losses count while it explores."""
+        del key
+        after, explores = state.add(oracle.move, oracle.loss()), self._explores(state)
+        return jax.tree.map(lambda new, old: jnp.where(explores, new, old), after, state), ()
+
+    def _explores(self, state: Tally) -> Array:
+        m: Float[Array, ""] = jnp.asarray(self.pulls_each).astype(state.totals.dtype)
+        return state.rounds < m * len(state.pulls)

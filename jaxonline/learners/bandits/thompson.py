@@ -1,0 +1,130 @@
+"""Thompson sampling: Thompson (1933); Agrawal and Goyal (2012, 2013), with losses in place of rewards."""
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import struct
+from jaxonline.game.protocols import Specs
+from jaxonline.learners.bandits.beta_draws import beta_draws
+from jaxonline.learners.bandits.tally import Tally, first_smallest
+
+
+@struct
+class BernoulliThompson:
+    """Draws the mean loss of each arm from its posterior, a beta law, and pulls the arm with the smallest draw.
+
+    The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss between 0 and 1
+    is first made 0 or 1 by a toss of that probability (Agrawal and Goyal 2012, Algorithm 2). The draws are exact: see
+    `beta_draws`. The regret divided by ln T tends to the constant of Lai and Robbins (`bounds.lai_robbins`). Losses
+    known beforehand are held to [0, 1].
+
+    Args:
+        prior_ones: at least 1; 1 for the uniform prior.
+        prior_zeros: at least 1; 1 for the uniform prior.
+
+    Raises:
+        ValueError: a number of the prior below 1.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.1, 0.9]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> history = jo.play(game, jo.learners.BernoulliThompson(), jax.random.key(0), n_rounds=100)[1]
+        >>> bool(history.y_hat.mean() < 0.2)
+        True
+    """
+
+    prior_ones: Float[ArrayLike, ""] = 1.0
+    prior_zeros: Float[ArrayLike, ""] = 1.0
+
+    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self):
+        check.number("prior_ones", self.prior_ones, ge=1.0)
+        check.number("prior_zeros", self.prior_zeros, ge=1.0)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
+        """No pulls, the state; its losses are 0 or 1.
+
+        Raises:
+            ValueError: outcomes are not vectors.
+        """
+        del key
+        return Tally.empty(specs)
+
+    def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
+        """The arm with the smallest draw."""
+        del x
+        ones, dtype = state.sums, state.totals.dtype
+        zeros = state.pulls.astype(dtype) - ones
+        a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
+        return first_smallest(beta_draws(key, a, b))
+
+    def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+        """One more pull, with the loss 0 or 1."""
+        loss = oracle.loss()
+        toss = jax.random.uniform(key, (), loss.dtype) < loss
+        return state.add(oracle.move, toss.astype(loss.dtype)), ()
+
+
+@struct
+class GaussianThompson:
+    """Draws the mean loss of each arm from its posterior, a normal law, and pulls the arm with the smallest draw.
+
+    The prior of a mean is N(prior_mean, prior_std^2), and losses are taken to have the standard deviation noise_std
+    about it. With the defaults the posterior after n pulls is N(sum of losses / (n + 1), 1 / (n + 1)), that of Agrawal
+    and Goyal (2013), which needs no Gaussian losses, but losses in [0, 1].
+
+    Args:
+        noise_std: above 0.
+        prior_mean: a number.
+        prior_std: above 0.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.GaussianArms([0.0, 2.0], std=1.0)
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.GaussianThompson(noise_std=1.0, prior_std=10.0)
+        >>> bool(jo.play(game, learner, jax.random.key(0), n_rounds=100)[1].y_hat.mean() < 0.2)
+        True
+    """
+
+    noise_std: Float[ArrayLike, ""] = 1.0
+    prior_mean: Float[ArrayLike, ""] = 0.0
+    prior_std: Float[ArrayLike, ""] = 1.0
+
+    def __post_init__(self):
+        check.positive("noise_std", self.noise_std)
+        check.number("prior_mean", self.prior_mean)
+        check.positive("prior_std", self.prior_std)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
+        """No pulls, the state.
+
+        Raises:
+            ValueError: outcomes are not vectors.
+        """
+        del key
+        return Tally.empty(specs)
+
+    def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
+        """The arm with the smallest draw."""
+        del x
+        dtype = state.totals.dtype
+        noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2
+        precision = prior + noise * state.pulls.astype(dtype)
+        mean = (prior * jnp.asarray(self.prior_mean, dtype) + noise * state.sums) / precision
+        return first_smallest(mean + jax.random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
+
+    def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
+        """One more pull."""
+        del key
+        return state.add(oracle.move, oracle.loss()), ()
