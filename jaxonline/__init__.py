@@ -23,8 +23,17 @@ if TYPE_CHECKING:
         verify,
     )
     from jaxonline._util.struct import replace, static, struct
-    from jaxonline.comparators import BestArm, L2Ball, RKHSBall
-    from jaxonline.feedback import AdversarialCopies, Attributes, Bandit, FullInformation, NoisyCopies, noise
+    from jaxonline.comparators import BestArm, BestSegments, L2Ball, RKHSBall
+    from jaxonline.feedback import (
+        AdversarialCopies,
+        Attributes,
+        Bandit,
+        FullInformation,
+        LossOfMove,
+        NoisyCopies,
+        OnRequest,
+        noise,
+    )
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.offline import aggregate
@@ -40,8 +49,17 @@ _ROOMS = (
 )  # fmt: skip
 _HOMES = {
     "_util.struct": ("replace", "static", "struct"),
-    "comparators": ("BestArm", "L2Ball", "RKHSBall"),
-    "feedback": ("AdversarialCopies", "Attributes", "Bandit", "FullInformation", "NoisyCopies", "noise"),
+    "comparators": ("BestArm", "BestSegments", "L2Ball", "RKHSBall"),
+    "feedback": (
+        "AdversarialCopies",
+        "Attributes",
+        "Bandit",
+        "FullInformation",
+        "LossOfMove",
+        "NoisyCopies",
+        "OnRequest",
+        "noise",
+    ),
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.offline": ("aggregate",),

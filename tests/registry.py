@@ -32,24 +32,41 @@ from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners.bandits.exp3 import EXP3
+from jaxonline.learners.doubling import Doubling
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
+from jaxonline.learners.experts.drawn_expert import DrawnExpert
 from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.fixed_share import FixedShare
+from jaxonline.learners.experts.follow_the_leader import FollowTheLeader
+from jaxonline.learners.experts.follow_the_perturbed_leader import FollowThePerturbedLeader
+from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
+from jaxonline.learners.experts.halving import Halving
 from jaxonline.learners.experts.hedge import Hedge
+from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.featured import WithFeatures
+from jaxonline.learners.gradient_bandit import GradientBandit
 from jaxonline.learners.kernel_gradient import KernelGradient
+from jaxonline.learners.kernel_perceptron import KernelPerceptron
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 from jaxonline.learners.omkl_gf import OMKLGF
+from jaxonline.learners.online_newton_step import OnlineNewtonStep
+from jaxonline.learners.p_norm_perceptron import PNormPerceptron
+from jaxonline.learners.passive_aggressive import PassiveAggressive
 from jaxonline.learners.perceptron import Perceptron
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.vaw import VAW
-from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, SmoothedAbsolute, Squared, ZeroOne
+from jaxonline.learners.voted_perceptron import VotedPerceptron
+from jaxonline.learners.winnow import Winnow
+from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, SmoothedAbsolute, Squared, SquaredDistance, ZeroOne
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
@@ -58,7 +75,7 @@ LABEL_VARIANCE = 0.09
 class Entry(NamedTuple):
     """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
     makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
-    its own. `strict` is False where parts of optax are used that do not run under strict dtype promotion.
+    its own; it is `silent` about them where they are in its moves only, and not in what it learns. `strict` is False where parts of optax are used that do not run under strict dtype promotion.
 
     Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
     three losses; with `classes` outcomes are -1 and +1. The loss of the game judges the learner's moves."""
@@ -70,6 +87,7 @@ class Entry(NamedTuple):
     loss: Any = Squared()
     queries: int | None = 1
     randomised: bool = False
+    silent: bool = False
     strict: bool = True
 
     def promotion(self) -> AbstractContextManager:
@@ -125,6 +143,10 @@ def featured(estimator: Any, queries: int = 1, **options: Any) -> Entry:
 
 def expert(learner: Any, **options: Any) -> Entry:
     return Entry(learner, jo.FullInformation(), **options)
+
+
+def hedge_for(n_rounds: Any) -> Hedge:
+    return Hedge(EWA(np.sqrt(2.0) / n_rounds**0.5))
 
 
 def arms(learner: Any, feedback: Any, loss: Any, **options: Any) -> Entry:
@@ -206,6 +228,38 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
     "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
     "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
+    "kernel perceptron": lambda: expert(KernelPerceptron(Gaussian(1.5), max_mistakes=8), loss=ZeroOne(), classes=True),
+    "voted perceptron": lambda: expert(VotedPerceptron(max_mistakes=8), loss=ZeroOne(), classes=True),
+    "voted perceptron, averaged": lambda: expert(
+        VotedPerceptron(max_mistakes=8, averaged=True), loss=ZeroOne(), classes=True
+    ),
+    "p-norm perceptron": lambda: expert(PNormPerceptron(3.0), loss=ZeroOne(), classes=True),
+    "Winnow": lambda: expert(Winnow(promotion=1.5, threshold=1.0), loss=ZeroOne(), classes=True),
+    "PA-I": lambda: expert(PassiveAggressive("PA-I", 0.3), loss=ZeroOne(), classes=True),
+    "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
+    "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
+    "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
+    "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
+    "exponentiated gradient, signed": lambda: expert(
+        ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
+    ),
+    # advice of any size: its sign is what an expert says
+    "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True),
+    "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
+    "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
+    "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),
+    "leader": lambda: arms(Hedge(FollowTheLeader()), jo.FullInformation(), ExpectedLoss()),
+    "regularized leader": lambda: arms(Hedge(FollowTheRegularizedLeader(0.3)), jo.FullInformation(), ExpectedLoss()),
+    "perturbed leader": lambda: arms(
+        FollowThePerturbedLeader(0.5), jo.FullInformation(), ArmLoss(), randomised=True, silent=True
+    ),
+    "label-efficient Hedge": lambda: arms(
+        LabelEfficientHedge(EWA(0.5), 0.8), jo.OnRequest(), ExpectedLoss(), queries=None, randomised=True
+    ),
+    "doubling": lambda: arms(Doubling(hedge_for), jo.FullInformation(), ExpectedLoss()),
+    "gradient bandit": lambda: arms(
+        GradientBandit(delta=0.2, step_size=0.05), jo.LossOfMove(SquaredDistance()), SquaredDistance(), randomised=True
+    ),
     "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
 }
 NAMES = list(LEARNERS)

@@ -13,7 +13,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import cast_leaves
-from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle
+from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle, LossOfMoveOracle, OnRequestOracle
 from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.learners import GradientLearner, SurrogateKernel
 
@@ -78,6 +78,13 @@ class PoisonedAttributes(Poisoned):
         return self.given[0][0][indices]
 
 
+class PoisonedOnRequest(OnRequestOracle):
+    """Answers what is asked for, and poison where nothing is; the instance and the move are poison as well."""
+
+    def outcome(self, ask):
+        return jnp.where(ask, super().outcome(ask), self.x)
+
+
 def poisoned_bandit(move: Draw, losses: Any, poison: Any) -> BanditOracle:
     """The oracle of a bandit in which the losses of all arms but the one that was pulled are poison."""
     pulled = jnp.arange(D) == move.arm
@@ -90,6 +97,10 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
         return FullOracle(material["copies"][0], material["outcome"])
     if isinstance(feedback, jo.Bandit):
         return poisoned_bandit(move, material["outcome"], poison)
+    if isinstance(feedback, jo.LossOfMove):
+        return LossOfMoveOracle(poison, move, feedback.loss(move, material["outcome"]))
+    if isinstance(feedback, jo.OnRequest):
+        return PoisonedOnRequest(poison, material["outcome"], poison)
     if isinstance(feedback, jo.Attributes):
         return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
     if isinstance(feedback, jo.AdversarialCopies):
@@ -143,7 +154,8 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         asked = []
         for material, key in zip(materials, keys, strict=True):
             x = jnp.zeros(0, np.float32) if entry.losses_of_arms else material["copies"][0]
-            move = learner.predict(key, state, x) if isinstance(feedback, jo.Bandit) else None
+            answered = isinstance(feedback, jo.Bandit | jo.LossOfMove)  # for the move
+            move = learner.predict(key, state, x) if answered else None
             oracle = poisoned_oracle(feedback, material, move, poison)
             state, _ = learner.update(key, state, oracle)
             asked.append(oracle.queries())
@@ -174,7 +186,7 @@ def test_a_learner_sees_only_what_it_asked_for(entry):
     assert bits(states["huge"]) == bits(states["plain"])
     assert bits(states["other material"][0]) != bits(plain), "the answers must matter, or this test shows nothing"
     assert asked.tolist() == [entry.queries] * 2 or entry.queries is None
-    assert (bits(states["other key"][0]) == bits(plain)) != entry.randomised
+    assert (bits(states["other key"][0]) == bits(plain)) != (entry.randomised and not entry.silent)
 
 
 def peeks_at_the_instance(key, w, oracle):

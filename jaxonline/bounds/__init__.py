@@ -1,10 +1,31 @@
 """Theorems as numbers: what a theorem promises, and the step size with which it promises it.
 
-Gradient descent and linear predictors: `linear`, with the `moments` of data and noise. Kernels on noisy data:
-`noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`. Arms: `bandits`.
+Gradient descent and linear predictors: `linear`, with the `moments` of data and noise; `convex` for descent of other
+kinds, and `classifiers` for mistakes. Prediction with expert advice: `experts`. Arms: `bandits`. Kernels on noisy
+data: `noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`.
 """
 
 from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_commit, lai_robbins, minimax, moss, ucb1
+from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
+from jaxonline.bounds.convex import (
+    BanditBound,
+    NewtonBound,
+    exponentiated_gradient,
+    gradient_bandit,
+    online_newton_step,
+    projected_gradient,
+)
+from jaxonline.bounds.experts import (
+    RateBound,
+    doubling,
+    exponential_weights,
+    fixed_share,
+    halving,
+    label_efficient,
+    perturbed_leader,
+    regularized_leader,
+    weighted_majority,
+)
 from jaxonline.bounds.gaussian_noise import surrogate_kernel, surrogate_radial_kernel, surrogate_radius
 from jaxonline.bounds.linear import full_information, known_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
@@ -13,27 +34,44 @@ from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_ke
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 
 __all__ = [
+    "BanditBound",
     "Features",
     "MomentBounds",
+    "NewtonBound",
+    "RateBound",
     "RegretBound",
     "aggregating",
     "concatenated",
+    "doubling",
     "ewa",
     "exp3",
     "exp3_ix",
     "exp3_p",
     "exp4",
     "explore_then_commit",
+    "exponential_weights",
+    "exponentiated_gradient",
     "factor_moment",
+    "fixed_share",
     "full_information",
+    "gradient_bandit",
     "gradient_descent",
+    "halving",
     "known_covariance",
+    "label_efficient",
     "lai_robbins",
     "minimax",
     "moment_bounds",
     "moss",
     "noisy_kernel",
     "noisy_kernel_geometric",
+    "online_newton_step",
+    "p_norm_perceptron",
+    "passive_aggressive",
+    "perceptron",
+    "perturbed_leader",
+    "projected_gradient",
+    "regularized_leader",
     "surrogate_kernel",
     "surrogate_radial_kernel",
     "surrogate_radius",
@@ -43,4 +81,6 @@ __all__ = [
     "vaw",
     "vaw2",
     "vaw_ewa",
+    "weighted_majority",
+    "winnow",
 ]

@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.kernels import Gaussian, Kernel, Laplacian, ShiftInvariantKernel
+from jaxonline.learners import EWA, Hedge
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
@@ -75,10 +77,13 @@ def _range(form: str, options: Options) -> Verification:
     corrected="respected",
 )
 def _exponential_weights(form: str, options: Options) -> Verification:
-    """Ten experts, one always right, 1,000 rounds: the expected regret against the bound that goes with the step."""
+    """Ten experts, one always right, 1,000 rounds of `Hedge`: its regret against the bound that goes with the step."""
     n, rounds = 10, 1000
     step, limit = printed_exponential_weights(n, rounds)
     if form == "corrected":
-        step, limit = math.sqrt(8 * math.log(n) / rounds), math.sqrt(rounds * math.log(n) / 2)
-    wrong = (n - 1) * np.exp(-step * np.arange(rounds))  # the weight of the wrong experts, that of the right one is 1
-    return bound(float(np.sum(wrong / (1 + wrong))), limit)
+        limit, step = exponential_weights(n, rounds)
+    hedge, losses = Hedge(EWA(step)), np.ones((rounds, n))
+    losses[:, 3] = 0.0
+    cumulative = jnp.asarray(np.cumsum(losses, axis=0) - losses)  # the state of the combiner before each round
+    moves = np.asarray(jax.vmap(hedge.weights)(cumulative), float)
+    return bound(float((moves * losses).sum()), limit)

@@ -2,11 +2,13 @@
 
 A comparator of a simulation has two halves. `statistic(x, y)` is what a round adds to a sum (inside the simulation,
 any device); `best_loss(sums)` turns sums into the loss of the best fixed predictor (on the host, float64, batched over
-runs): `l2_ball`. In an RKHS no sums are enough: `rkhs` and `kernel_choice` compute it from the instances
-themselves, `rkhs_geometry` lengths and angles of what they find.
+runs): `l2_ball`, `best_arm`. Where no sums are enough, it is computed from instances and outcomes themselves: in an
+RKHS, `rkhs` and `kernel_choice`, with `rkhs_geometry` for lengths and angles of what they find; and where the
+comparator changes from round to round, `changing`.
 """
 
 from jaxonline.comparators.best_arm import BestArm
+from jaxonline.comparators.changing import BestOfEachRound, BestSegments, best_segments
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
 from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_ball
 from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, rkhs_ball
@@ -16,12 +18,15 @@ from jaxonline.comparators.sums import sums_of
 __all__ = [
     "BestArm",
     "BestKernel",
+    "BestOfEachRound",
+    "BestSegments",
     "L2Ball",
     "QuadraticSums",
     "RKHSBall",
     "RKHSPredictor",
     "best_in_ball",
     "best_kernel",
+    "best_segments",
     "positive_negative_angle",
     "rkhs_ball",
     "rkhs_norm",

@@ -4,11 +4,17 @@ from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_p
 from jaxonline.environments.arms import BernoulliArms, GaussianArms, HiddenBestArm
 from jaxonline.environments.autoregressive import Autoregressive
 from jaxonline.environments.contextual_arms import ContextualLinearArms
+from jaxonline.environments.contrary import ContraryLabels, ContraryLosses
 from jaxonline.environments.data import DataStream
+from jaxonline.environments.drifting import DriftingModel
+from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.environments.linear import LinearModel
 from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
+from jaxonline.environments.separable import SeparableData
 
 __all__ = [
-    "Autoregressive", "BernoulliArms", "ChasingNoise", "ContextualLinearArms", "DataStream", "DriftingArms",
-    "GaussianArms", "HiddenBestArm", "LinearModel", "SwitchingArms", "indistinguishable_pair", "unavoidable_regret",
+    "Autoregressive", "BernoulliArms", "ChasingNoise", "ContextualLinearArms", "ContraryLabels", "ContraryLosses",
+    "DataStream", "DriftingArms", "DriftingModel", "FiniteClass", "GaussianArms", "HiddenBestArm", "LinearModel",
+    "RandomWalkExperts", "SeparableData", "SwitchingArms", "SwitchingExperts", "indistinguishable_pair",
+    "unavoidable_regret",
 ]  # fmt: skip

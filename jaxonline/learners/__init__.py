@@ -1,12 +1,17 @@
 """Learners: one paper's algorithm is one file.
 
-Gradient descent: `gradient`, with `step_sizes`; `perceptron`. Forecasters of the squared loss: `vaw`, also over the
-kernels of a dictionary (`multikernel`, `raker`, `omkl_gf`). Combiners of experts, in `experts/`: `ewa`, `boa`,
-`ml_poly`, `ml_prod`, of which `over_advice` and `hedge` make learners; `aggregating`; `truncated` for any learner over
-advice. Learners that see the loss of their arm only, in `bandits/`: `explore_then_commit`, `epsilon_greedy`, `ucb1`,
-`kl_ucb`, `moss`, `thompson`, `exp3`, `exp3_ix`, `exp3_p`; with contexts `exp4`, `lin_ucb`, `lin_thompson`. Kernels:
-`kernel_gradient`, and on noisy data `noisy_kernel` (any noise) and `surrogate_kernel` (Gaussian noise); `featured` for
-any learner in feature space. `offline` plays learners of full information over whole sequences, in blocks.
+Gradient descent: `gradient`, with `step_sizes`; `exponentiated_gradient`, `online_newton_step`, and
+`gradient_bandit`, which sees the loss of its move only. Classifiers: `perceptron`, also `kernel_perceptron`,
+`voted_perceptron` and `p_norm_perceptron`; `winnow`, `passive_aggressive`. Forecasters of the squared loss: `vaw`, also
+over the kernels of a dictionary (`multikernel`, `raker`, `omkl_gf`). Experts, in `experts/`: `halving` and
+`weighted_majority` vote; combiners are `ewa`, `fixed_share`, `follow_the_leader`, `follow_the_regularized_leader`,
+`boa`, `ml_poly`, `ml_prod`, of which `over_advice`, `hedge`, `drawn_expert` and `label_efficient_hedge` make learners;
+`follow_the_perturbed_leader`; `aggregating`; `truncated` for any learner over advice. Learners that see the loss of
+their arm only, in `bandits/`: `explore_then_commit`, `epsilon_greedy`, `ucb1`, `kl_ucb`, `moss`, `thompson`, `exp3`,
+`exp3_ix`, `exp3_p`; with contexts `exp4`, `lin_ucb`, `lin_thompson`. Kernels: `kernel_gradient`, and on noisy data
+`noisy_kernel` (any noise) and `surrogate_kernel` (Gaussian noise); `featured` for any learner in feature space.
+`doubling` plays learners for a known horizon without knowing it. `offline` plays learners of full information over
+whole sequences, in blocks; `batch_conversion` makes one predictor of all their hypotheses.
 """
 
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
@@ -21,27 +26,45 @@ from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.batch_conversion import BatchPredictor, online_to_batch
+from jaxonline.learners.doubling import Doubling
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.combiner import Combiner
+from jaxonline.learners.experts.drawn_expert import DrawnExpert
 from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.fixed_share import FixedShare
+from jaxonline.learners.experts.follow_the_leader import FollowTheLeader
+from jaxonline.learners.experts.follow_the_perturbed_leader import FollowThePerturbedLeader
+from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
+from jaxonline.learners.experts.halving import Halving
 from jaxonline.learners.experts.hedge import Hedge
+from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
 from jaxonline.learners.experts.ml_poly import MLPoly
 from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.exponentiated_gradient import ExponentiatedGradient
 from jaxonline.learners.featured import WithFeatures
 from jaxonline.learners.gradient import GradientLearner, GradientState
+from jaxonline.learners.gradient_bandit import GradientBandit
 from jaxonline.learners.kernel_gradient import KernelGradient
+from jaxonline.learners.kernel_perceptron import KernelPerceptron
 from jaxonline.learners.multikernel import MultiKernel
 from jaxonline.learners.noisy_kernel import NoisyKernel
 from jaxonline.learners.omkl_gf import OMKLGF
+from jaxonline.learners.online_newton_step import OnlineNewtonStep
+from jaxonline.learners.p_norm_perceptron import PNormPerceptron
+from jaxonline.learners.passive_aggressive import PassiveAggressive
 from jaxonline.learners.perceptron import Perceptron
 from jaxonline.learners.raker import Raker
 from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
 from jaxonline.learners.storage import Storage
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.vaw import VAW
+from jaxonline.learners.voted_perceptron import VotedPerceptron
+from jaxonline.learners.winnow import Winnow
 
 __all__ = [
     "BOA",
@@ -56,29 +79,48 @@ __all__ = [
     "UCB1",
     "VAW",
     "Aggregating",
+    "BatchPredictor",
     "BernoulliThompson",
     "Combiner",
     "Constant",
+    "Doubling",
+    "DrawnExpert",
     "EpsilonGreedy",
     "ExploreThenCommit",
+    "ExponentiatedGradient",
+    "FixedShare",
+    "FollowTheLeader",
+    "FollowThePerturbedLeader",
+    "FollowTheRegularizedLeader",
     "GaussianThompson",
+    "GradientBandit",
     "GradientLearner",
     "GradientState",
+    "Halving",
     "Hedge",
     "InverseSqrt",
     "KernelGradient",
+    "KernelPerceptron",
+    "LabelEfficientHedge",
     "LinThompson",
     "LinUCB",
     "MLPoly",
     "MLProd",
     "MultiKernel",
     "NoisyKernel",
+    "OnlineNewtonStep",
     "OverAdvice",
+    "PNormPerceptron",
+    "PassiveAggressive",
     "Perceptron",
     "Raker",
     "Schedule",
     "Storage",
     "SurrogateKernel",
     "Truncated",
+    "VotedPerceptron",
+    "WeightedMajority",
+    "Winnow",
     "WithFeatures",
+    "online_to_batch",
 ]

@@ -22,7 +22,7 @@ from jaxonline.learners import (
     GaussianThompson,
 )
 from jaxonline.losses import ArmLoss
-from jaxonline.measures import Switches
+from jaxonline.simulation.measures import Switches
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 from jaxonline.study.study import Numbers
 

@@ -1,4 +1,4 @@
-"""What the classical games share: learners in one environment, a quantity with its interval, and the theorem's bound."""
+"""What the classical games share: learners in one environment, a quantity with its interval, and a theorem."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -87,10 +87,8 @@ def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) ->
 def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
     others = [Number(each.name, each.name.replace("_", " "), "{:.1f}") for each in _others(setting, result)]
     what = setting.quantity.replace("_", " ")
-    return (
-        Text("learner"), Interval("mean", f"{what}\n(95 %)", "{:.2f}"), Number("bound", "theorem's\nbound", "{:,.1f}"),
-        *others, *LEFT_OUT,
-    )  # fmt: skip
+    promised = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
+    return (Text("learner"), Interval("mean", f"{what}\n(95 %)", "{:.2f}"), *promised, *others, *LEFT_OUT)
 
 
 def _others(setting: Setting, result: Result) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Prediction with expert advice: regret to the best expert, against coins, a gap, random walks, or what defeats leaders."""
+"""Prediction with expert advice: regret to the best one, against coins, a gap, walks, or what defeats leaders."""
 
 from typing import ClassVar, Literal
 

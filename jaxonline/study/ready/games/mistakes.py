@@ -11,7 +11,7 @@ from jaxonline.feedback import FullInformation
 from jaxonline.game import Game
 from jaxonline.learners import Halving, WeightedMajority
 from jaxonline.losses import ZeroOne
-from jaxonline.measures import Mistakes as NumberOfMistakes
+from jaxonline.simulation.measures import Mistakes as NumberOfMistakes
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
 BETA = 0.5

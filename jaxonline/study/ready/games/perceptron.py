@@ -1,4 +1,4 @@
-"""Linear classifiers that learn from their mistakes: the perceptron and its kin, on data with a margin and on real data."""
+"""Linear classifiers that learn from mistakes: the perceptron and its kin, on data with a margin and on real data."""
 
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +11,7 @@ from jaxonline.feedback import FullInformation
 from jaxonline.game import Game
 from jaxonline.learners import PassiveAggressive, Perceptron, PNormPerceptron, VotedPerceptron
 from jaxonline.losses import ZeroOne
-from jaxonline.measures import Mistakes
+from jaxonline.simulation.measures import Mistakes
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
 

@@ -9,7 +9,7 @@ from jaxonline.comparators import BestSegments
 from jaxonline.environments import SwitchingExperts
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game
-from jaxonline.learners import EWA, BOA, FixedShare, Hedge
+from jaxonline.learners import BOA, EWA, FixedShare, Hedge
 from jaxonline.losses import ExpectedLoss
 from jaxonline.study.ready.games.classical import ClassicalGame, Setting
 
@@ -39,8 +39,8 @@ class Tracking(ClassicalGame):
         }
         promised = {"fixed share": lambda t: bounds.fixed_share(K, T, m).value}
         sentences = [
-            f"Fixed share, tuned to T and {m} switches: at most {bounds.fixed_share(K, T, m).value:.1f} at the horizon, "
-            "to every such sequence. Exponential weights promise nothing to sequences that switch."
+            f"Fixed share, tuned to T and {m} switches: at most {bounds.fixed_share(K, T, m).value:.1f} at the "
+            "horizon, to every such sequence. Exponential weights promise nothing to sequences that switch."
         ]
         game = Game(environment, FullInformation(), loss=ExpectedLoss())
         return Setting(game, learners, promised, sentences, BestSegments(m + 1))

@@ -1,0 +1,116 @@
+"""Theorems on linear classifiers as numbers: mistakes on sequences that are separable, or nearly so."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from jaxonline._util import check
+
+
+def perceptron(radius: float, margin: float) -> float:
+    """Mistakes of `Perceptron` and `KernelPerceptron`: (r / gamma)^2, where |x| <= r and y <u, x> >= gamma, |u| = 1.
+
+    Novikoff (1962).
+
+    Args:
+        radius: r, above 0.
+        margin: gamma, above 0.
+
+    Raises:
+        ValueError: a number that is not above 0.
+
+    Example:
+        >>> from jaxonline.bounds import perceptron
+        >>> perceptron(radius=1.0, margin=0.25)
+        16.0
+    """
+    return (check.positive("radius", radius) / check.positive("margin", margin)) ** 2
+
+
+def p_norm_perceptron(p: float, radius: float, margin: float) -> float:
+    """Mistakes of `PNormPerceptron`: (p - 1) (r / gamma)^2, where |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
+
+    Gentile (2003); 1/p + 1/q = 1.
+
+    Args:
+        p: at least 2.
+        radius: r, of the p-norm, above 0.
+        margin: gamma, above 0.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds import p_norm_perceptron
+        >>> p_norm_perceptron(3.0, radius=1.0, margin=0.25)
+        32.0
+    """
+    return (check.number("p", p, ge=2.0) - 1.0) * perceptron(radius, margin)
+
+
+def winnow(n_attributes: int, n_relevant: int, promotion: float = 2.0, threshold: float | None = None) -> float:
+    """Mistakes of `Winnow` on a disjunction of k of d attributes: (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta).
+
+    2 + 3 k (1 + log2 d) for a = 2 and theta = d (Blum 1998). A promotion multiplies the weight of a relevant attribute
+    by a, while it is at most theta, and no demotion touches it: at most k (1 + log_a theta) promotions. They add at
+    most (a - 1) theta to the sum of weights, d at first, and demotions take (1 - 1/a) theta or more.
+
+    Args:
+        n_attributes: d.
+        n_relevant: k, at most d.
+        promotion: a, above 1.
+        threshold: theta, at least 1; d by default.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds import winnow
+        >>> winnow(64, 3)
+        65.0
+    """
+    d, k = check.count("n_attributes", n_attributes), check.count("n_relevant", n_relevant)
+    if k > d:
+        raise ValueError(f"n_relevant must be at most n_attributes, {d}, got {k}")
+    a = check.number("promotion", promotion, gt=1.0)
+    theta = d if threshold is None else check.number("threshold", threshold, ge=1.0)
+    return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
+
+
+def passive_aggressive(
+    variant: str, radius: float, norm: float, hinge_losses: Float[ArrayLike, "T"] | Sequence[float], C: float = 1.0
+) -> float:
+    """Sum of squared hinge losses of `PassiveAggressive` (PA, PA-II), or its mistakes (PA-I), against any u.
+
+    Crammer et al. (2006), with |x| <= r and the hinge losses l of u. PA, Theorem 2, where they are 0: r^2 |u|^2.
+    PA-I, Theorem 4: max(r^2, 1/C) (|u|^2 + 2 C sum l). PA-II, Theorem 5: (r^2 + 1/(2 C)) (|u|^2 + 2 C sum l^2). A sum
+    of squares bounds the mistakes, too: each has a hinge loss of 1 or more.
+
+    Args:
+        variant: "PA", "PA-I" or "PA-II".
+        radius: r, above 0.
+        norm: |u|, at least 0.
+        hinge_losses: of u, one a round.
+        C: the aggressiveness, above 0.
+
+    Raises:
+        ValueError: a number out of its range, an unknown variant, or losses of u that are not 0, for PA.
+
+    Example:
+        >>> from jaxonline.bounds import passive_aggressive
+        >>> passive_aggressive("PA-I", radius=1.0, norm=2.0, hinge_losses=[0.0, 0.5], C=1.0)
+        5.0
+    """
+    check.choice("variant", variant, ("PA", "PA-I", "PA-II"))
+    square, own = check.positive("radius", radius) ** 2, check.not_negative("norm", norm) ** 2
+    check.positive("C", C)
+    losses = np.asarray(check.numbers("hinge_losses", hinge_losses, ge=0.0), float)
+    if variant == "PA-I":
+        return max(square, 1.0 / C) * (own + 2.0 * C * float(losses.sum()))
+    if variant == "PA-II":
+        return (square + 1.0 / (2.0 * C)) * (own + 2.0 * C * float(np.sum(losses**2)))
+    if losses.any():
+        raise ValueError(f"hinge_losses must be 0 for PA, got {check.shown(losses)}")
+    return square * own

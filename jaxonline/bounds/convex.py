@@ -1,0 +1,156 @@
+"""Theorems on online convex optimisation as numbers, for every sequence of convex losses.
+
+Gradient descent from the centre of a ball is in `regret_bound`, with estimated gradients.
+"""
+
+import math
+from typing import NamedTuple
+
+from jaxonline._util import check
+from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+
+
+class NewtonBound(NamedTuple):
+    """A bound on the regret of the online Newton step, and the parameters with which it is promised.
+
+    Attributes:
+        value: the bound at the horizon.
+        gamma: of `OnlineNewtonStep`.
+        epsilon: of `OnlineNewtonStep`.
+    """
+
+    value: float
+    gamma: float
+    epsilon: float
+
+
+class BanditBound(NamedTuple):
+    """A bound on the expected regret of the gradient bandit, and the parameters with which it is promised.
+
+    Attributes:
+        value: the bound at the horizon.
+        delta: of `GradientBandit`.
+        step_size: of `GradientBandit`.
+    """
+
+    value: float
+    delta: float
+    step_size: float
+
+
+def projected_gradient(diameter: float, gradient_bound: float, n_rounds: int) -> RegretBound:
+    """Online gradient descent in a set of the diameter D, |g| <= G: D G sqrt(T), with the step D / (G sqrt(T)).
+
+    Zinkevich (2003): D^2 / (2 step) + step G^2 T / 2, wherever in the set it begins. From the centre of a ball it is
+    half of that: `gradient_descent`.
+
+    Args:
+        diameter: D, above 0.
+        gradient_bound: G, above 0.
+        n_rounds: T.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds import projected_gradient
+        >>> bound = projected_gradient(diameter=2.0, gradient_bound=3.0, n_rounds=100)
+        >>> bound.value, round(bound.step_size, 4)
+        (60.0, 0.0667)
+    """
+    check.positive("diameter", diameter)
+    return gradient_descent(diameter, check.positive("gradient_bound", gradient_bound) ** 2, n_rounds)
+
+
+def exponentiated_gradient(n_weights: int, gradient_bound: float, n_rounds: int, scale: float = 1.0) -> RegretBound:
+    """Of `ExponentiatedGradient` with |g|_inf <= G: scale G sqrt(2 T ln n), with the step sqrt(2 ln n / T) / (scale G).
+
+    Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14. It grows with the logarithm of n.
+
+    Args:
+        n_weights: n, at least 2: the dimension, or twice the dimension for signed weights.
+        gradient_bound: G, above 0, of the largest entry.
+        n_rounds: T.
+        scale: above 0.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds import exponentiated_gradient
+        >>> round(exponentiated_gradient(1000, 1.0, 100).value, 2)
+        37.17
+    """
+    check.positive("scale", scale)
+    check.positive("gradient_bound", gradient_bound)
+    radius = math.sqrt(2.0 * math.log(check.count("n_weights", n_weights, ge=2)))  # twice the range of the entropy
+    return gradient_descent(radius, (scale * gradient_bound) ** 2, n_rounds)
+
+
+def online_newton_step(
+    exp_concavity: float, gradient_bound: float, diameter: float, dimension: int, n_rounds: int
+) -> NewtonBound:
+    """Of `OnlineNewtonStep`, for alpha-exp-concave losses with |g| <= G: 5 (1/alpha + G D) d ln T.
+
+    With gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale (2007), Theorem 2;
+    Hazan (2016), Theorem 4.5, for T of at least 4. The squared loss (y_hat - y)^2 with |y_hat - y| <= M is exp-concave
+    with alpha = 1 / (2 M^2).
+
+    Args:
+        exp_concavity: alpha, above 0.
+        gradient_bound: G, above 0.
+        diameter: D, above 0.
+        dimension: d.
+        n_rounds: T, at least 4.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> from jaxonline.bounds import online_newton_step
+        >>> bound = online_newton_step(exp_concavity=0.5, gradient_bound=1.0, diameter=2.0, dimension=3, n_rounds=100)
+        >>> round(bound.value, 1), bound.gamma, bound.epsilon
+        (276.3, 0.0625, 64.0)
+    """
+    alpha, G = check.positive("exp_concavity", exp_concavity), check.positive("gradient_bound", gradient_bound)
+    D, d = check.positive("diameter", diameter), check.count("dimension", dimension)
+    gamma = min(1.0 / (4.0 * G * D), alpha) / 2.0
+    value = 5.0 * (1.0 / alpha + G * D) * d * math.log(check.count("n_rounds", n_rounds, ge=4))
+    return NewtonBound(value, gamma, 1.0 / (gamma * D) ** 2)
+
+
+def gradient_bandit(radius: float, loss_bound: float, lipschitz: float, dimension: int, n_rounds: int) -> BanditBound:
+    """Of `GradientBandit`, for convex L-Lipschitz losses with |loss| <= C on the ball: 2 T^(3/4) sqrt(3 R d C L).
+
+    R d C sqrt(T) / delta + 3 delta L T with the best delta. The estimates have the norm d C / delta at most, which is
+    gradient descent with the step R delta / (d C sqrt(T)); smoothing costs delta L, and so do moving aside and the
+    smaller ball. Flaxman, Kalai and McMahan (2005), Theorem 2, for a ball, where C / r of the printed bound is not
+    needed.
+
+    Args:
+        radius: R, above 0.
+        loss_bound: C, above 0.
+        lipschitz: L, above 0.
+        dimension: d.
+        n_rounds: T, so many that delta is below R.
+
+    Raises:
+        ValueError: a number out of its range, or too few rounds.
+
+    Example:
+        >>> from jaxonline.bounds import gradient_bandit
+        >>> bound = gradient_bandit(radius=1.0, loss_bound=1.0, lipschitz=1.0, dimension=3, n_rounds=10_000)
+        >>> bound.value, round(bound.delta, 3), round(bound.step_size, 6)
+        (6000.0, 0.1, 0.000333)
+    """
+    R, C = check.positive("radius", radius), check.positive("loss_bound", loss_bound)
+    L, d, T = (
+        check.positive("lipschitz", lipschitz),
+        check.count("dimension", dimension),
+        check.count("n_rounds", n_rounds),
+    )
+    delta = math.sqrt(R * d * C / (3.0 * L)) / T**0.25
+    if delta >= R:
+        least = (d * C / (3.0 * L * R)) ** 2
+        raise ValueError(f"n_rounds must be above {least:.6g}, so that delta is below the radius, got {T}")
+    return BanditBound(2.0 * T**0.75 * math.sqrt(3.0 * R * d * C * L), delta, R * delta / (d * C * math.sqrt(T)))

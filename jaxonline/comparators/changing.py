@@ -1,0 +1,139 @@
+"""Comparators that change: the best expert of each round, and the best sequence of experts with few switches."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
+
+
+class Segments(NamedTuple):
+    """What `best_segments` returns.
+
+    Attributes:
+        loss: of the best sequence.
+        experts: the expert of each round [T].
+    """
+
+    loss: float
+    experts: Int[np.ndarray, "T"]
+
+
+@struct
+class BestSegments:
+    """The best sequence of experts (or arms) with at most k segments: regret to it is the switching regret.
+
+    Outcomes are the vectors of the losses of all experts. It is computed exactly, by dynamic programming in time
+    T k K (`best_segments`); with one segment it is `BestArm`.
+
+    Args:
+        n_segments: k, at least 1: there are at most k - 1 switches.
+
+    Raises:
+        ValueError: `n_segments` below 1.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> losses = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> rounds = np.array([3, 4])
+        >>> [jo.BestSegments(k).best_losses(None, losses, rounds).tolist() for k in (1, 2, 3)]
+        [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+
+    n_segments: int = static()
+
+    def __post_init__(self):
+        check.count("n_segments", self.n_segments)
+
+    def best_losses(
+        self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
+    ) -> Float[np.ndarray, "G"]:
+        """The loss of the best sequence over the first t rounds, for each t of `rounds`.
+
+        Raises:
+            TypeError: outcomes are no vectors.
+        """
+        del X
+        if y.ndim != 2:
+            raise TypeError(f"BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
+        best, found = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
+        best[0] = 0.0
+        for t, losses in enumerate(y):
+            best[1:] = np.minimum(best[1:], best[:-1].min(axis=1, keepdims=True))
+            best = best + losses
+            found[t] = best.min()
+        return found[np.asarray(rounds) - 1]
+
+
+@struct
+class BestOfEachRound:
+    """The best expert (or arm) of every round: regret to it is the dynamic regret.
+
+    Outcomes are the vectors of the losses of all experts; under `game.PseudoRegret` the expected ones.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import BestOfEachRound, sums_of
+        >>> comparator = BestOfEachRound()
+        >>> sums = sums_of(comparator, np.zeros((2, 0)), np.array([[0.5, 0.25], [0.0, 1.0]]))
+        >>> float(comparator.best_loss(sums))
+        0.25
+    """
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
+        """The smallest loss of one round.
+
+        Raises:
+            TypeError: the outcome is no vector.
+        """
+        del x
+        if len(getattr(y, "shape", ())) != 1:
+            raise TypeError(f"BestOfEachRound needs vectors of losses as outcomes, got {y}")
+        return y.min()
+
+    def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Their sum."""
+        return np.asarray(sums)
+
+
+def best_segments(losses: Float[ArrayLike, "T K"], n_segments: int) -> Segments:
+    """The best sequence of experts with at most k segments, by dynamic programming.
+
+    best[s, i] is the smallest loss so far of the sequences with at most s switches that end with expert i: in each
+    round it goes on with i, or comes from the best with one switch less.
+
+    Args:
+        losses: of every round and expert.
+        n_segments: k, at least 1.
+
+    Raises:
+        ValueError: losses that are not a finite matrix with an entry, `n_segments` below 1.
+
+    Example:
+        >>> from jaxonline.comparators import best_segments
+        >>> loss, experts = best_segments([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]], n_segments=2)
+        >>> loss, experts.tolist()
+        (0.0, [0, 0, 1])
+    """
+    losses = check.finite_array("losses", losses, ndim=2).astype(float)
+    check.numbers("losses", losses)
+    k = min(check.count("n_segments", n_segments), len(losses))
+    best = np.full((k, losses.shape[1]), np.inf)
+    best[0] = 0.0
+    came_from = []  # the expert of the round before, where there was a switch; else -1
+    for row in losses:
+        switched = best[:-1].min(axis=1, keepdims=True)
+        switch = switched < best[1:]
+        froms = np.where(switch, best[:-1].argmin(axis=1, keepdims=True), -1)
+        came_from.append(np.vstack([np.full_like(row, -1, dtype=int), froms]))
+        best = np.vstack([best[:1], np.where(switch, switched, best[1:])]) + row
+    s, expert = np.unravel_index(int(best.argmin()), best.shape)
+    experts = np.empty(len(losses), int)
+    for t in range(len(losses) - 1, -1, -1):
+        experts[t] = expert
+        if came_from[t][s, expert] >= 0:
+            s, expert = s - 1, came_from[t][s, expert]
+    return Segments(float(best.min()), experts)

@@ -1,0 +1,90 @@
+"""Regression on a target that moves: Herbster and Warmuth (2001), "Tracking the best linear predictor"."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
+
+
+@struct
+class DriftingModel:
+    """Targets <w_t, x> + noise, where w_t is a random walk inside the unit ball. Instances are uniform on the sphere.
+
+    w_1 is uniform on the sphere; w_(t+1) is w_t plus a Gaussian step of the length `drift` (in the root of the mean
+    square), scaled back to the ball where it is outside. No fixed predictor is good for long: regret is to be taken to
+    comparators that move, too.
+
+    Args:
+        dimension: d, at least 1.
+        drift: at least 0; at 0 it is a linear model.
+        noise_std: standard deviation of the Gaussian label noise, at least 0.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DriftingModel(3, drift=0.05), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5, radius=1.0)
+        >>> bool(jo.play(game, learner, jax.random.key(0), n_rounds=200)[1].loss[50:].mean() < 0.05)
+        True
+    """
+
+    dimension: int = static()
+    drift: Float[ArrayLike, ""] = 0.01
+    noise_std: Float[ArrayLike, ""] = 0.0
+
+    def __post_init__(self):
+        check.count("dimension", self.dimension)
+        check.not_negative("drift", self.drift)
+        check.not_negative("noise_std", self.noise_std)
+
+    @property
+    def oblivious(self) -> bool:
+        """True: answers do not depend on predictions."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own walk."""
+        return False
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape [d] and dtype of an instance."""
+        return jax.ShapeDtypeStruct((self.dimension,), jnp.result_type(float))
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A scalar."""
+        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
+
+    def init(self, key: Key[Array, ""]) -> Float[Array, "d"]:
+        """w_1, the state."""
+        return _on_sphere(key, self.instance_spec)
+
+    def instance(
+        self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""]
+    ) -> tuple[Float[Array, "d"], Float[Array, "d"]]:
+        """A fresh instance."""
+        del t
+        return _on_sphere(key, self.instance_spec), state
+
+    def answer(
+        self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""], x: Float[Array, "d"], y_hat: Array
+    ) -> tuple[Float[Array, ""], Float[Array, "d"]]:
+        """<w_t, x> + noise, and w_(t+1)."""
+        del t, y_hat
+        of_noise, of_step = jax.random.split(key)
+        y = state @ x + jnp.asarray(self.noise_std, x.dtype) * jax.random.normal(of_noise, (), x.dtype)
+        length = jnp.asarray(self.drift, x.dtype) / jnp.sqrt(jnp.asarray(self.dimension, x.dtype))
+        moved = state + length * jax.random.normal(of_step, x.shape, x.dtype)
+        return y, moved / jnp.maximum(jnp.linalg.norm(moved), 1.0)
+
+
+def _on_sphere(key: Key[Array, ""], spec: jax.ShapeDtypeStruct) -> Float[Array, "d"]:
+    z = jax.random.normal(key, spec.shape, spec.dtype)
+    return z / jnp.linalg.norm(z)

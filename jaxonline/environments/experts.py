@@ -1,0 +1,253 @@
+"""Experts whose losses are known: finite classes, experts whose best one changes, and experts that wander."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, static, struct
+
+OUTCOMES = ("labels", "losses")
+
+
+class FiniteClassState(NamedTuple):
+    """State of `FiniteClass`.
+
+    Attributes:
+        label: of this round, fixed with the advice.
+    """
+
+    label: Float[Array, ""]
+
+
+@struct
+class FiniteClass:
+    """K hypotheses that predict fair labels -1 or +1, hypothesis k wrongly with probability `errors[k]`.
+
+    All errors are independent. With an error of 0 the class is realizable: one hypothesis is perfect. An instance is
+    the vector of the predictions [K].
+
+    Args:
+        errors: probabilities [K], each from 0 to 1.
+        outcomes_are: "labels", for learners that predict them, or "losses", the vector of the hypotheses' losses 0 and
+            1, for learners that follow or weigh hypotheses.
+
+    Raises:
+        ValueError: no hypothesis, a probability outside [0, 1], or unknown `outcomes_are`.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> realizable = jo.environments.FiniteClass([0.0, 0.5, 0.5, 0.5])
+        >>> game = jo.Game(realizable, jo.FullInformation(), loss=jo.losses.ZeroOne())
+        >>> history = jo.play(game, jo.learners.Halving(), jax.random.key(0), n_rounds=50)[1]
+        >>> bool(history.loss.sum() <= 2)  # log2 4
+        True
+    """
+
+    errors: Float[ArrayLike, "K"] | Sequence[float]
+    outcomes_are: str = static(default="labels")
+
+    def __post_init__(self):
+        errors = check.vector("errors", self.errors)
+        check.numbers("errors", errors, ge=0.0, le=1.0)
+        check.choice("outcomes_are", self.outcomes_are, OUTCOMES)
+        dtype = self.errors.dtype if isinstance(self.errors, jax.Array) else jnp.result_type(float)
+        set_field(self, "errors", jnp.asarray(errors, dtype))
+
+    @property
+    def oblivious(self) -> bool:
+        """True: labels do not depend on moves."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own."""
+        return False
+
+    @property
+    def dtype(self) -> jnp.dtype:
+        """Of predictions, labels and losses."""
+        return self.errors.dtype  # type: ignore[union-attr]
+
+    @property
+    def n_experts(self) -> int:
+        """K."""
+        return len(self.errors)  # type: ignore[arg-type]
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """The predictions of all hypotheses [K]."""
+        return jax.ShapeDtypeStruct((self.n_experts,), self.dtype)
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A label, or the losses of all hypotheses [K]."""
+        return jax.ShapeDtypeStruct((self.n_experts,) if self.outcomes_are == "losses" else (), self.dtype)
+
+    def init(self, key: Key[Array, ""]) -> FiniteClassState:
+        """No label yet."""
+        del key
+        return FiniteClassState(jnp.ones((), self.dtype))
+
+    def instance(
+        self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""]
+    ) -> tuple[Float[Array, "K"], FiniteClassState]:
+        """The predictions of all hypotheses."""
+        del state, t
+        of_label, of_errors = jax.random.split(key)
+        label = jax.random.rademacher(of_label, (), self.dtype)
+        errs = jax.random.bernoulli(of_errors, self.errors)
+        return jnp.where(errs, -label, label), FiniteClassState(label)
+
+    def answer(
+        self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""], x: Float[Array, "K"], y_hat: PyTree
+    ) -> tuple[Float[Array, "..."], FiniteClassState]:
+        """The label, or the losses."""
+        del key, t, y_hat
+        return state.label if self.outcomes_are == "labels" else (x != state.label).astype(self.dtype), state
+
+
+class _Experts:
+    """What experts without advice share: runs differ, and losses do not depend on moves."""
+
+    dtype: jnp.dtype
+    n_experts: int
+
+    @property
+    def oblivious(self) -> bool:
+        """True: losses do not depend on moves."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own."""
+        return False
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """An empty vector."""
+        return jax.ShapeDtypeStruct((0,), self.dtype)
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """The losses of all experts [K]."""
+        return jax.ShapeDtypeStruct((self.n_experts,), self.dtype)
+
+    def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[PyTree, PyTree]:
+        """Nothing to see."""
+        del key, t
+        return jnp.zeros((0,), self.dtype), state
+
+
+@struct
+class SwitchingExperts(_Experts):
+    """K experts with losses 0 and 1, of which another one is good for `every` rounds, one after the other.
+
+    A good expert has the expected loss (1 - gap) / 2, the others 1/2; all losses are independent.
+
+    Args:
+        n_experts: K, at least 2.
+        every: rounds between two switches, at least 1.
+        gap: above 0, at most 1.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> experts = jo.environments.SwitchingExperts(3, every=10, gap=1.0)
+        >>> losses, _ = experts.answer(jax.random.key(0), (), jax.numpy.int32(11), None, None)
+        >>> losses[1].item()  # the second expert is good in rounds 11 to 20
+        0.0
+    """
+
+    n_experts: int = static()
+    every: Int[ArrayLike, ""] | int = 100
+    gap: Float[ArrayLike, ""] = 0.5
+
+    def __post_init__(self):
+        check.count("n_experts", self.n_experts, ge=2)
+        check.number("every", self.every, ge=1)
+        check.number("gap", self.gap, gt=0.0, le=1.0)
+
+    @property
+    def dtype(self) -> jnp.dtype:
+        """Of losses."""
+        return jnp.result_type(float)
+
+    def init(self, key: Key[Array, ""]) -> tuple[()]:
+        """Nothing to remember."""
+        del key
+        return ()
+
+    def answer(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[Float[Array, "K"], tuple[()]]:
+        """The losses of all experts."""
+        del x, y_hat
+        return jax.random.bernoulli(key, self._means(t)).astype(self.dtype), state
+
+    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+        """The means, for the pseudo-regret."""
+        del state, x, y
+        return self._means(t)
+
+    def _means(self, t: Int[Array, ""]) -> Float[Array, "K"]:
+        good = ((t - 1) // jnp.asarray(self.every, jnp.int32)) % self.n_experts
+        gap = jnp.asarray(self.gap, self.dtype)
+        return jnp.where(jnp.arange(self.n_experts, dtype=jnp.int32) == good, (1.0 - gap) / 2.0, 0.5)
+
+
+@struct
+class RandomWalkExperts(_Experts):
+    """K experts whose losses are independent random walks, reflected at 0 and 1.
+
+    Args:
+        n_experts: K, at least 1.
+        step: the standard deviation of a step, above 0.
+        start: the loss of round 1, from 0 to 1.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> experts = jo.environments.RandomWalkExperts(3, step=0.1)
+        >>> state = experts.init(jax.random.key(0))
+        >>> losses, state = experts.answer(jax.random.key(1), state, jax.numpy.int32(1), None, None)
+        >>> losses.tolist(), bool((state != 0.5).all())
+        ([0.5, 0.5, 0.5], True)
+    """
+
+    n_experts: int = static()
+    step: Float[ArrayLike, ""] = 0.1
+    start: Float[ArrayLike, ""] = 0.5
+
+    def __post_init__(self):
+        check.count("n_experts", self.n_experts)
+        check.positive("step", self.step)
+        check.number("start", self.start, ge=0.0, le=1.0)
+
+    @property
+    def dtype(self) -> jnp.dtype:
+        """Of losses."""
+        return jnp.result_type(float)
+
+    def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
+        """The losses of round 1."""
+        del key
+        return jnp.full(self.n_experts, jnp.asarray(self.start, self.dtype))
+
+    def answer(
+        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
+        """The losses of all experts, and those of the next round."""
+        del t, x, y_hat
+        walked = state + jnp.asarray(self.step, state.dtype) * jax.random.normal(key, state.shape, state.dtype)
+        return state, 1.0 - jnp.abs(1.0 - walked % 2.0)  # the triangle wave is what reflection at 0 and 1 makes

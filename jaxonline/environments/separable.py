@@ -1,0 +1,117 @@
+"""Data that a half-space separates with a margin: the environment of the perceptron's theorem."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import set_field, struct
+
+
+class SeparableState(NamedTuple):
+    """State of `SeparableData`.
+
+    Attributes:
+        label: of this round, drawn with the instance.
+    """
+
+    label: Float[Array, ""]
+
+
+@struct
+class SeparableData:
+    """Fair labels y, and instances with |x| <= radius and y <u, x> >= margin for a unit vector u.
+
+    y <u, x> is uniform from `margin` to `radius`, and the rest of x is uniform in the ball that is left. So the
+    perceptron errs at most (radius / margin)^2 times.
+
+    Args:
+        direction: the direction of u [d], at least two numbers that are not all 0.
+        margin: gamma, above 0.
+        radius: r, at least gamma.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> data = jo.environments.SeparableData(np.ones(4), margin=0.2)
+        >>> game = jo.Game(data, jo.FullInformation(), loss=jo.losses.ZeroOne())
+        >>> history = jo.play(game, jo.learners.Perceptron(), jax.random.key(0), n_rounds=100)[1]
+        >>> bool((history.y * history.x.sum(axis=1) / 2 >= 0.199).all()), bool(history.loss.sum() <= 25)
+        (True, True)
+    """
+
+    direction: Any  # [d], a jax array after construction
+    margin: Float[ArrayLike, ""] = 0.1
+    radius: Float[ArrayLike, ""] = 1.0
+
+    def __post_init__(self):
+        direction = check.vector("direction", self.direction)
+        if len(direction) < 2 or not direction.any():
+            raise ValueError(
+                f"direction must have two numbers or more, that are not all 0, got {check.shown(direction)}"
+            )
+        check.positive("margin", self.margin)
+        check.positive("radius", self.radius)
+        margin, radius = check.concrete(self.margin), check.concrete(self.radius)
+        if margin is not None and radius is not None and not (margin <= radius).all():
+            raise ValueError(f"margin must be at most the radius, {radius}, got {margin}")
+        dtype = jnp.result_type(float) if not isinstance(self.direction, jax.Array) else self.direction.dtype
+        set_field(self, "direction", jnp.asarray(direction, dtype))
+
+    @property
+    def oblivious(self) -> bool:
+        """True: the data do not depend on predictions."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own."""
+        return False
+
+    @property
+    def outcomes(self) -> Float[Array, "2"]:
+        """All outcomes there are."""
+        return jnp.array([-1.0, 1.0])
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape [d] and dtype of an instance."""
+        return jax.ShapeDtypeStruct(self.direction.shape, self.direction.dtype)
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A label."""
+        return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
+
+    def init(self, key: Key[Array, ""]) -> SeparableState:
+        """No label yet."""
+        del key
+        return SeparableState(jnp.ones((), self.direction.dtype))
+
+    def instance(
+        self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""]
+    ) -> tuple[Float[Array, "d"], SeparableState]:
+        """A fresh instance, and its label."""
+        del state, t
+        d, dtype = len(self.direction), self.direction.dtype
+        u = self.direction / jnp.linalg.norm(self.direction)
+        margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
+        of_label, of_distance, of_rest, of_length = jax.random.split(key, 4)
+        label = jax.random.rademacher(of_label, (), dtype)
+        along = margin + (radius - margin) * jax.random.uniform(of_distance, (), dtype)
+        z = jax.random.normal(of_rest, (d,), dtype)
+        z = z - (u @ z) * u
+        length = jnp.sqrt(radius**2 - along**2) * jax.random.uniform(of_length, (), dtype) ** (1.0 / (d - 1))
+        return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
+
+    def answer(
+        self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""], x: Array, y_hat: Array
+    ) -> tuple[Float[Array, ""], SeparableState]:
+        """The label."""
+        del key, t, x, y_hat
+        return state.label, state

@@ -1,0 +1,70 @@
+"""The loss of the move and nothing else: what a bandit with any set of moves is told."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from jaxonline._util.struct import set_field, struct
+from jaxonline.losses.base import Loss, as_loss
+
+
+class LossOfMoveOracle:
+    """The oracle of a bandit with any set of moves: the learner's own move, the instance it saw, and the move's loss.
+
+    Attributes:
+        move: what the learner played.
+        x: the instance it saw when it moved.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.feedback import LossOfMoveOracle
+        >>> float(LossOfMoveOracle((), jnp.float32(1.0), jnp.float32(4.0)).loss())
+        4.0
+    """
+
+    def __init__(self, x: PyTree, move: PyTree, loss: Float[Array, ""]):
+        self.x = x
+        self.move = move
+        self._loss = loss
+        self._asked = 0
+
+    def loss(self) -> Float[Array, ""]:
+        """The loss of the move; one query, however often it is asked."""
+        self._asked = 1
+        return self._loss
+
+    def queries(self) -> Int[Array, ""]:
+        """One if the loss was asked for, else none."""
+        return jnp.int32(self._asked)
+
+
+@struct
+class LossOfMove:
+    """The feedback of bandit convex optimisation: the value of the loss at the point that was played.
+
+    Args:
+        loss: `loss(y_hat, y)`, as a rule that of the game. (Where moves are arms and outcomes the losses of all of
+            them, `Bandit` does the same.)
+
+    Raises:
+        TypeError: `loss` is not a loss.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxonline as jo
+        >>> feedback = jo.LossOfMove(jo.losses.SquaredDistance())
+        >>> oracle = feedback.open(None, jnp.int32(1), (), jnp.array([1.0, 2.0]), jnp.zeros(2))
+        >>> float(oracle.loss()), oracle.queries().item()
+        (5.0, 1)
+    """
+
+    loss: Loss
+
+    def __post_init__(self):
+        set_field(self, "loss", as_loss("loss", self.loss))
+
+    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> LossOfMoveOracle:
+        """The oracle of one round."""
+        del key, t
+        return LossOfMoveOracle(x, y_hat, self.loss(y_hat, y))

@@ -1,0 +1,82 @@
+"""Fixed share: Herbster and Warmuth (1998); Cesa-Bianchi and Lugosi (2006), section 5.2."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from jaxonline._util import check
+from jaxonline._util.struct import struct
+from jaxonline.learners.experts.weights import normalised
+
+
+@struct
+class FixedShare:
+    """Exponential weights of which a part is shared out again after each round, so that another expert can take over.
+
+    v = w exp(-eta loss), then w = (1 - share) v + share sum(v) / K. These are exponential weights on all sequences of
+    experts, whose prior has the expert of a round redrawn uniformly with probability `share`. The state is the vector
+    of logarithms of the weights [K]. (In the paper the share of an expert goes to the K - 1 others, share' =
+    share (K - 1) / K.)
+
+    Args:
+        eta: above 0.
+        share: from 0, exponential weights, to 1.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.learners import FixedShare
+        >>> rule = FixedShare(eta=1.0, share=0.1)
+        >>> state = rule.update(rule.init(2, jnp.float32), jnp.array([1000.0, 0.0]), 0.0)
+        >>> [f"{weight:.2f}" for weight in rule.weights(state)]  # the first expert keeps share / K
+        ['0.05', '0.95']
+    """
+
+    eta: Float[ArrayLike, ""]
+    share: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        check.positive("eta", self.eta)
+        check.number("share", self.share, ge=0.0, le=1.0)
+
+    @classmethod
+    def over_horizon(cls, n_experts: int, n_rounds: int, n_switches: int) -> "FixedShare":
+        """The rate and the share of `bounds.fixed_share`, for regret to all sequences with at most so many switches.
+
+        share = m / (T - 1) and eta = sqrt(8 ((m + 1) ln K + (T - 1) H(share)) / T), H the binary entropy.
+
+        Raises:
+            ValueError: `n_experts` below 2, `n_rounds` below 2, `n_switches` outside 0 to T - 1.
+        """
+        check.count("n_experts", n_experts, ge=2)
+        check.count("n_rounds", n_rounds, ge=2)
+        if check.count("n_switches", n_switches, ge=0) >= n_rounds:
+            raise ValueError(f"n_switches must be below n_rounds, {n_rounds}, got {n_switches}")
+        share = n_switches / (n_rounds - 1)
+        information = (n_switches + 1) * np.log(n_experts) + (n_rounds - 1) * binary_entropy(share)
+        return cls(float(np.sqrt(8.0 * information / n_rounds)), share)
+
+    def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
+        """Equal weights."""
+        return jnp.full(n_experts, -jnp.log(jnp.asarray(n_experts, dtype)))
+
+    def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
+        """The weights of the next round."""
+        return normalised(state)
+
+    def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
+        """ln w = ln((1 - share) v + share / K), for v of the sum 1."""
+        del own_loss
+        eta, share = (jnp.asarray(number, state.dtype) for number in (self.eta, self.share))
+        log_v = jax.nn.log_softmax(state - eta * losses)
+        return jnp.logaddexp(jnp.log1p(-share) + log_v, jnp.log(share / len(losses)))
+
+
+def binary_entropy(p: float) -> float:
+    """-p ln p - (1 - p) ln(1 - p), on the host."""
+    return float(-sum(q * np.log(q) for q in (p, 1.0 - p) if q > 0))
