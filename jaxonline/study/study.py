@@ -238,7 +238,7 @@ def _sentence(error: Any, fields: Mapping[str, Any]) -> str:
     if error["type"] == "too_short":
         return f"{name} must be at least {context['min_length']}, got {context['actual_length']} of them"
     wanted = [f"{word} {context[limit]:g}" for limit, word in LIMITS.items() if limit in context]
-    wanted = wanted or [error["msg"].partition(",")[0].removeprefix("Input should be ")]
+    wanted = wanted or [context.get("expected") or error["msg"].partition(",")[0].removeprefix("Input should be ")]
     return f"{name} must be {wanted[0]}, got {error['input']}"
 
 

@@ -37,7 +37,7 @@ class Bandits(ClassicalGame):
     """
 
     title: ClassVar[str] = "Bandits: pseudo-regret to the best arm."
-    spacing: ClassVar[str] = "log"
+    on_logarithmic_axes: ClassVar[bool] = True
     rounds: int = Field(10_000, ge=2, le=100_000_000, description="The horizon.")
     means: Numbers = Field((0.1, 0.2, 0.3, 0.4, 0.5), min_length=2, description="Mean losses of the arms.")
     law: Literal["bernoulli", "gaussian"] = Field("bernoulli", description="Of the losses of an arm.")
@@ -47,11 +47,10 @@ class Bandits(ClassicalGame):
         gaps, K = means - means.min(), len(means)
         if not gaps.any():
             raise ValueError(f"means must not all be equal, got {', '.join(map(str, self.means))}")
-        gap = float(gaps[gaps > 0].min())
-        first = max(1, min(T // K, round(4 / gap**2)))
+        first = max(1, round((T / K) ** (2 / 3)))
         learners: dict[str, Any] = {
             f"explore {first} times, then commit": ExploreThenCommit(first),
-            "epsilon-greedy": EpsilonGreedy.decreasing(K, gap),
+            "epsilon-greedy, 0.1": EpsilonGreedy(0.1),
         }
         promised: dict[str, Bound] = {}
         if self.law == "gaussian":

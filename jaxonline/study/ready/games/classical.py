@@ -41,7 +41,7 @@ class ClassicalGame(Study):
     """Runs and rounds, and `setting`: all else of a game is there."""
 
     title: ClassVar[str] = ""
-    spacing: ClassVar[str] = "linear"
+    on_logarithmic_axes: ClassVar[bool] = False
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(1000, ge=2, le=100_000_000, description="The horizon.")
     only: Names = Field((), description="Learners to play; by default all.")
@@ -55,7 +55,7 @@ class ClassicalGame(Study):
         learners = chosen("only", self.only, setting.learners)
         result = context.simulate(
             setting.game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=setting.comparator,
-            measures=setting.measures, record_at=min(40, self.rounds), spacing=self.spacing,
+            measures=setting.measures, record_at=self._record_at(),
         )  # fmt: skip
         bounds = {name: bound for name, bound in setting.bounds.items() if name in learners}
         curves = {name: np.array([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
@@ -67,6 +67,13 @@ class ClassicalGame(Study):
             setting.sentences,
             {"result": result},
         )
+
+    def _record_at(self) -> Any:
+        """About 40 rounds, of which all are ends of one of 200 equal segments."""
+        if not self.on_logarithmic_axes:
+            return min(40, self.rounds)
+        segment = max(1, self.rounds // 200)
+        return (segment * np.unique(np.geomspace(1, self.rounds // segment, 40).round().astype(int))).tolist()
 
 
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
