@@ -35,6 +35,15 @@ def play(game: Game, learner: Any, key: Key[Array, ""], n_rounds: int) -> tuple[
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=6)
         >>> history.loss.tolist()  # every coordinate is seen twice, and a step of 1/2 solves it at once
         [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+        >>> history
+        round  instance  move  outcome  loss  queries
+            1   [1 0 0]     0        1     1        1
+            2   [0 1 0]     0        1     1        1
+            3   [0 0 1]     0        1     1        1
+            4   [1 0 0]     1        1     0        1
+            5   [0 1 0]     1        1     0        1
+            6   [0 0 1]     1        1     0        1
+        6 rounds, sum of losses 3, 6 queries
     """
     check.count("n_rounds", n_rounds)
     check.key("key", key)

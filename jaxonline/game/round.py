@@ -20,6 +20,7 @@ from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
 from jaxonline.game.keys import StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_copies
+from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import (
     AdaptiveFeedback,
     Environment,
@@ -166,6 +167,8 @@ class Round(NamedTuple):
         y_comparator: the outcome that losses are of: y, or its mean (`PseudoRegret`).
         queries: the number of queries charged by the oracle.
         info: the learner's diagnostics.
+
+    A history, the record of several rounds, prints as a table.
     """
 
     loss: Array
@@ -176,6 +179,11 @@ class Round(NamedTuple):
     y_comparator: PyTree
     queries: Array
     info: PyTree
+
+    def __repr__(self) -> str:
+        if is_history(self):
+            return history_table(self)
+        return f"Round({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
 
 def _wants_copies(regret: Regret) -> bool:

@@ -17,7 +17,7 @@ GROUPS = {
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",
         "tracking": "jaxonline.study.ready.games.tracking:Tracking",
-        "mistakes": "jaxonline.study.ready.games.mistakes:Mistakes",
+        "mistakes": "jaxonline.study.ready.games.mistakes:FiniteClasses",
         "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",

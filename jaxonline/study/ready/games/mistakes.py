@@ -11,13 +11,13 @@ from jaxonline.feedback import FullInformation
 from jaxonline.game import Game
 from jaxonline.learners import Halving, WeightedMajority
 from jaxonline.losses import ZeroOne
-from jaxonline.simulation.measures import Mistakes as NumberOfMistakes
+from jaxonline.simulation.measures import Mistakes
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
 BETA = 0.5
 
 
-class Mistakes(ClassicalGame):
+class FiniteClasses(ClassicalGame):
     """Labels -1 and +1, and hypotheses that predict them.
 
     "realizable": one hypothesis never errs, the others are coins. "noisy": it errs in one round of ten. "contrary": the
@@ -46,4 +46,4 @@ class Mistakes(ClassicalGame):
             sentences.append(f"Halving: at most log2 K = {math.log2(K):.1f} mistakes, whatever the labels.")
         game = Game(environment, FullInformation(), loss=ZeroOne())
         learners = {"halving": Halving(), "weighted majority": WeightedMajority(BETA)}
-        return Setting(game, learners, promised, sentences, measures=[NumberOfMistakes()], quantity="mistakes")
+        return Setting(game, learners, promised, sentences, measures=[Mistakes()], quantity="mistakes")
