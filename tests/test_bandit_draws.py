@@ -38,7 +38,7 @@ def test_beta_draws():
     found = found[:, :-1]
     assert p_values(found, SHAPES).min() > FALSE_ALARM / len(SHAPES)
     assert p_values(found, SHAPES * 1.15)[[0, 1, 4, 6, 8]].max() < FALSE_ALARM
-    assert p_values(found, SHAPES + [[0.5, 0]])[:4].max() < FALSE_ALARM
+    assert p_values(found, SHAPES + np.array([0.5, 0]))[:4].max() < FALSE_ALARM
     assert len(np.unique(found)) > 0.9 * found[:, :6].size
     pairs = np.abs(np.corrcoef(stats.rankdata(found, axis=0).T) - np.eye(len(SHAPES)))
     assert pairs.max() < stats.norm.ppf(1 - FALSE_ALARM / 72) / np.sqrt(N), "arms are independent"
@@ -76,7 +76,7 @@ def test_arms_are_drawn_with_their_probabilities():
     counts = np.bincount(arms, minlength=len(p))
     assert (counts[p == 0] == 0).all()
     assert stats.chisquare(counts[p > 0], N * p[p > 0]).pvalue > FALSE_ALARM
-    moved = p + [0, -0.02, 0.02, 0, 0, 0, 0]
+    moved = p + np.array([0, -0.02, 0.02, 0, 0, 0, 0])
     assert stats.chisquare(counts[p > 0], N * moved[p > 0]).pvalue < FALSE_ALARM
 
 
