@@ -166,7 +166,9 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         return state, jnp.stack(asked)
 
     materials = [material_of(entry, 0), material_of(entry, 1)]
-    others = [[material_of(entry, 0), material_of(entry, seed)] for seed in (2, 3, 4)]  # a loss may be tossed twice
+    others = [
+        [material_of(entry, seed), material_of(entry, 2)] for seed in (0, *range(3, 16))
+    ]  # losses may be tossed alike
     keys, *other_keys = (jax.random.split(jax.random.key(seed), 2) for seed in range(5))
 
     def play(materials, poison, keys):
