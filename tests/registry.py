@@ -31,7 +31,18 @@ from jaxonline.estimators import (
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.kernels.radial import Cauchy
+from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
+from jaxonline.learners.bandits.exp3_ix import EXP3IX
+from jaxonline.learners.bandits.exp3_p import EXP3P
+from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.learners.bandits.explore_then_commit import ExploreThenCommit
+from jaxonline.learners.bandits.kl_ucb import KLUCB
+from jaxonline.learners.bandits.lin_thompson import LinThompson
+from jaxonline.learners.bandits.lin_ucb import LinUCB
+from jaxonline.learners.bandits.moss import MOSS
+from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
+from jaxonline.learners.bandits.ucb1 import UCB1
 from jaxonline.learners.doubling import Doubling
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
@@ -75,14 +86,17 @@ LABEL_VARIANCE = 0.09
 class Entry(NamedTuple):
     """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
     makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
-    its own; it is `silent` about them where they are in its moves only, and not in what it learns. `strict` is False where parts of optax are used that do not run under strict dtype promotion.
+    its own; it is `silent` about them where they are in its moves only, and not in what it learns. `strict` is False
+    where parts of optax are used that do not run under strict dtype promotion.
 
     Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
-    three losses; with `classes` outcomes are -1 and +1. The loss of the game judges the learner's moves."""
+    three losses; with `contexts` these come with matrices of three rows, each a law on the arms, or the features of an
+    arm. With `classes` outcomes are -1 and +1. The loss of the game judges the learner's moves."""
 
     learner: Any
     feedback: Any
     losses_of_arms: bool = False
+    contexts: bool = False
     classes: bool = False
     loss: Any = Squared()
     queries: int | None = 1
@@ -151,6 +165,10 @@ def hedge_for(n_rounds: Any) -> Hedge:
 
 def arms(learner: Any, feedback: Any, loss: Any, **options: Any) -> Entry:
     return Entry(learner, feedback, losses_of_arms=True, loss=loss, **options)
+
+
+def bandit(learner: Any, **options: Any) -> Entry:
+    return arms(learner, jo.Bandit(), ArmLoss(), **options)
 
 
 DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
@@ -227,6 +245,18 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "Hedge, BOA": lambda: arms(Hedge(BOA(initial=0.1)), jo.FullInformation(), ExpectedLoss()),
     "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
     "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
+    "UCB1": lambda: bandit(UCB1(4.0)),
+    "explore then commit": lambda: bandit(ExploreThenCommit(2.0)),
+    "epsilon-greedy": lambda: bandit(EpsilonGreedy(1.5, power=1.0), randomised=True),
+    "KL-UCB": lambda: bandit(KLUCB(1.0)),
+    "MOSS": lambda: bandit(MOSS(n_rounds=8.0)),
+    "Bernoulli Thompson": lambda: bandit(BernoulliThompson(2.5, 2.0), randomised=True),
+    "Gaussian Thompson": lambda: bandit(GaussianThompson(0.5, prior_mean=1.0), randomised=True),
+    "EXP3-IX": lambda: bandit(EXP3IX(0.3, 0.1), randomised=True),
+    "EXP3.P": lambda: bandit(EXP3P(0.3, 0.1, 0.2), randomised=True),
+    "EXP4": lambda: bandit(EXP4(0.3, 0.1), contexts=True, randomised=True),
+    "LinUCB": lambda: bandit(LinUCB(0.5, 0.7), contexts=True),
+    "linear Thompson": lambda: bandit(LinThompson(0.5, 0.7), contexts=True, randomised=True),
     "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
     "kernel perceptron": lambda: expert(KernelPerceptron(Gaussian(1.5), max_mistakes=8), loss=ZeroOne(), classes=True),
     "voted perceptron": lambda: expert(VotedPerceptron(max_mistakes=8), loss=ZeroOne(), classes=True),

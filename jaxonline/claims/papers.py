@@ -105,6 +105,9 @@ PLACES: dict[str, list[Place]] = {
         Place("Algorithm 1", "halving", ""),
         Place("exponential weights", "Algorithms 2 and 3 and their regret", "learners.EWA"),
         Place("Algorithm 4", "the perceptron", "learners.Perceptron"),
+        Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
+              "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
+        Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
     ],
 }  # fmt: skip
 

@@ -1,0 +1,73 @@
+"""Claims on the estimates of bandits, by enumeration of the arm that is drawn: K = 4 arms, N = 3 experts.
+
+EXP3 and EXP4 claim estimates without bias. Those of EXP3-IX and EXP3.P are biased on purpose: claimed as estimates of
+the losses (of the gains), and with the mean that they are made to have.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline.claims.registry import Options, claim
+from jaxonline.feedback import BanditOracle
+from jaxonline.game import Draw, Specs
+from jaxonline.learners.bandits.exp3 import EXP3
+from jaxonline.learners.bandits.exp3_ix import EXP3IX
+from jaxonline.learners.bandits.exp3_p import EXP3P
+from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.result import Verification
+
+LOSSES, P = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.4, 0.1, 0.45, 0.05])
+ADVICE = np.array([[0.7, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 1.0], [0.25, 0.25, 0.25, 0.25]])
+GAMMA, BETA = 0.02, 0.03
+
+
+def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndarray]]:
+    """The estimates after each arm, with its probability."""
+    with jax.enable_x64(True):
+        p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
+        return [(P[arm], np.asarray(estimates(Draw(jnp.int32(arm), p), losses[arm]))) for arm in range(len(P))]
+
+
+@claim("importance-weighted losses, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
+def _exp3(form: str, options: Options) -> Verification:
+    """With eta = 1 the state of exponential weights is the sum of the estimates."""
+    exp3 = EXP3(1.0)
+
+    def estimates(move: Draw, loss: Any) -> Any:
+        state = exp3.init(None, Specs((), jax.ShapeDtypeStruct(P.shape, float)))
+        return exp3.update(None, state, BanditOracle((), move, jnp.asarray(LOSSES)))[0]
+
+    return unbiased(None, LOSSES, support=_support(estimates))
+
+
+@claim("importance-weighted losses of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
+def _exp4(form: str, options: Options) -> Verification:
+    def estimates(move: Draw, loss: Any) -> Any:
+        return EXP4(1.0).estimates(move, loss, jnp.asarray(ADVICE))
+
+    return unbiased(None, ADVICE @ LOSSES, support=_support(estimates))
+
+
+@claim("losses over p + gamma, EXP3-IX, as losses", "Neu 2015", cost="exact", printed="biased")
+def _implicit(form: str, options: Options) -> Verification:
+    return unbiased(None, LOSSES, support=_support(EXP3IX(1.0, GAMMA).estimates))
+
+
+@claim("losses over p + gamma, EXP3-IX, mean loss p / (p + gamma)", "Neu 2015", cost="exact", printed="unbiased")
+def _implicit_mean(form: str, options: Options) -> Verification:
+    return unbiased(None, LOSSES * P / (P + GAMMA), support=_support(EXP3IX(1.0, GAMMA).estimates))
+
+
+@claim("gains with a bonus, EXP3.P, as gains", "Auer et al. 2002", cost="exact", printed="biased")
+def _bonus(form: str, options: Options) -> Verification:
+    return unbiased(None, 1 - LOSSES, support=_support(EXP3P(1.0, BETA, 0.0).estimates))
+
+
+@claim("gains with a bonus, EXP3.P, mean gain + beta / p", "Auer et al. 2002", cost="exact", printed="unbiased")
+def _bonus_mean(form: str, options: Options) -> Verification:
+    return unbiased(None, 1 - LOSSES + BETA / P, support=_support(EXP3P(1.0, BETA, 0.0).estimates))
