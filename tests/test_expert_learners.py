@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from full_rounds import played
 
 import jaxonline as jo
 from jaxonline import bounds, verify
-from jaxonline.feedback import FullOracle, OnRequestOracle
+from jaxonline.feedback import OnRequestOracle
 from jaxonline.game import Specs, history
 from jaxonline.learners import (
     EWA,
@@ -47,21 +48,6 @@ def advice_of(seed, errors):
     y = rng.choice([-1.0, 1.0], size=T)
     X = np.where(rng.uniform(size=(T, len(errors))) < errors, -1, 1) * y[:, None]
     return X, y
-
-
-@jax.jit
-def played(learner, rows, key=KEY):
-    """Moves before each round of full information, states and infos after it."""
-
-    def play_round(state, row):
-        t, x, y = row
-        move = learner.predict(jax.random.fold_in(key, t), state, x)
-        state, info = learner.update(jax.random.fold_in(key, -t), state, FullOracle(x, y))
-        return state, (move, state, info)
-
-    x, y = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), rows)
-    t = jnp.arange(1, 1 + len(rows[1]), dtype=jnp.int32)
-    return jax.lax.scan(play_round, learner.init(key, Specs(x, y)), (t, *rows))[1]
 
 
 def on_losses(learner, losses):
@@ -444,7 +430,7 @@ def test_weights_stay_finite_for_a_million_rounds(name):
 
     weights = np.asarray(run(rule))
     assert np.isfinite(weights).all()
-    assert weights[1] > 0.98
+    assert weights[1] > 0.96  # of fixed share 0.9666: others keep 2 / 3 of the share of each round, less what they lose
 
 
 # ---------------------------------------------------------------------------------------------------------------------
