@@ -29,7 +29,7 @@ from jaxonline.estimators import (
     radial_surrogate,
 )
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.kernels import Gaussian, Inhomogeneous
+from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
@@ -86,8 +86,9 @@ LABEL_VARIANCE = 0.09
 class Entry(NamedTuple):
     """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
     makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
-    its own; it is `silent` about them where they are in its moves only, and not in what it learns. `strict` is False
-    where parts of optax are used that do not run under strict dtype promotion.
+    its own; it is `silent` about them where they are in its moves only, and not in what it learns. A learner is
+    `coarse` whose few moves may be the same though it learned something else. `strict` is False where parts of optax
+    are used that do not run under strict dtype promotion.
 
     Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
     three losses; with `contexts` these come with matrices of three rows, each a law on the arms, or the features of an
@@ -102,6 +103,7 @@ class Entry(NamedTuple):
     queries: int | None = 1
     randomised: bool = False
     silent: bool = False
+    coarse: bool = False
     strict: bool = True
 
     def promotion(self) -> AbstractContextManager:
@@ -258,8 +260,8 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "LinUCB": lambda: bandit(LinUCB(0.5, 0.7), contexts=True),
     "linear Thompson": lambda: bandit(LinThompson(0.5, 0.7), contexts=True, randomised=True),
     "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
-    "kernel perceptron": lambda: expert(KernelPerceptron(Gaussian(1.5), max_mistakes=8), loss=ZeroOne(), classes=True),
-    "voted perceptron": lambda: expert(VotedPerceptron(max_mistakes=8), loss=ZeroOne(), classes=True),
+    "kernel perceptron": lambda: expert(KernelPerceptron(Linear(), max_mistakes=8), loss=ZeroOne(), classes=True),
+    "voted perceptron": lambda: expert(VotedPerceptron(max_mistakes=8), loss=ZeroOne(), classes=True, coarse=True),
     "voted perceptron, averaged": lambda: expert(
         VotedPerceptron(max_mistakes=8, averaged=True), loss=ZeroOne(), classes=True
     ),
@@ -274,14 +276,14 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
     ),
     # advice of any size: its sign is what an expert says
-    "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True),
+    "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
     "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
     "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
     "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),
     "leader": lambda: arms(Hedge(FollowTheLeader()), jo.FullInformation(), ExpectedLoss()),
     "regularized leader": lambda: arms(Hedge(FollowTheRegularizedLeader(0.3)), jo.FullInformation(), ExpectedLoss()),
     "perturbed leader": lambda: arms(
-        FollowThePerturbedLeader(0.5), jo.FullInformation(), ArmLoss(), randomised=True, silent=True
+        FollowThePerturbedLeader(2.0), jo.FullInformation(), ArmLoss(), randomised=True, silent=True
     ),
     "label-efficient Hedge": lambda: arms(
         LabelEfficientHedge(EWA(0.5), 0.8), jo.OnRequest(), ExpectedLoss(), queries=None, randomised=True

@@ -11,12 +11,13 @@ import pytest
 from rich.console import Console
 
 from jaxonline import verify
-from jaxonline.claims import registry
+from jaxonline.claims import features, registry
 from jaxonline.claims.errata import PAPERS, erratum
 from jaxonline.claims.plots import plot_intervals, save_intervals
 from jaxonline.claims.registry import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
 from jaxonline.claims.report import claims_table, verify_command
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.learners import EWA
 from jaxonline.losses import Exponential
 from jaxonline.simulation.blocks import default_mesh
 
@@ -242,3 +243,11 @@ def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch
     (row,) = run_claims("exponential loss (E1)*corrected", mesh=ONE)
     assert row.verification.verdict == "biased"
     assert any("N = 7" in note for note in row.notes)
+
+
+def test_the_claim_on_exponential_weights_plays_the_learner_of_the_package(monkeypatch):
+    """With a `Hedge` that does not learn, nine tenths of the rounds are lost, whatever the step."""
+    monkeypatch.setattr(features, "EWA", lambda eta: EWA(1e-9))
+    rows = run_claims("(E18)")
+    assert [row.verification.verdict for row in rows] == ["violated", "violated"]
+    assert [row.verification.bias for row in rows] == pytest.approx([900 / 47.985 - 1, 900 / 33.930 - 1], rel=1e-3)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
 from jaxonline._util import check
-from jaxonline._util.struct import static, struct
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.game.protocols import Specs
 from jaxonline.losses import Hinge
 
@@ -51,11 +51,14 @@ class PassiveAggressive:
     """
 
     variant: str = static(default="PA-I")
-    C: Float[ArrayLike, ""] = 1.0
+    C: Float[ArrayLike, ""] | None = 1.0
 
     def __post_init__(self):
         check.choice("variant", self.variant, VARIANTS)
-        check.positive("C", self.C)
+        if self.variant == "PA":
+            set_field(self, "C", None)
+        else:
+            check.positive("C", self.C)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
         """w = 0, the state.
@@ -80,9 +83,9 @@ class PassiveAggressive:
         del key
         x, y = oracle.x, oracle.y
         score, square = state @ x, x @ x
-        loss, C = Hinge()(score, y), jnp.asarray(self.C, x.dtype)
-        weight = square + 1.0 / (2.0 * C) if self.variant == "PA-II" else square
+        loss, C = Hinge()(score, y), None if self.C is None else jnp.asarray(self.C, x.dtype)
+        weight = square + 1.0 / (2.0 * C) if C is not None and self.variant == "PA-II" else square
         tau = loss / jnp.where(weight > 0.0, weight, 1.0)
-        if self.variant == "PA-I":
+        if C is not None and self.variant == "PA-I":
             tau = jnp.minimum(C, tau)
         return state + tau * y * x, PassiveAggressiveInfo(y * score <= 0.0, loss)

@@ -1,0 +1,249 @@
+"""The adversary that looks at the move, environments of experts, and comparators that change."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from registry import LEARNERS
+from tiers import some
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.comparators import BestOfEachRound, BestSegments, best_segments
+from jaxonline.environments import (
+    ContraryLabels,
+    ContraryLosses,
+    DriftingModel,
+    FiniteClass,
+    RandomWalkExperts,
+    SwitchingExperts,
+)
+from jaxonline.feedback import FullInformation
+from jaxonline.game.protocols import Draw
+from jaxonline.learners import EWA, EXP3, DrawnExpert, FollowTheLeader, FollowThePerturbedLeader, Hedge
+from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
+from jaxonline.simulation.blocks import default_mesh
+
+pytestmark = pytest.mark.fast_compile
+T, KEY = 40, jax.random.key(0)
+ONE_DEVICE = default_mesh(jax.devices()[:1])
+
+
+def registered(**wanted):
+    """Names of the learners of full information that have these properties."""
+    entries = {name: make() for name, make in LEARNERS.items()}
+    return [
+        name
+        for name, entry in entries.items()
+        if isinstance(entry.feedback, FullInformation) and all(getattr(entry, k) == v for k, v in wanted.items())
+    ]
+
+
+SHORT = ("perceptron", "weighted majority", "full gradient")
+
+
+@pytest.mark.parametrize("name", some(registered(losses_of_arms=False, randomised=False), *SHORT))
+def test_every_deterministic_learner_errs_in_every_round(name):
+    """T mistakes; of three experts one says -1 and one +1 always, so that the better one errs at most T/2 times."""
+    entry = LEARNERS[name]()
+    game = jo.Game(ContraryLabels((-1.0, 1.0, -1.0)), entry.feedback, loss=ZeroOne())
+    with entry.promotion():
+        history = jo.play(game, entry.learner, KEY, T)[1]
+    assert history.loss.tolist() == [1.0] * T
+    best = min((history.x[:, k] != history.y).sum() for k in range(3))
+    assert T - int(best) >= T / 2
+
+
+def contrary_losses(learner, n_runs=1, blind=False, n_rounds=T):
+    """Regrets to the best of two experts, of runs; the move's own loss where it is an arm, else the expected one."""
+    game = jo.Game(ContraryLosses(2, blind=blind), jo.FullInformation(), loss=ArmLoss())
+    if not hasattr(jax.eval_shape(lambda: learner.predict(KEY, learner.init(KEY, game.specs), ())), "arm"):
+        move = jax.eval_shape(lambda: learner.predict(KEY, learner.init(KEY, game.specs), ()))
+        game = jo.replace(game, loss=ArmLoss() if move.shape == () else ExpectedLoss())
+    runs = jax.vmap(lambda key: jo.play(game, learner, key, n_rounds)[1])(jax.random.split(KEY, n_runs))
+    losses, outcomes = np.asarray(runs.loss, float), np.asarray(runs.y, float)
+    return losses.sum(axis=1) - outcomes.sum(axis=1).min(axis=1)
+
+
+def test_followers_of_an_arm_lose_every_round_and_drawers_do_not():
+    """The leader's follower has the regret T/2, as a draw with one probability 1, too. Drawn experts and the perturbed
+    leader keep to their bounds in the mean of 200 runs, with 6 standard errors (false alarm 1e-9), and so below T/2."""
+    n_rounds = 100
+    assert contrary_losses(Hedge(FollowTheLeader()), n_rounds=n_rounds).tolist() == [n_rounds / 2]
+    assert contrary_losses(DrawnExpert(FollowTheLeader()), n_rounds=n_rounds).tolist() == [n_rounds / 2]
+    assert contrary_losses(FollowThePerturbedLeader(0.1), n_rounds=n_rounds)[0] >= n_rounds / 2, "it shows its coin"
+
+    hedge, perturbed = bounds.exponential_weights(2, n_rounds), bounds.perturbed_leader(2, n_rounds)
+    assert contrary_losses(Hedge(EWA(hedge.eta)), n_rounds=n_rounds)[0] <= hedge.value < n_rounds / 2
+    drawn = contrary_losses(DrawnExpert(EWA(hedge.eta)), 200, n_rounds=n_rounds)
+    assert drawn.mean() + 6 * drawn.std(ddof=1) / np.sqrt(200) < n_rounds / 4
+    assert drawn.mean() - 6 * drawn.std(ddof=1) / np.sqrt(200) < hedge.value
+    blind = contrary_losses(FollowThePerturbedLeader(perturbed.eta), 200, blind=True, n_rounds=n_rounds)
+    assert blind.mean() + 6 * blind.std(ddof=1) / np.sqrt(200) < perturbed.value < n_rounds / 2
+
+
+@pytest.mark.long
+def test_exp3_is_not_forced():
+    game = jo.Game(ContraryLosses(2), jo.Bandit(), loss=ArmLoss())
+    learner = EXP3.over_horizon(2, 400)
+    runs = jax.vmap(lambda key: jo.play(game, learner, key, 400)[1])(jax.random.split(KEY, 200))
+    regret = np.asarray(runs.loss, float).sum(axis=1) - np.asarray(runs.y, float).sum(axis=1).min(axis=1)
+    assert regret.mean() + 6 * regret.std(ddof=1) / np.sqrt(200) < 100
+
+
+def test_what_the_adversary_answers():
+    labels, losses = ContraryLabels(), ContraryLosses(3)
+    x = labels.instance(KEY, (), 1)[0]
+    answers = [float(labels.answer(KEY, (), 1, x, jnp.float32(move))[0]) for move in (-0.1, 0.0, 2.0)]
+    assert answers == [1.0, -1.0, -1.0]
+    moves = jnp.int32(1), jnp.array([0.2, 0.3, 0.5]), Draw(jnp.int32(1), jnp.array([0.4, 0.2, 0.4]))
+    empty = losses.instance(KEY, 0, 1)[0]
+    assert [int(losses.answer(KEY, jnp.int32(0), 1, empty, move)[0].argmax()) for move in moves] == [1, 2, 0]
+    blind = ContraryLosses(3, blind=True)
+    assert blind.answer(KEY, jnp.int32(2), 1, empty, moves[0])[0].tolist() == [0.0, 0.0, 1.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Environments
+
+
+@jo.struct
+class Still:
+    """A learner that learns nothing, and plays the first expert, or 0."""
+
+    def init(self, key, specs):
+        return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
+
+    def predict(self, key, state, x):
+        return state
+
+    def update(self, key, state, oracle):
+        return state, ()
+
+
+def rows_of(environment, n_rounds=2000, loss=None):
+    """Instances and outcomes of a run."""
+    vector = len(environment.outcome_spec.shape) == 1
+    game = jo.Game(environment, jo.FullInformation(), loss=loss or (ExpectedLoss() if vector else ZeroOne()))
+    history = jo.play(game, Still(), KEY, n_rounds)[1]
+    return np.asarray(history.x, float), np.asarray(history.y, float)
+
+
+def test_finite_class():
+    """Frequencies of errors: |z| < 6.2 has a false alarm of 6e-10, and 0.07 off is found."""
+    errors = np.array([0.0, 0.2, 0.5, 1.0])
+    X, y = rows_of(FiniteClass(errors))
+    assert set(np.unique(X)) == set(np.unique(y)) == {-1.0, 1.0}
+    wrong = (y[:, None] != X).mean(axis=0)
+    assert wrong[[0, 3]].tolist() == [0.0, 1.0]
+    assert (np.abs(wrong - errors)[1:3] / np.sqrt(0.25 / 2000)).max() < 6.2
+    assert abs(y.mean()) * np.sqrt(2000) < 6.2
+    again, losses = rows_of(FiniteClass(errors, "losses"))
+    np.testing.assert_array_equal(again, X)
+    np.testing.assert_array_equal(losses, y[:, None] != X)
+
+
+def test_switching_and_wandering_experts():
+    """The good expert has the expected loss (1 - gap) / 2; reflected walks stay inside, and steps have their size."""
+    environment = SwitchingExperts(3, every=100, gap=0.6)
+    _, losses = rows_of(environment)
+    good = (np.arange(2000) // 100) % 3
+    means = [losses[np.arange(2000), (good + k) % 3].mean() for k in range(3)]
+    assert (np.abs(np.array(means) - [0.2, 0.5, 0.5]) / np.sqrt(0.25 / 2000)).max() < 6.2
+    expected = environment.expected_outcome((), jnp.int32(101), None, None)
+    np.testing.assert_allclose(expected, [0.5, 0.2, 0.5], rtol=1e-6)
+
+    _, losses = rows_of(RandomWalkExperts(3, step=0.05))
+    assert losses[0].tolist() == [0.5] * 3
+    assert 0 <= losses.min() < 0.05
+    assert 0.95 < losses.max() <= 1
+    inside = np.abs(losses[:-1] - 0.5) < 0.2
+    assert np.diff(losses, axis=0)[inside].std() == pytest.approx(0.05, rel=0.1)
+
+
+@pytest.mark.long
+def test_drifting_targets_move_and_are_tracked():
+    """A constant step tracks; the average of all hypotheses does not."""
+    game = jo.Game(DriftingModel(3, drift=0.05), jo.FullInformation())
+    full = jo.estimators.FullGradient()
+    learners = [jo.GradientLearner(full, 0.4, radius=1.0), jo.GradientLearner(full, 0.4, 1.0, hypothesis="average")]
+    losses = [float(jo.play(game, learner, KEY, 2000)[1].loss.mean()) for learner in learners]
+    assert 3 * losses[0] < losses[1]
+    still = jo.play(jo.Game(DriftingModel(3, drift=0.0), jo.FullInformation()), learners[0], KEY, 500)[1].loss
+    assert float(still[-100:].max()) < 1e-6
+    X, y = rows_of(DriftingModel(2, drift=0.0, noise_std=0.3))
+    w = np.linalg.lstsq(X, y, rcond=None)[0]
+    assert np.linalg.norm(w) == pytest.approx(1.0, abs=0.05)
+    assert (y - X @ w).std() == pytest.approx(0.3, rel=0.1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparators that change
+
+
+def brute_force(losses, k):
+    """The best of all sequences with at most k segments."""
+    n_rounds, n_experts = losses.shape
+    best = np.inf
+    for sequence in itertools.product(range(n_experts), repeat=n_rounds):
+        if sum(a != b for a, b in itertools.pairwise(sequence)) < k:
+            best = min(best, losses[np.arange(n_rounds), list(sequence)].sum())
+    return best
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+def test_best_segments_is_brute_force(k):
+    rng = np.random.default_rng(k)
+    for n_rounds, n_experts in ((1, 3), (6, 3), (8, 2), (5, 1)):
+        losses = np.round(rng.uniform(size=(n_rounds, n_experts)), 1)
+        loss, experts = best_segments(losses, k)
+        assert loss == pytest.approx(brute_force(losses, k), abs=1e-12)
+        assert losses[np.arange(n_rounds), experts].sum() == pytest.approx(loss, abs=1e-12)
+        assert (np.diff(experts) != 0).sum() < k
+        rounds = np.arange(1, n_rounds + 1)
+        found = BestSegments(k).best_losses(None, losses, rounds)
+        np.testing.assert_allclose(found, [brute_force(losses[:t], k) for t in rounds], atol=1e-12)
+
+
+def test_regrets_of_a_study():
+    """External, switching and dynamic: ever smaller losses of the comparator, exact where the experts never err."""
+    environment = SwitchingExperts(3, every=20, gap=1.0)
+    game = jo.Game(environment, jo.FullInformation(), loss=ExpectedLoss())
+    found = {}
+    for comparator in (jo.BestArm(), BestSegments(1), BestSegments(3), BestOfEachRound()):
+        result = jo.simulate(
+            game, Hedge(EWA(0.3)), n_runs=3, n_rounds=60, record_at=2, comparator=comparator, mesh=ONE_DEVICE
+        )
+        found[repr(comparator)] = result.comparator_loss
+    arm, one, three, each = found.values()
+    np.testing.assert_allclose(one, arm)
+    assert (arm[..., -1] > 10).all()
+    assert not three.any()
+    assert not each.any()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ContraryLabels((1.0, 1.0)), "advice must have both -1 and .1"),
+        (lambda: ContraryLosses(1), "n_experts must be at least 2"),
+        (lambda: FiniteClass([0.1, 1.2]), "errors must be at least 0 and at most 1"),
+        (lambda: FiniteClass([0.1], "votes"), "outcomes_are must be one of"),
+        (lambda: SwitchingExperts(1), "n_experts must be at least 2"),
+        (lambda: SwitchingExperts(2, every=0), "every must be at least 1"),
+        (lambda: SwitchingExperts(2, gap=0.0), "gap must be above 0"),
+        (lambda: RandomWalkExperts(2, step=0.0), "step must be above 0"),
+        (lambda: RandomWalkExperts(2, start=2.0), "start must be at least 0 and at most 1"),
+        (lambda: DriftingModel(0), "dimension must be at least 1"),
+        (lambda: DriftingModel(2, drift=-1.0), "drift must be at least 0"),
+        (lambda: BestSegments(0), "n_segments must be at least 1"),
+        (lambda: best_segments(np.zeros(3), 1), "losses must have 2 dimensions"),
+        (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "BestSegments needs vectors of losses"),
+        (lambda: BestOfEachRound().statistic(None, jnp.zeros(())), "BestOfEachRound needs vectors of losses"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

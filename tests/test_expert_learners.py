@@ -1,0 +1,467 @@
+"""Learners over experts: against NumPy loops, closed forms, enumeration of all sequences, and their theorems.
+
+Combiners and Hedge itself are in `test_experts`.
+"""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from full_rounds import played
+
+import jaxonline as jo
+from jaxonline import bounds, verify
+from jaxonline.feedback import OnRequestOracle
+from jaxonline.game import Specs, history
+from jaxonline.learners import (
+    EWA,
+    Doubling,
+    DrawnExpert,
+    FixedShare,
+    FollowTheLeader,
+    FollowThePerturbedLeader,
+    FollowTheRegularizedLeader,
+    Halving,
+    Hedge,
+    LabelEfficientHedge,
+    WeightedMajority,
+)
+
+pytestmark = pytest.mark.fast_compile
+T, K = 60, 4
+KEY = jax.random.key(0)
+
+
+def losses_of(seed, n_rounds=T, n_experts=K):
+    """Losses in [0, 1] whose best expert changes, and that are often equal."""
+    rng = np.random.default_rng(seed)
+    wave = 0.5 + 0.4 * np.sin(np.arange(n_rounds)[:, None] / 9 + np.arange(n_experts))
+    return np.round(np.clip(wave + 0.3 * rng.normal(size=(n_rounds, n_experts)), 0, 1), 1)
+
+
+def advice_of(seed, errors):
+    """Labels, and experts that err with these probabilities, now and then without an opinion."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1.0, 1.0], size=T)
+    X = np.where(rng.uniform(size=(T, len(errors))) < errors, -1, 1) * y[:, None]
+    return X, y
+
+
+def on_losses(learner, losses):
+    return played(learner, ((), jnp.asarray(losses)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Votes
+
+
+def halving_loop(X, y):
+    alive, votes = set(range(X.shape[1])), []
+    for x, label in zip(X, y, strict=True):
+        votes.append(sum(x[k] for k in alive) / len(alive))
+        alive = {k for k in alive if x[k] == label} or set(range(X.shape[1]))
+    return votes, sorted(alive)
+
+
+def majority_loop(X, y, beta):
+    w, votes = np.ones(X.shape[1]), []
+    for x, label in zip(X, y, strict=True):
+        votes.append((w[x > 0].sum() - w[x < 0].sum()) / w.sum())
+        w = np.where(x == label, w, beta * w)
+    return votes, w / w.sum()
+
+
+@pytest.mark.parametrize("best", [0.0, 0.2])
+def test_halving_is_its_numpy_loop_with_and_without_a_perfect_expert(x64, best):
+    X, y = advice_of(1, np.array([0.4, best, 0.5, 0.3, 0.6]))
+    votes, left = halving_loop(X, y)
+    moves, states, info = played(Halving(), (jnp.asarray(X), jnp.asarray(y)))
+    np.testing.assert_allclose(moves, votes, rtol=0, atol=1e-15)
+    assert np.flatnonzero(states.consistent[-1]).tolist() == left
+    assert info.mistake.tolist() == [not v * label > 0 for v, label in zip(votes, y, strict=True)]
+    errors = int((y[:, None] != X).sum(axis=0).min())
+    assert (errors == 0) == (best == 0.0)
+    assert 0 < info.mistake.sum() <= bounds.halving(5, errors)
+
+
+def test_weighted_majority_is_its_numpy_loop(x64):
+    X, y = advice_of(2, np.array([0.4, 0.3, 0.5, 0.3, 0.6]))
+    learner = WeightedMajority(0.6)
+    votes, weights = majority_loop(X, y, 0.6)
+    moves, states, info = played(learner, (jnp.asarray(X), jnp.asarray(y)))
+    np.testing.assert_allclose(moves, votes, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(learner.weights(states[-1]), weights, rtol=1e-12)
+    errors = int((y[:, None] != X).sum(axis=0).min())
+    assert errors < int(info.mistake.sum()) <= bounds.weighted_majority(5, 0.6, errors)
+
+
+CLASSES = {
+    "thresholds": np.where(np.arange(7) < np.arange(8)[:, None], -1.0, 1.0),
+    "parities": np.array([[(-1.0) ** bin(a & x).count("1") for x in range(1, 8)] for a in range(8)]),
+    "all functions of three points": np.array([[*f, *f, f[0]] for f in itertools.product([-1.0, 1.0], repeat=3)]),
+}
+
+
+def test_halving_keeps_to_log2_of_enumerated_classes():
+    """Every target of three classes of eight hypotheses, in 20 orders of seven points; with all functions of three
+    points every vote before the last mistake is a tie, and there are exactly log2 8 mistakes. Weighted majority, which
+    keeps those that err, needs no more than its own bound."""
+    rng = np.random.default_rng(0)
+    orders = np.stack([np.arange(7), *(rng.permutation(7) for _ in range(19))])
+    runs = [
+        (table[:, order].T, table[target, order])
+        for table in CLASSES.values()
+        for order in orders
+        for target in range(8)
+    ]
+    X, y = (jnp.asarray(np.stack(part), jnp.float32) for part in zip(*runs, strict=True))
+    for learner, bound in (
+        (Halving(), bounds.halving(8)),
+        (WeightedMajority(0.5), bounds.weighted_majority(8, 0.5, 0)),
+    ):
+        mistakes = np.asarray(jax.vmap(lambda x, y, learner=learner: played(learner, (x, y))[2].mistake.sum())(X, y))
+        mistakes = mistakes.reshape(3, 20, 8)
+        assert mistakes.max() <= bound
+        if isinstance(learner, Halving):
+            assert (mistakes[2, 0] == 3).all()
+            assert bound == 3
+
+
+@pytest.mark.long
+def test_one_expert_and_one_round():
+    for learner in (Halving(), WeightedMajority(0.5)):
+        moves, _, info = played(learner, (jnp.ones((1, 1)), jnp.ones(1)))
+        assert (moves.tolist(), info.mistake.tolist()) == ([1.0], [False])
+    for combiner in COMBINERS.values():
+        assert on_losses(Hedge(combiner), np.ones((1, 1), np.float32))[0].tolist() == [[1.0]]
+        np.testing.assert_allclose(on_losses(Hedge(combiner), np.ones((5, 3), np.float32))[0].sum(axis=1), 1, rtol=1e-6)
+    for learner in (DrawnExpert(EWA(0.5)), FollowThePerturbedLeader(0.5)):
+        move = on_losses(learner, np.ones((1, 1), np.float32))[0]
+        assert np.asarray(move.arm if isinstance(learner, DrawnExpert) else move).tolist() == [0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Combiners
+
+
+def ewa_loop(losses, eta):
+    w, out = np.ones(losses.shape[1]) / losses.shape[1], []
+    for row in losses:
+        out.append(w)
+        w = w * np.exp(-eta * row)
+        w = w / w.sum()
+    return np.array(out)
+
+
+def fixed_share_loop(losses, eta, share):
+    w, out = np.ones(losses.shape[1]) / losses.shape[1], []
+    for row in losses:
+        out.append(w / w.sum())
+        v = w * np.exp(-eta * row)
+        w = (1 - share) * v + share * v.sum() / len(v)
+    return np.array(out)
+
+
+def simplex_loop(losses, eta):
+    """The projection on the simplex by bisection of the threshold."""
+    out, L = [], np.zeros(losses.shape[1])
+    for row in losses:
+        low, high = -eta * L.max() - 1.0, -eta * L.min()
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.maximum(-eta * L - middle, 0).sum() > 1 else (low, middle)
+        out.append(np.maximum(-eta * L - low, 0))
+        L = L + row
+    return np.array(out)
+
+
+def leader_loop(losses):
+    out, L = [], np.zeros(losses.shape[1])
+    for row in losses:
+        out.append(np.eye(len(L))[int(min(range(len(L)), key=lambda k: (L[k], k)))])
+        L = L + row
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    ("combiner", "loop"),
+    [
+        (FixedShare(0.7, 0.1), lambda losses: fixed_share_loop(losses, 0.7, 0.1)),
+        (FollowTheLeader(), leader_loop),
+        (FollowTheRegularizedLeader(0.2), lambda losses: simplex_loop(losses, 0.2)),
+        (FollowTheRegularizedLeader(0.7, "entropy"), lambda losses: ewa_loop(losses, 0.7)),
+    ],
+    ids=["fixed share", "leader", "regularized", "entropy"],
+)
+def test_combiners_are_their_numpy_loops(x64, combiner, loop):
+    losses = np.round(losses_of(3) * 8) / 8  # sums of eighths are exact: ties are ties
+    expected = loop(losses)
+    np.testing.assert_allclose(on_losses(Hedge(combiner), losses)[0], expected, rtol=1e-9, atol=1e-12)
+    assert len(np.unique(expected.argmax(axis=1))) > 1
+
+
+def test_fixed_share_is_bayes_over_all_sequences_of_experts(x64):
+    """Exponential weights on all 3^5 sequences, whose prior redraws the expert uniformly with probability `share`."""
+    eta, share, losses = 1.3, 0.2, losses_of(4, 5, 3)
+    rule = FixedShare(eta, share)
+    state = rule.init(3, np.float64)
+    for t in range(5):
+        weights = np.zeros(3)
+        for sequence in itertools.product(range(3), repeat=t + 1):
+            prior = 1 / 3
+            for before, after in itertools.pairwise(sequence):
+                prior *= share / 3 + (1 - share) * (before == after)
+            weights[sequence[-1]] += prior * math.exp(-eta * sum(losses[s, k] for s, k in enumerate(sequence[:-1])))
+        np.testing.assert_allclose(rule.weights(state), weights / weights.sum(), rtol=1e-12)
+        state = rule.update(state, jnp.asarray(losses[t]), 0.0)
+
+
+def test_the_leader_fails_where_others_do_not():
+    """(1/2, 0), (0, 1), (1, 0), ...: the leader's follower loses in every round, the best expert in every other one."""
+    losses = np.array([[0.5, 0.0]] + [[0.0, 1.0], [1.0, 0.0]] * 100, np.float32)
+    n_rounds = len(losses)
+
+    def regret(combiner):
+        moves = np.asarray(on_losses(Hedge(combiner), losses)[0], float)
+        return (moves * losses).sum() - losses.sum(axis=0).min()
+
+    assert regret(FollowTheLeader()) == (n_rounds - 1) / 2 + 0.5
+    hedge, leader = bounds.exponential_weights(2, n_rounds), bounds.regularized_leader(2, n_rounds)
+    assert regret(EWA(hedge.eta)) <= hedge.value < 10
+    assert regret(FollowTheRegularizedLeader(leader.eta)) <= leader.value < 15
+
+
+def test_fixed_share_tracks_and_keeps_to_its_bound(x64):
+    """To the best sequence of three segments, on losses that switch twice; exponential weights do not track."""
+    losses = np.ones((300, K))
+    losses[:100, 0] = losses[100:200, 1] = losses[200:, 2] = 0.0
+    bound, rule = bounds.fixed_share(K, 300, 2), FixedShare.over_horizon(K, 300, 2)
+    assert bound.eta == pytest.approx(rule.eta)
+    best = jo.comparators.best_segments(losses, 3).loss
+
+    def regret(combiner):
+        return float((np.asarray(on_losses(Hedge(combiner), losses)[0]) * losses).sum()) - best
+
+    assert 1 < regret(rule) <= bound.value
+    assert regret(EWA(bounds.exponential_weights(K, 300).eta)) > bound.value
+    # constants by hand: 3 ln 4 + 299 H(2/299)
+    information = 3 * math.log(4) + 2 * math.log(299 / 2) + 297 * math.log(299 / 297)
+    assert bound.value == pytest.approx(math.sqrt(150 * information), rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Draws
+
+
+def frequencies(learner, state):
+    """Of the arms in 20,000 draws at one state."""
+    draws = jax.vmap(lambda key: learner.predict(key, state, ()))(jax.random.split(jax.random.key(1), 20_000))
+    return np.bincount(getattr(draws, "arm", draws), minlength=len(state)) / 20_000
+
+
+@pytest.mark.parametrize(
+    ("learner", "law"),
+    [
+        (DrawnExpert(EWA(1.0)), [1 / (1 + math.exp(-0.8)), 1 / (1 + math.exp(0.8))]),
+        (FollowThePerturbedLeader(1.0, "gumbel"), [1 / (1 + math.exp(-0.8)), 1 / (1 + math.exp(0.8))]),
+        (FollowThePerturbedLeader(1.0), [1 - math.exp(-0.8) / 2, math.exp(-0.8) / 2]),
+    ],
+    ids=["drawn", "gumbel", "exponential"],
+)
+def test_arms_are_drawn_with_their_probabilities(learner, law):
+    """Of exponential weights, and of the difference of two exponential variables. |z| < 6.2 has a false alarm of 6e-10;
+    a frequency that is 0.04 off is found with probability 1 - 1e-6, and the two laws are 0.086 apart."""
+    p = frequencies(learner, jnp.asarray([2.0, 2.8]))
+    assert abs(p[0] - law[0]) / math.sqrt(law[0] * law[1] / 20_000) < 6.2
+    assert abs(1 - math.exp(-0.8) / 2 - 1 / (1 + math.exp(-0.8))) > 0.08
+
+
+def test_the_bound_of_the_perturbed_leader():
+    """The mean over 128 runs, with 6 standard errors, is below (H_K - 1) / eta + eta T; that of the leader itself, on
+    the same alternating losses, is above."""
+    losses = np.array([[0.5, 0.0]] + [[0.0, 1.0], [1.0, 0.0]] * 100, np.float32)
+    learner = FollowThePerturbedLeader.over_horizon(2, len(losses))
+    keys = jax.random.split(jax.random.key(3), 128)
+    arms = np.asarray(jax.vmap(lambda key: played(learner, ((), jnp.asarray(losses)), key)[0])(keys))
+    regrets = losses[np.arange(len(losses)), arms].sum(axis=1) - losses.sum(axis=0).min()
+    bound = bounds.perturbed_leader(2, len(losses))
+    assert regrets.mean() + 6 * regrets.std(ddof=1) / np.sqrt(128) < bound.value < (len(losses) - 1) / 2 - 1
+    assert bound.eta == pytest.approx(learner.eta)
+    assert bound.value <= 2 * math.sqrt(len(losses) * math.log(2))
+
+
+@pytest.mark.parametrize("learner", [DrawnExpert(EWA(0.5)), FollowThePerturbedLeader(0.5)], ids=["drawn", "perturbed"])
+def test_losses_outside_the_unit_interval_are_refused(learner):
+    """From the round after on every loss is NaN, which a study counts."""
+    losses = np.full((6, 2), 0.5, np.float32)
+    losses[3, 1] = 1.01
+    game = jo.Game(jo.environments.DataStream(None, losses), jo.FullInformation(), loss=jo.losses.ArmLoss())
+    assert np.isnan(jo.play(game, learner, KEY, 6)[1].loss).tolist() == [False] * 4 + [True] * 2
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Questions, and horizons
+
+
+@jo.struct
+class Spy:
+    """A combiner whose state is what it was told."""
+
+    def init(self, n_experts, dtype):
+        return jnp.zeros(n_experts, dtype)
+
+    def weights(self, state):
+        return jnp.full_like(state, 1 / len(state))
+
+    def update(self, state, losses, own_loss):
+        return losses
+
+
+def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
+    """Over "asked" and "not asked", with their probabilities; without the division by epsilon they are not."""
+    epsilon, losses = 0.3, jnp.asarray([0.2, 1.0, 0.0, 0.7])
+    learner = LabelEfficientHedge(Spy(), epsilon)
+
+    def round_of(key):
+        oracle = OnRequestOracle((), losses, ())
+        state, info = learner.update(key, jnp.zeros(4), oracle)
+        return state, info.asked, oracle.queries()
+
+    states, asked, queries = jax.vmap(round_of)(jax.random.split(KEY, 200))
+    assert queries.tolist() == asked.astype(int).tolist(), "what is asked is metered"
+    told = [np.unique(np.asarray(states)[np.asarray(asked) == flag], axis=0) for flag in (True, False)]
+    assert [len(part) for part in told] == [1, 1]
+    support = [(epsilon, told[0][0]), (1 - epsilon, told[1][0])]
+    assert verify.unbiased(None, losses, support=support).verdict == "unbiased"
+    mutant = [(epsilon, epsilon * told[0][0]), (1 - epsilon, told[1][0])]
+    assert verify.unbiased(None, losses, support=mutant).verdict == "biased"
+    # 200 questions with probability 0.3: outside 20..100 with probability below 1e-9
+    assert 20 < asked.sum() < 100
+
+
+def test_label_efficient_hedge_is_its_numpy_loop_and_keeps_to_its_bound(x64):
+    losses, n_runs = losses_of(5, 200, 3), 64
+    learner, bound = LabelEfficientHedge.over_horizon(3, 200, 80), bounds.label_efficient(3, 200, 80)
+    assert bound.eta == pytest.approx(learner.combiner.eta)
+    rows = jo.environments.DataStream(None, losses)
+    game = jo.Game(rows, jo.OnRequest(), loss=jo.losses.ExpectedLoss())
+    moves, queries = jax.vmap(lambda key: _moves_and_queries(game, learner, key))(jax.random.split(KEY, n_runs))
+    asked = np.asarray(queries[0])[:, None]
+    expected = ewa_loop(losses * asked / learner.epsilon, learner.combiner.eta)
+    np.testing.assert_allclose(moves[0], expected, rtol=1e-9)
+    regrets = np.einsum("rtk,tk->r", np.asarray(moves), losses) - losses.sum(axis=0).min()
+    assert regrets.mean() + 6 * regrets.std(ddof=1) / np.sqrt(n_runs) < bound.value
+
+
+def _moves_and_queries(game, learner, key):
+    record = jo.play(game, learner, key, 200)[1]
+    return record.y_hat, record.queries
+
+
+def hedge_for(n_rounds):
+    return Hedge(EWA(jnp.sqrt(8.0 * math.log(K) / n_rounds)))
+
+
+def test_doubling_begins_anew_in_one_program(x64):
+    losses = losses_of(6)
+    before = played._cache_size()
+    moves, states, _ = on_losses(Doubling(hedge_for), losses)
+    assert played._cache_size() == before + 1
+    expected, start = [], 0
+    for k in range(6):
+        part = losses[start : start + 2**k]
+        expected.append(ewa_loop(part, math.sqrt(8 * math.log(K) / 2**k)))
+        start += 2**k
+    np.testing.assert_allclose(moves, np.concatenate(expected)[:T], rtol=1e-9)
+    assert np.asarray(states.horizon)[[0, 1, 2, 6, 7, 30]].tolist() == [2, 2, 4, 8, 8, 32]
+    regret = (np.asarray(moves) * losses).sum() - losses.sum(axis=0).min()
+    constant = math.sqrt(math.log(K) / 2)
+    assert regret <= bounds.doubling(constant, T) <= math.sqrt(2) / (math.sqrt(2) - 1) * constant * math.sqrt(T)
+
+
+def test_a_second_run_of_doubling_compiles_nothing():
+    rows = jo.environments.DataStream(None, losses_of(7))
+    game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
+    learner = Doubling(hedge_for)
+    jo.play(game, learner, KEY, 20)
+    before = history._play._cache_size()
+    jo.play(game, Doubling(hedge_for), jax.random.key(1), 20)
+    assert history._play._cache_size() == before
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Long runs
+
+
+COMBINERS = {
+    "ewa": EWA(0.5),
+    "fixed share": FixedShare(0.5, 0.01),
+    "leader": FollowTheLeader(),
+    "regularized": FollowTheRegularizedLeader(0.5),
+    "entropy": FollowTheRegularizedLeader(0.5, "entropy"),
+}
+
+
+@pytest.mark.parametrize("name", COMBINERS)
+def test_weights_stay_finite(name):
+    """In float32, after losses of 1e6 in all, of one expert more and of all alike."""
+    rule = COMBINERS[name]
+    for losses in ([1e6, 1e6 - 1.0, 1e6], [1e6, 0.0, 1e6], [1e6, 1e6, 1e6]):
+        weights = rule.weights(rule.update(rule.init(3, jnp.float32), jnp.asarray(losses, jnp.float32), 0.0))
+        assert np.isfinite(weights).all()
+        assert np.asarray(weights).sum() == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMBINERS)
+def test_weights_stay_finite_for_a_million_rounds(name):
+    rule = COMBINERS[name]
+
+    @jax.jit
+    def run(rule):
+        def one_round(t, state):
+            losses = jnp.stack([jnp.ones(()), (t % 2).astype(jnp.float32), jnp.ones(())])
+            return rule.update(state, losses, jnp.float32(0.5))
+
+        return rule.weights(jax.lax.fori_loop(0, 1_000_000, one_round, rule.init(3, jnp.float32)))
+
+    weights = np.asarray(run(rule))
+    assert np.isfinite(weights).all()
+    assert weights[1] > 0.96  # of fixed share 0.9666: others keep 2 / 3 of the share of each round, less what they lose
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: WeightedMajority(1.0), "beta must be above 0 and below 1"),
+        (lambda: WeightedMajority(0.0), "beta must be above 0 and below 1"),
+        (lambda: FixedShare(0.0, 0.1), "eta must be above 0"),
+        (lambda: FixedShare(1.0, 1.1), "share must be at least 0 and at most 1"),
+        (lambda: FixedShare.over_horizon(2, 10, 10), "n_switches must be below n_rounds"),
+        (lambda: FollowTheRegularizedLeader(1.0, "l1"), "regularizer must be one of 'euclidean', 'entropy'"),
+        (lambda: FollowTheRegularizedLeader(-1.0), "eta must be above 0"),
+        (lambda: FollowThePerturbedLeader(0.0), "eta must be above 0"),
+        (lambda: FollowThePerturbedLeader(1.0, "normal"), "perturbation must be one of"),
+        (lambda: DrawnExpert(3), "combiner must be a combiner"),
+        (lambda: DrawnExpert.over_horizon(1, 5), "n_experts must be at least 2"),
+        (lambda: LabelEfficientHedge(EWA(1.0), 0.0), "epsilon must be above 0 and at most 1"),
+        (lambda: LabelEfficientHedge.over_horizon(2, 10, 11), "n_questions must be at most n_rounds"),
+        (lambda: Doubling(3), "learner_for must be a function"),
+        (lambda: Doubling(lambda n_rounds: n_rounds), "learner_for.1.0. must be a learner"),
+        (lambda: Halving().init(None, Specs((), jax.ShapeDtypeStruct((2,), np.float32))), "instances must be vectors"),
+        (lambda: FollowThePerturbedLeader(1.0).init(None, Specs.of_vectors(3)), "outcomes must be vectors"),
+        (lambda: bounds.fixed_share(2, 10, 5), "n_switches must be at most half"),
+        (lambda: bounds.label_efficient(2, 10, 11), "n_questions must be at most n_rounds"),
+        (lambda: bounds.weighted_majority(2, 1.0, 0), "beta must be above 0 and below 1"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

@@ -1,0 +1,334 @@
+"""Perceptrons, Winnow and passive-aggressive: NumPy loops, scikit-learn's own on real data, and their theorems."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from full_rounds import played
+from sklearn import linear_model
+from sklearn.datasets import load_breast_cancer, load_digits
+from tiers import some
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.environments import DataStream, SeparableData
+from jaxonline.learners import (
+    KernelPerceptron,
+    PassiveAggressive,
+    Perceptron,
+    PNormPerceptron,
+    VotedPerceptron,
+    Winnow,
+)
+from jaxonline.losses import ZeroOne
+
+pytestmark = pytest.mark.fast_compile
+KEY = jax.random.key(0)
+T, D = 80, 3
+
+
+def game_of(X, y):
+    return jo.Game(DataStream(X, y), jo.FullInformation(), loss=ZeroOne())
+
+
+@functools.cache
+def data(gap=-0.3, seed=0):
+    """Labels of a half-space through 0; instances keep a distance from its edge, or some are on the wrong side."""
+    rng = np.random.default_rng(seed)
+    u = np.array([0.6, -0.8, 0.0])
+    X = rng.normal(size=(T, D))
+    y = np.where(X @ u > 0, 1.0, -1.0)
+    return X + gap * y[:, None] * u, y
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# NumPy loops
+
+
+def mirror_loop(X, y, link):
+    """A perceptron with a link: scores, and in which rounds it erred."""
+    theta, scores, wrong = np.zeros(X.shape[1]), [], []
+    for x, label in zip(X, y, strict=True):
+        scores.append(float(link(theta) @ x))
+        wrong.append(not label * scores[-1] > 0)
+        if wrong[-1]:
+            theta = theta + label * x
+    return scores, wrong
+
+
+def p_norm_link(p):
+    def link(theta):
+        norm = np.sum(np.abs(theta) ** p) ** (1 / p)
+        return np.zeros_like(theta) if norm == 0 else np.sign(theta) * np.abs(theta) ** (p - 1) / norm ** (p - 2)
+
+    return link
+
+
+def winnow_loop(X, y, promotion, threshold):
+    w, scores = np.ones(X.shape[1]), []
+    for x, label in zip(X, y, strict=True):
+        scores.append(w @ x - threshold)
+        if not label * scores[-1] > 0:
+            w = np.where(x == 1, w * promotion if label > 0 else w / promotion, w)
+    return scores, w
+
+
+def kernel_loop(X, y, kernel):
+    support, scores = [], []
+    for x, label in zip(X, y, strict=True):
+        scores.append(sum(z_label * kernel(z, x) for z, z_label in support))
+        if not label * scores[-1] > 0:
+            support.append((x, label))
+    return scores, len(support)
+
+
+def voted_loop(X, y, averaged):
+    hypotheses, votes, scores = [np.zeros(X.shape[1])], [0], []
+    for x, label in zip(X, y, strict=True):
+        each = [w @ x if averaged else np.sign(w @ x) for w in hypotheses]
+        scores.append(np.dot(votes, each) / max(sum(votes), 1))
+        if label * (hypotheses[-1] @ x) > 0:
+            votes[-1] += 1
+        else:
+            hypotheses.append(hypotheses[-1] + label * x)
+            votes.append(1)
+    return scores, votes
+
+
+def aggressive_loop(X, y, variant, C):
+    w, scores = np.zeros(X.shape[1]), []
+    for x, label in zip(X, y, strict=True):
+        scores.append(w @ x)
+        loss = max(0.0, 1 - label * scores[-1])
+        square = sum(float(entry) ** 2 for entry in x)
+        tau = {"PA": loss / square, "PA-I": min(C, loss / square), "PA-II": loss / (square + 0.5 / C)}[variant]
+        w = w + tau * label * x
+    return scores, w
+
+
+@pytest.mark.parametrize("p", some([2.0, 3.5], 3.5))
+def test_p_norm_perceptron_is_its_numpy_loop(x64, p):
+    scores, wrong = mirror_loop(*data(), p_norm_link(p))
+    history = jo.play(game_of(*data()), PNormPerceptron(p), KEY, T)[1]
+    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
+    assert history.info.mistake.tolist() == wrong
+    assert 1 < sum(wrong) < T
+    if p == 2.0:
+        np.testing.assert_allclose(history.y_hat, mirror_loop(*data(), lambda theta: theta)[0], rtol=1e-9, atol=1e-12)
+
+
+def test_winnow_is_its_numpy_loop(x64):
+    rng = np.random.default_rng(0)
+    X = (rng.uniform(size=(T, 6)) < 0.4).astype(float)
+    y = np.where(X[:, 0] + X[:, 3] > 0, 1.0, -1.0)
+    scores, w = winnow_loop(X, y, 1.5, 4.0)
+    learner = Winnow(1.5, threshold=4.0)
+    state, history = jo.play(game_of(X, y), learner, KEY, T)
+    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learner.w(state), w, rtol=1e-12)
+    assert 0 < history.loss.sum() < T / 2
+
+
+def test_kernel_perceptron_is_its_numpy_loop(x64):
+    X, y = data(0.3)
+    y = y * np.where(np.abs(X[:, 2]) > 1, -1, 1)  # no half-space
+    scores, mistakes = kernel_loop(X, y, lambda a, b: np.exp(-np.sum((a - b) ** 2) / 1.5**2))
+    state, history = jo.play(game_of(X, y), KernelPerceptron(jo.kernels.Gaussian(1.5), max_mistakes=T), KEY, T)
+    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
+    assert int(state.t) == mistakes == int(history.info.mistake.sum()) < T
+    assert not history.info.overflow.any()
+
+
+@pytest.mark.long
+def test_a_linear_kernel_makes_the_perceptron_and_room_may_end(x64):
+    X, y = data()
+    plain = jo.play(game_of(X, y), Perceptron(), KEY, T)[1]
+    kernel = jo.play(game_of(X, y), KernelPerceptron(jo.kernels.Linear(), max_mistakes=T), KEY, T)[1]
+    np.testing.assert_allclose(kernel.y_hat, plain.y_hat, rtol=1e-12, atol=1e-12)
+    at = np.flatnonzero(plain.info.mistake)[4]
+    for learner in (KernelPerceptron(jo.kernels.Linear(), max_mistakes=4), VotedPerceptron(max_mistakes=4)):
+        overflow = jo.play(game_of(X, y), learner, KEY, T)[1].info.overflow
+        assert np.flatnonzero(overflow)[0] == at
+        assert "larger max_mistakes" in learner.capacity_hint()
+
+
+@pytest.mark.parametrize("averaged", some([False, True], False))
+def test_voted_perceptron_is_its_numpy_loop(x64, averaged):
+    scores, votes = voted_loop(*data(), averaged)
+    state, history = jo.play(game_of(*data()), VotedPerceptron(T, averaged), KEY, T)
+    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
+    assert state.votes[: int(state.mistakes)].tolist() == votes[1:]
+
+
+@pytest.mark.parametrize("variant", some(["PA", "PA-I", "PA-II"], "PA-I"))
+def test_passive_aggressive_is_its_numpy_loop(x64, variant):
+    scores, w = aggressive_loop(*data(), variant, 0.3)
+    state, history = jo.play(game_of(*data()), PassiveAggressive(variant, 0.3), KEY, T)
+    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(state, w, rtol=1e-9, atol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# scikit-learn
+
+
+@functools.cache
+def real(name):
+    """Rows in the order of the file, each attribute divided by its largest size, with an intercept."""
+    if name == "breast cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+    else:
+        X, y = load_digits(n_class=2, return_X_y=True)
+    X = X / np.maximum(np.abs(X).max(axis=0), 1)
+    return np.hstack([X, np.ones((len(X), 1))]), np.where(y == 1, 1.0, -1.0)
+
+
+def scikit_aggressive(loss):
+    """It is named otherwise from scikit-learn 1.10 on, where it is one of the options of another class."""
+    if not hasattr(linear_model, "PassiveAggressiveClassifier"):
+        rate = "pa1" if loss == "hinge" else "pa2"
+        return linear_model.SGDClassifier(
+            loss="hinge", penalty=None, learning_rate=rate, eta0=0.1, shuffle=False, fit_intercept=False
+        )
+    return linear_model.PassiveAggressiveClassifier(C=0.1, loss=loss, shuffle=False, fit_intercept=False)
+
+
+SCIKIT = {
+    "perceptron": (Perceptron(), lambda: linear_model.Perceptron(shuffle=False, fit_intercept=False)),
+    "PA-I": (PassiveAggressive("PA-I", 0.1), lambda: scikit_aggressive("hinge")),
+    "PA-II": (PassiveAggressive("PA-II", 0.1), lambda: scikit_aggressive("squared_hinge")),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Class PassiveAggressiveClassifier is deprecated:FutureWarning")
+@pytest.mark.parametrize("name", some(["breast cancer", "digits"], "breast cancer"))
+@pytest.mark.parametrize("kind", SCIKIT)
+def test_it_errs_in_the_rounds_in_which_scikit_learn_does(x64, kind, name):
+    """One pass, row by row, with `partial_fit`: the same scores, and so the same mistakes."""
+    X, y = real(name)
+    learner, make = SCIKIT[kind]
+    model, scores = make(), [0.0]
+    for x, label in itertools.pairwise(zip(X, y, strict=True)):
+        model.partial_fit(x[0][None], [x[1]], classes=[-1.0, 1.0])
+        scores.append(float(model.decision_function(label[0][None])[0]))
+    history = jo.play(game_of(X, y), learner, KEY, len(X))[1]
+    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-7, atol=1e-9)
+    mistakes = [not s * label > 0 for s, label in zip(scores, y, strict=True)]
+    assert history.info.mistake.tolist() == mistakes
+    assert 1 < sum(mistakes) < len(X) / 4
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Theorems
+
+
+@pytest.mark.parametrize("d", [5, 16])
+def test_novikoffs_bound_is_met_with_equality(d):
+    """d orthonormal instances, whatever their labels: d mistakes, and (r / gamma)^2 = d."""
+    y = np.where(np.arange(d) % 3 == 0, 1.0, -1.0)
+    u = y / np.sqrt(d)
+    mistakes = int(jo.play(game_of(np.eye(d), y), Perceptron(), KEY, d)[1].info.mistake.sum())
+    assert mistakes == d == pytest.approx(bounds.perceptron(1.0, float((y * (np.eye(d) @ u)).min())))
+
+
+def test_mistakes_on_separable_data_keep_to_their_bounds():
+    """16 runs with the margin 0.1; the largest number of mistakes, and the hypothesis of the data in all theorems."""
+    direction = np.array([1.0, 2.0, -2.0, 4.0])
+    u, margin, n_rounds = direction / 5.0, 0.1, 300
+    environment = SeparableData(direction, margin=margin)
+    keys = jax.random.split(KEY, 16)
+    game = jo.Game(environment, jo.FullInformation(), loss=ZeroOne())
+    found = {
+        learner: jax.vmap(lambda key, learner=learner: jo.play(game, learner, key, n_rounds)[1])(keys)
+        for learner in (Perceptron(), PassiveAggressive("PA"))
+    }
+    plain, aggressive = found.values()
+    X, y = np.asarray(plain.x, float), np.asarray(plain.y, float)
+    margins = y * (X @ u)
+    assert np.linalg.norm(X, axis=-1).max() <= 1 + 1e-6
+    assert margin - 1e-6 <= margins.min() < margin + 0.01
+    assert margins.max() > 0.98
+    assert abs(y.mean()) < 6 / np.sqrt(y.size)  # 2e-9
+    bound = bounds.perceptron(1.0, margin)
+    assert 5 < plain.loss.sum(axis=1).max() <= bound == pytest.approx(100)
+    squares = (np.asarray(aggressive.info.hinge_loss, float) ** 2).sum(axis=1)
+    limit = bounds.passive_aggressive("PA", 1.0, 1 / margin, np.zeros(1))
+    assert (aggressive.loss.sum(axis=1) <= squares).all()
+    assert squares.max() <= limit == pytest.approx(100)
+
+
+@pytest.mark.long
+def test_passive_aggressive_with_noisy_labels_keeps_to_its_bounds(x64):
+    X, y = data(-0.3)
+    u = np.array([0.6, -0.8, 0.0]) * 2
+    radius, losses = np.linalg.norm(X, axis=1).max(), np.maximum(0, 1 - y * (X @ u))
+    for C in (0.05, 1.0):
+        first = jo.play(game_of(X, y), PassiveAggressive("PA-I", C), KEY, T)[1].info
+        assert int(first.mistake.sum()) <= bounds.passive_aggressive("PA-I", radius, 2.0, losses, C)
+        second = jo.play(game_of(X, y), PassiveAggressive("PA-II", C), KEY, T)[1].info
+        assert float((second.hinge_loss**2).sum()) <= bounds.passive_aggressive("PA-II", radius, 2.0, losses, C)
+
+
+def test_winnow_and_the_p_norm_perceptron_need_few_mistakes_where_few_attributes_matter():
+    """A disjunction of 2 of 64 attributes, on three orders of hard rows: Winnow's bound is 44; the p-norm perceptron's
+    with p = 2 ln 64 is for the margin that the data have."""
+    d, rng = 64, np.random.default_rng(1)
+    X = (rng.uniform(size=(3, 400, d)) < 0.5).astype(np.float32)
+    X[:, :, 0] = X[:, :, 1] = 0
+    X[:, ::2, 0] = rng.uniform(size=(3, 200)) < 0.5
+    X[:, ::2, 1] = 1 - X[:, ::2, 0]
+    y = np.where(X[:, :, 0] + X[:, :, 1] > 0, 1.0, -1.0).astype(np.float32)
+
+    def mistakes(learner, X):
+        return np.asarray(jax.vmap(lambda X, y: played(learner, (X, y))[2].mistake.sum())(X, jnp.asarray(y)))
+
+    winnow = mistakes(Winnow(), jnp.asarray(X))
+    assert 5 < winnow.max() <= bounds.winnow(d, 2) == 44
+    signs = np.concatenate([2 * X - 1, np.ones((3, 400, 1), np.float32)], axis=2)
+    u = np.zeros(d + 1)
+    u[:2], u[-1] = 1.0, 1.0  # 2 (x_0 + x_1) - 1 of the sign of the label
+    p = 2 * np.log(d + 1)
+    q_norm = np.sum(u ** (p / (p - 1))) ** ((p - 1) / p)
+    margin = (y * (signs @ u)).min() / q_norm
+    radius = (np.abs(signs) ** p).sum(axis=-1).max() ** (1 / p)
+    p_norm = mistakes(PNormPerceptron(p), jnp.asarray(signs))
+    assert p_norm.max() <= bounds.p_norm_perceptron(p, radius, margin)
+    # constants by hand
+    assert bounds.winnow(64, 2, promotion=2.0, threshold=32.0) == 3 * 2 * 6 + 4
+    assert bounds.p_norm_perceptron(2.0, 3.0, 0.5) == bounds.perceptron(3.0, 0.5) == 36
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PNormPerceptron(1.5), "p must be at least 2"),
+        (lambda: Winnow(1.0), "promotion must be above 1"),
+        (lambda: Winnow(threshold=0.0), "threshold must be above 0"),
+        (lambda: PassiveAggressive("PA-III"), "variant must be one of 'PA', 'PA-I', 'PA-II'"),
+        (lambda: PassiveAggressive("PA-I", 0.0), "C must be above 0"),
+        (lambda: KernelPerceptron(3, 5), "kernel must be a kernel"),
+        (lambda: KernelPerceptron(jo.kernels.Linear(), 0), "max_mistakes must be at least 1"),
+        (lambda: VotedPerceptron(0), "max_mistakes must be at least 1"),
+        (lambda: SeparableData([1.0]), "direction must have two numbers"),
+        (lambda: SeparableData([1.0, 0.0], margin=2.0), "margin must be at most the radius"),
+        (lambda: bounds.winnow(3, 4), "n_relevant must be at most n_attributes"),
+        (lambda: bounds.perceptron(1.0, 0.0), "margin must be above 0"),
+        (lambda: bounds.passive_aggressive("PA", 1.0, 1.0, [0.1]), "hinge_losses must be 0 for PA"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [PNormPerceptron(), Winnow(), PassiveAggressive(), VotedPerceptron(3), KernelPerceptron(jo.kernels.Linear(), 3)],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_instances_must_be_vectors(learner):
+    with pytest.raises(ValueError, match="one dimension"):
+        learner.init(None, jo.game.Specs.of_vectors((2, 2)))
