@@ -26,6 +26,7 @@ VARIANTS = (  # of a learner that is there without what follows the comma
     "noisy kernel, Gaussian, ball", "kernel gradient, naive copy, exponential loss",
     "Fourier features, mean of copies", "online ridge", "Hedge, BOA", "EXP3, exploration",
     "noisy kernel, dot product, exponential loss", "two copies, adam", "two copies, adversarial noise",
+    "AER, last hypothesis", "AERR", "Baseline, cone",
 )  # fmt: skip
 MECHANISMS = (  # one of each way in which a round is played
     "two copies", "four attributes", "noisy kernel, Gaussian, ball", "surrogate kernel", "kernel gradient",

@@ -5,9 +5,12 @@ kernels of a dictionary (`multikernel`, `raker`, `omkl_gf`). Combiners of expert
 `ml_poly`, `ml_prod`, of which `over_advice` and `hedge` make learners, and `bandits/exp3` one that sees the loss of its
 arm only; `aggregating`; `truncated` for any learner over advice. Kernels: `kernel_gradient`, and on
 noisy data `noisy_kernel` (any noise) and `surrogate_kernel` (Gaussian noise); `featured` for any learner in feature
-space. `offline` plays learners of full information over whole sequences, in blocks.
+space. A few attributes of each instance: `attributes/aer`, `attributes/baseline`. `offline` plays learners of full
+information over whole sequences, in blocks; `attributes/streams` plays AER and AERR over many at once.
 """
 
+from jaxonline.learners.attributes.aer import aer, aerr
+from jaxonline.learners.attributes.baseline import Baseline
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
@@ -26,7 +29,7 @@ from jaxonline.learners.noisy_kernel import NoisyKernel
 from jaxonline.learners.omkl_gf import OMKLGF
 from jaxonline.learners.perceptron import Perceptron
 from jaxonline.learners.raker import Raker
-from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
+from jaxonline.learners.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
 from jaxonline.learners.storage import Storage
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.vaw import VAW
@@ -38,12 +41,14 @@ __all__ = [
     "OMKLGF",
     "VAW",
     "Aggregating",
+    "Baseline",
     "Combiner",
     "Constant",
     "GradientLearner",
     "GradientState",
     "Hedge",
     "InverseSqrt",
+    "InverseTime",
     "KernelGradient",
     "MLPoly",
     "MLProd",
@@ -57,4 +62,6 @@ __all__ = [
     "SurrogateKernel",
     "Truncated",
     "WithFeatures",
+    "aer",
+    "aerr",
 ]
