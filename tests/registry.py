@@ -31,6 +31,8 @@ from jaxonline.estimators import (
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
 from jaxonline.kernels.radial import Cauchy
+from jaxonline.learners.attributes.aer import aer, aerr
+from jaxonline.learners.attributes.baseline import Baseline
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
@@ -139,6 +141,10 @@ def few(law: str, **options: Any) -> Entry:
     return Entry(learner, jo.Attributes(4), queries=4, randomised=True)
 
 
+def attributes(learner: Any) -> Entry:
+    return Entry(learner, jo.Attributes(2), queries=2, randomised=True, strict=False)
+
+
 def surrogate(kernel: Surrogate, **options: Any) -> Entry:
     return Entry(SurrogateKernel(kernel, n_rounds=8, **options), noisy(), queries=2)
 
@@ -202,6 +208,11 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
+    "AER": lambda: attributes(aer(2, regularizer=0.5, radius=0.4)),
+    "AER, last hypothesis": lambda: attributes(aer(2, regularizer=0.5, radius=0.4, hypothesis="last")),
+    "AERR": lambda: attributes(aerr(2, step_size=0.05, radius=0.4)),
+    "Baseline": lambda: attributes(Baseline(2, radius=0.4, n_steps=3)),
+    "Baseline, cone": lambda: attributes(Baseline(2, radius=0.4, cone=True, n_steps=3)),
     "surrogate kernel": lambda: surrogate(Surrogate(Gaussian(1.5), COVARIANCE), step_size=0.2),
     "surrogate kernel, mixture, ball": lambda: surrogate(
         radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6), step_size=jo.InverseSqrt(0.4), radius=0.6

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 import jaxonline as jo
-from jaxonline.comparators import QuadraticSums, best_in_ball, sums_of
+from jaxonline.comparators import L1Ball, QuadraticSums, best_in_ball, best_in_l1_ball, sums_of
 
 RADII = [0.01, 0.3, 1.0, 5.0, np.inf]
 
@@ -177,3 +177,33 @@ def test_float32_sums_of_wide_data_cost_nothing_but_rounding():
         exact = best_in_ball(sums(X, y), radius)[0]
         assert abs(best_in_ball(single, radius)[0] - exact) < 1e-5 * (y @ y)
     assert abs(best_in_ball(single, np.inf)[0]) < 1e-3 * (y @ y)
+
+
+@pytest.mark.parametrize("radius", [0.01, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("case", CASES)
+def test_the_l1_ball(case, radius):
+    """The gap certifies it: by it no predictor of the ball is better than the one found but by rounding."""
+    X, y = CASES[case]
+    found = best_in_l1_ball(sums(X, y), radius)
+    np.testing.assert_allclose(found.loss, loss(X, y, found.w), rtol=1e-9, atol=1e-12 * (y @ y))
+    assert np.abs(found.w).sum() <= radius * (1 + 1e-12)
+    slope = 2 * (X.T @ X @ found.w - X.T @ y)
+    assert found.gap == pytest.approx(slope @ found.w + radius * np.abs(slope).max(), abs=1e-9 * (y @ y))
+    assert found.gap <= 1e-9 * (y @ y)
+    assert best_in_ball(sums(X, y), radius)[0] <= found.loss + 1e-9 * (y @ y), "the l1 ball is in the l2 ball"
+
+
+def test_the_l1_ball_against_the_lasso():
+    """Scikit-learn's Lasso with the multiplier as penalty has the same predictor; batches are rows; NaN stays NaN."""
+    from sklearn.linear_model import Lasso
+
+    X, y = CASES["tall"]
+    found = best_in_l1_ball(sums(X, y), 0.5)
+    slope = 2 * (X.T @ X @ found.w - X.T @ y)
+    lasso = Lasso(alpha=np.abs(slope).max() / (2 * len(y)), fit_intercept=False, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(lasso.coef_, found.w, atol=1e-6)
+    other = sums(*CASES["columns of unlike size"][:2])
+    three = [sums(X[:, :3], y), other, QuadraticSums(np.full((3, 3), np.nan), np.zeros(3), np.float64(1.0))]
+    together = L1Ball(0.5).best_loss(QuadraticSums(*(np.stack(part) for part in zip(*three))))
+    np.testing.assert_allclose(together[:2], [best_in_l1_ball(each, 0.5).loss for each in three[:2]])
+    assert np.isnan(together[2])

@@ -2,9 +2,17 @@
 
 Gradient descent and linear predictors: `linear`, with the `moments` of data and noise; `convex` for descent of other
 kinds, and `classifiers` for mistakes. Prediction with expert advice: `experts`. Arms: `bandits`. Kernels on noisy
-data: `noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`.
+data: `noisy_kernels` (any noise) and `gaussian_noise`. Multi-kernel online least squares: `multikernel`. A
+few attributes of each instance: `attributes`.
 """
 
+from jaxonline.bounds.attributes import (
+    StronglyConvexBound,
+    aer_regret,
+    aerr_regret,
+    baseline_risk,
+    hidden_attribute_examples,
+)
 from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_commit, lai_robbins, minimax, moss, ucb1
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.convex import (
@@ -40,7 +48,11 @@ __all__ = [
     "NewtonBound",
     "RateBound",
     "RegretBound",
+    "StronglyConvexBound",
+    "aer_regret",
+    "aerr_regret",
     "aggregating",
+    "baseline_risk",
     "concatenated",
     "doubling",
     "ewa",
@@ -57,6 +69,7 @@ __all__ = [
     "gradient_bandit",
     "gradient_descent",
     "halving",
+    "hidden_attribute_examples",
     "known_covariance",
     "label_efficient",
     "lai_robbins",

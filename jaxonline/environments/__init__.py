@@ -2,6 +2,7 @@
 
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
 from jaxonline.environments.arms import BernoulliArms, GaussianArms, HiddenBestArm
+from jaxonline.environments.attributes import HiddenAttribute, three_bits
 from jaxonline.environments.autoregressive import Autoregressive
 from jaxonline.environments.contextual_arms import ContextualLinearArms
 from jaxonline.environments.contrary import ContraryLabels, ContraryLosses
@@ -14,7 +15,7 @@ from jaxonline.environments.separable import SeparableData
 
 __all__ = [
     "Autoregressive", "BernoulliArms", "ChasingNoise", "ContextualLinearArms", "ContraryLabels", "ContraryLosses",
-    "DataStream", "DriftingArms", "DriftingModel", "FiniteClass", "GaussianArms", "HiddenBestArm", "LinearModel",
-    "RandomWalkExperts", "SeparableData", "SwitchingArms", "SwitchingExperts", "indistinguishable_pair",
-    "unavoidable_regret",
+    "DataStream", "DriftingArms", "DriftingModel", "FiniteClass", "GaussianArms", "HiddenAttribute", "HiddenBestArm",
+    "LinearModel", "RandomWalkExperts", "SeparableData", "SwitchingArms", "SwitchingExperts", "indistinguishable_pair",
+    "three_bits", "unavoidable_regret",
 ]  # fmt: skip

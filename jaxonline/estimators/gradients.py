@@ -11,10 +11,11 @@ loss takes the noisy label for the true one as well, and is biased by that too: 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
+from jaxonline.game.protocols import ForLoss
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
 
@@ -209,3 +210,42 @@ class MeanOfCopies:
         """l'(<w, x_mean>) x_mean."""
         del key
         return plug_in_gradient(self, w, oracle)
+
+
+@struct
+class Regularised:
+    """The gradient of the loss plus strength |w|^2 / 2: an estimate of the loss's gradient, and strength w.
+
+    Args:
+        estimator: of the loss's gradient.
+        strength: at least 0.
+
+    Raises:
+        ValueError: if `strength` is negative.
+        TypeError: if `estimator` is not a function.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.estimators import FullGradient, Regularised
+        >>> from jaxonline.feedback import FullInformation
+        >>> oracle = FullInformation().open(None, jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> w = jnp.array([1.0, 2.0])
+        >>> Regularised(FullGradient(), 0.5)(None, w, oracle).tolist()  # 2 (3 - 1) x + w / 2
+        [4.5, 5.0]
+    """
+
+    estimator: Any
+    strength: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        check.function("estimator", self.estimator, "(key, w, oracle)")
+        check.not_negative("strength", self.strength)
+
+    @property
+    def loss(self) -> Any:
+        """The loss whose gradient is estimated, None where the estimator does not say."""
+        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+
+    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
+        """The estimate at w, and strength w."""
+        return self.estimator(key, w, oracle) + jnp.asarray(self.strength, w.dtype) * w

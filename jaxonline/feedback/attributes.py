@@ -23,21 +23,40 @@ class AttributesOracle:
     def __init__(self, budget: int, x: Array, y: Array):
         self._budget = budget
         self._asked = 0
+        self._charged = jnp.int32(0)
         self._x = x
         self._y = y
 
-    def attributes(self, indices: Int[Array, "k"]) -> Float[Array, "k"]:
+    def attributes(self, indices: Int[Array, "k"], number: Int[Array, ""] | None = None) -> Float[Array, "k"]:
         """The coordinates at `indices`, each charged, repeated ones too: the budget is a shape.
 
+        Args:
+            indices: of the coordinates.
+            number: how many of them, the first ones, are looked at and charged, where that is random; the others are
+                answered with 0. Within the budget must be the length of `indices`, which is the most it can be.
+
         Raises:
-            ValueError: if this round's questions exceed the budget, or `indices` is not a vector.
+            ValueError: if this round's questions may exceed the budget, or `indices` is not a vector.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.feedback import Attributes
+            >>> oracle = Attributes(2).open(None, jnp.int32(1), jnp.array([5.0, 6.0, 7.0]), jnp.float32(1.0), 0.0)
+            >>> oracle.attributes(jnp.array([2, 0]), jnp.int32(1)).tolist(), oracle.queries().item()
+            ([7.0, 0.0], 1)
         """
         if indices.ndim != 1:
             raise ValueError(f"indices must be a vector, got shape {indices.shape}")
-        self._asked += indices.shape[0]
+        most = indices.shape[0]
+        self._asked += most
         if self._asked > self._budget:
             raise ValueError(f"indices must be at most {self._budget} a round in all, got {self._asked}")
-        return self._x[indices]
+        if number is None:
+            self._charged += most
+            return self._x[indices]
+        number = jnp.clip(jnp.asarray(number, jnp.int32), 0, most)
+        self._charged += number
+        return jnp.where(jnp.arange(most) < number, self._x[indices], jnp.zeros((), self._x.dtype))
 
     def label(self) -> Float[Array, ""]:
         """The target; it costs nothing."""
@@ -45,7 +64,7 @@ class AttributesOracle:
 
     def queries(self) -> Int[Array, ""]:
         """The number of attributes asked for so far in this round."""
-        return jnp.int32(self._asked)
+        return self._charged
 
 
 @struct
@@ -53,7 +72,7 @@ class Attributes:
     """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
 
     Args:
-        budget: attributes a round, at least 1.
+        budget: the most attributes of a round, at least 1; a learner may ask for fewer, or for a random number.
 
     Raises:
         ValueError: if `budget` is less than 1.

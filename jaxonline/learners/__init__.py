@@ -10,10 +10,13 @@ over the kernels of a dictionary (`multikernel`, `raker`, `omkl_gf`). Experts, i
 their arm only, in `bandits/`: `explore_then_commit`, `epsilon_greedy`, `ucb1`, `kl_ucb`, `moss`, `thompson`, `exp3`,
 `exp3_ix`, `exp3_p`; with contexts `exp4`, `lin_ucb`, `lin_thompson`. Kernels: `kernel_gradient`, and on noisy data
 `noisy_kernel` (any noise) and `surrogate_kernel` (Gaussian noise); `featured` for any learner in feature space.
-`doubling` plays learners for a known horizon without knowing it. `offline` plays learners of full information over
-whole sequences, in blocks; `batch_conversion` makes one predictor of all their hypotheses.
+A few attributes of each instance: `attributes/aer`, `attributes/baseline`. `doubling` plays learners for a known
+horizon without knowing it. `offline` plays learners of full information over whole sequences, in blocks, and
+`attributes/streams` AER and AERR over many at once; `batch_conversion` makes one predictor of all their hypotheses.
 """
 
+from jaxonline.learners.attributes.aer import aer, aerr
+from jaxonline.learners.attributes.baseline import Baseline
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
@@ -59,7 +62,7 @@ from jaxonline.learners.p_norm_perceptron import PNormPerceptron
 from jaxonline.learners.passive_aggressive import PassiveAggressive
 from jaxonline.learners.perceptron import Perceptron
 from jaxonline.learners.raker import Raker
-from jaxonline.learners.step_sizes import Constant, InverseSqrt, Schedule
+from jaxonline.learners.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
 from jaxonline.learners.storage import Storage
 from jaxonline.learners.surrogate_kernel import SurrogateKernel
 from jaxonline.learners.vaw import VAW
@@ -79,6 +82,7 @@ __all__ = [
     "UCB1",
     "VAW",
     "Aggregating",
+    "Baseline",
     "BatchPredictor",
     "BernoulliThompson",
     "Combiner",
@@ -99,6 +103,7 @@ __all__ = [
     "Halving",
     "Hedge",
     "InverseSqrt",
+    "InverseTime",
     "KernelGradient",
     "KernelPerceptron",
     "LabelEfficientHedge",
@@ -122,5 +127,7 @@ __all__ = [
     "WeightedMajority",
     "Winnow",
     "WithFeatures",
+    "aer",
+    "aerr",
     "online_to_batch",
 ]

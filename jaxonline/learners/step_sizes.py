@@ -68,6 +68,30 @@ class InverseSqrt:
 
 
 @struct
+class InverseTime:
+    """The step eta / t, for strongly convex losses: 1 / (lambda t) where lambda |w|^2 / 2 is a part of the loss.
+
+    Raises:
+        ValueError: if `eta` is not above 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.learners import InverseTime
+        >>> InverseTime(2.0)(jnp.int32(8), jnp.float32).item()
+        0.25
+    """
+
+    eta: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        check.positive("eta", self.eta)
+
+    def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        """The step of round t."""
+        return jnp.asarray(self.eta, dtype) / t.astype(dtype)
+
+
+@struct
 class Schedule:
     """An optax schedule times a scale: step t = 1, 2, ... is scale * schedule(t - 1), as optax counts.
 
@@ -100,7 +124,7 @@ class Schedule:
 
 def as_step_size(step_size: Any, name: str = "step_size") -> Any:
     """A number becomes `Constant`, a function (an optax schedule) becomes `Schedule`, a step size stays itself."""
-    if isinstance(step_size, Constant | InverseSqrt | Schedule):
+    if isinstance(step_size, Constant | InverseSqrt | InverseTime | Schedule):
         return step_size
     if callable(step_size) or isinstance(step_size, type):
         return Schedule(check.function(name, step_size, "the step count, or a number"))

@@ -1,0 +1,147 @@
+"""The workload "attributes": AER with k = 4 on a stand-in for MNIST's "3 vs 5", d = 784, 12,000 rounds, a grid of 64.
+
+The grid: 8 regularisers x 8 radii, each run over the same rows, as in a cross-validation. What a round must cost, for
+each run: k = 4 attributes read, k/2 coordinates written, two draws by |w|; and, unless norms and averages are kept in
+trees, the norm (2 d = 1,568 operations, 4 d = 3,136 bytes read) and the sum of hypotheses (3 d operations, 12 d bytes).
+The loop in numba does what a supplement does: it shrinks w, sorts |w| in each round in which w is outside of the ball,
+and adds w to the average. "numba, no sorting" projects by Newton's method as `learners.attributes.streams` does.
+
+    python -m benchmarks.attributes [--json results/benchmarks.json]
+"""
+
+import argparse
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks._timing import report, side_by_side, write
+from jaxonline._util.threads import in_parallel
+from jaxonline.learners.attributes.streams import play_streams
+
+D, T, K = 784, 12_000, 4
+RATES, RADII = np.geomspace(2.0, 50.0, 8), np.geomspace(1.0, 16.0, 8)
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """Images of two classes: smooth random blobs, some of the pixels constant, centred."""
+    rng = np.random.default_rng(0)
+    y = np.sign(rng.standard_normal(T)).astype(np.float32)
+    means = rng.uniform(0, 0.6, size=(2, D)) * (rng.uniform(size=D) < 0.8)
+    X = np.clip(means[(y > 0).astype(int)] + 0.3 * rng.standard_normal((T, D)) * (means[0] > 0), 0, 1)
+    return (X - X.mean(axis=0)).astype(np.float32), y
+
+
+@functools.cache
+def numba_loop(sort: bool):
+    """Compiled loops, a run a core."""
+    import numba
+
+    @numba.njit
+    def threshold(w, radius):
+        if sort:
+            sizes = np.sort(np.abs(w))[::-1]
+            total, tau = 0.0, 0.0
+            for i in range(len(sizes)):
+                total += sizes[i]
+                if sizes[i] > (total - radius) / (i + 1):
+                    tau = (total - radius) / (i + 1)
+            return tau
+        tau = 0.0
+        while True:
+            total, alive = 0.0, 0
+            for i in range(len(w)):
+                if abs(w[i]) > tau:
+                    total += abs(w[i]) - tau
+                    alive += 1
+            if total <= radius * (1 + 1e-6):
+                return tau
+            tau += (total - radius) / alive
+
+    @numba.njit(parallel=True)
+    def play(X, y, rates, radii):
+        R, (m, d) = len(rates), X.shape
+        averages = np.zeros((R, d), np.float32)
+        for r in numba.prange(R):
+            np.random.seed(r)  # noqa: NPY002
+            w = np.zeros(d, np.float32)
+            chosen = np.zeros(K // 2, np.int64)
+            norm = 0.0
+            for t in range(m):
+                y_hat = 0.0
+                for h in range(K // 2):
+                    point, i = np.random.random() * norm, -1  # noqa: NPY002
+                    while point >= 0 and i < d - 1:
+                        i += 1
+                        point -= abs(w[i])
+                    y_hat += 2 / K * np.sign(w[max(i, 0)]) * norm * X[t, max(i, 0)]
+                chosen[0] = np.random.randint(d)  # noqa: NPY002
+                for h in range(1, K // 2):
+                    chosen[h] = np.random.randint(d)  # noqa: NPY002
+                    while chosen[h] == chosen[h - 1]:
+                        chosen[h] = np.random.randint(d)  # noqa: NPY002
+                shrink = 1 - 1 / (t + 1)
+                for i in range(d):
+                    w[i] *= shrink
+                step = 2 / (rates[r] * (t + 1)) * (y_hat - y[t]) * 2 / K * d
+                for h in range(K // 2):
+                    w[chosen[h]] -= step * X[t, chosen[h]]
+                norm = 0.0
+                for i in range(d):
+                    norm += abs(w[i])
+                if norm > radii[r]:
+                    tau, norm = threshold(w, radii[r]), 0.0
+                    for i in range(d):
+                        w[i] = np.sign(w[i]) * max(abs(w[i]) - tau, 0.0)
+                        norm += abs(w[i])
+                for i in range(d):
+                    averages[r, i] += w[i]
+        return averages / m
+
+    return play
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="add the rates to this file")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=T)
+    options = parser.parse_args()
+
+    X, y = (part[: options.rounds] for part in data())
+    rates, radii = (part.ravel() for part in np.meshgrid(RATES, RADII))
+    work = len(rates) * options.rounds
+    rows, halves = np.arange(options.rounds)[None], np.array_split(np.arange(len(rates)), 2)
+    device_X, device_y = jnp.asarray(X), jnp.asarray(y)
+
+    def ours() -> float:
+        jobs = [
+            lambda part=part: play_streams(
+                "aer", device_X, device_y, rows, jax.random.split(jax.random.key(0), 1), rates[part], radii[part], K
+            )  # fmt: skip
+            for part in (halves if jax.default_backend() == "cpu" else [slice(None)])
+        ]
+        in_parallel(jobs)
+        return work
+
+    def numba(sort: bool) -> float:
+        numba_loop(sort)(X, y, rates, radii)
+        return work
+
+    contenders = {"jaxonline": ours}
+    try:
+        import numba as _  # noqa: F401
+
+        contenders |= {"numba, sorting": lambda: numba(True), "numba, no sorting": lambda: numba(False)}
+    except ImportError:
+        print("  numba is not installed: left out")
+    rates_of = side_by_side(contenders, options.repeats)
+    report(f"attributes: AER, d={D}, k={K}, {options.rounds:,} rounds, grid of {len(rates)}", "rounds/s", rates_of,
+           ours="jaxonline")  # fmt: skip
+    if options.json:
+        write(options.json, "attributes", rates_of)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Learning from k attributes of each instance: the theorems of paper C as numbers, with the constants of their proofs.
+
+Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), states
+Theorems 1 and 2 up to constants. Here are the proofs with every constant kept; for AERR, what the same argument gives.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxonline._util import check
+from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+
+
+class StronglyConvexBound(NamedTuple):
+    """A bound on the expected regret of descent on loss + lambda |w|^2 / 2 with steps 1 / (lambda t).
+
+    Attributes:
+        value: the bound on the regret at the horizon T with the regulariser below. The mean of w_1, ..., w_T has an
+            expected risk of at most that of any comparator and value / T.
+        regularizer: lambda.
+        G: the bound on the second moment of the estimate of the loss's gradient.
+        norm: of the comparator.
+
+    Example:
+        >>> from jaxonline.bounds import aer_regret
+        >>> bound = aer_regret(dimension=2, n_attributes=2, radius=1.0, norm=1.0, n_rounds=100)
+        >>> bound.G, round(bound.regularizer, 3)
+        (64.0, 0.607)
+    """
+
+    value: float
+    regularizer: float
+    G: float
+    norm: float
+
+    def with_regularizer(self, regularizer: float, rounds: np.ndarray) -> np.ndarray:
+        """The bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
+        regularizer = float(check.positive("regularizer", regularizer))
+        T = np.asarray(check.numbers("rounds", rounds, ge=1.0), float)
+        return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
+
+
+def aer_regret(
+    dimension: int, n_attributes: int, radius: float, norm: float, n_rounds: int, x_bound: float = 1.0,
+    y_bound: float = 1.0,
+) -> StronglyConvexBound:  # fmt: skip
+    """Paper C, Theorem 2: the expected regret of `learners.aer`, and the risk of its averaged hypothesis.
+
+    With z_t = 2 (y^ - y) v the regret is at most E sum <z_t, w_t - w*>, and steps 1 / (lambda t) make that at most
+
+        lambda T |w*|^2 / 2 - lambda/2 sum |w_t|^2 + sum |lambda w_t + z_t|^2 / (2 lambda t)
+            <= lambda T |w*|^2 / 2 + G (1 + log T) / lambda,
+
+    as |a + b|^2 <= 2 |a|^2 + 2 |b|^2 and w_1 = 0. Here E|z_t|^2 <= G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k: y^
+    and v are independent, |y^| <= B x_bound and E|v|^2 = (2 d / k) |x|^2. The theorem's lambda is not the best one for
+    these constants: `with_regularizer`.
+
+    Args:
+        dimension: d.
+        n_attributes: k, even, at least 2.
+        radius: B, of the l1 ball.
+        norm: B_2, a bound on |w*|_2 for the comparator w*, above 0, at most `radius`.
+        n_rounds: the horizon T, at least 2.
+        x_bound: on every |x_i|.
+        y_bound: on |y|.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Example:
+        >>> from jaxonline.bounds import aer_regret
+        >>> bound = aer_regret(dimension=10, n_attributes=4, radius=1.0, norm=0.5, n_rounds=1000)
+        >>> bool(bound.value == bound.with_regularizer(bound.regularizer, 1000))
+        True
+    """
+    d, k, T = check.count("dimension", dimension), _even(n_attributes), check.count("n_rounds", n_rounds, ge=2)
+    B, X, Y = (check.positive(*pair) for pair in (("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)))
+    norm = float(check.number("norm", norm, gt=0.0, le=float(B)))
+    G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k
+    regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k))
+    bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
+    return bound._replace(value=float(bound.with_regularizer(regularizer, np.float64(T))))
+
+
+def aerr_regret(
+    dimension: int, n_attributes: int, radius: float, n_rounds: int, x_bound: float = 1.0, y_bound: float = 1.0
+) -> RegretBound:
+    """The expected regret of `learners.aerr` against the l2 ball: radius sqrt(G T), with the step radius / sqrt(G T).
+
+    G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2): E|v|^2 = (2 d / k) |x|^2, and
+    each of the k/2 terms of y^ has the second moment |w|^2 |x|^2. The order is Hazan and Koren's (2012, Theorem 3.1),
+    sqrt(d / k) in place of AER's d / sqrt(k), where instances have bounded Euclidean length.
+
+    Args:
+        dimension: d.
+        n_attributes: k, even, at least 2.
+        radius: of the l2 ball.
+        n_rounds: the horizon T.
+        x_bound: on |x|_2.
+        y_bound: on |y|.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Example:
+        >>> from jaxonline.bounds import aerr_regret
+        >>> aerr_regret(dimension=4, n_attributes=2, radius=1.0, n_rounds=100).G
+        80.0
+    """
+    d, k = check.count("dimension", dimension), _even(n_attributes)
+    B, X, Y = (check.positive(*pair) for pair in (("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)))
+    return gradient_descent(radius, 8 * d / k * X**2 * ((B * X + Y) ** 2 + 2 / k * B**2 * X**2), n_rounds)
+
+
+def baseline_risk(dimension: int, n_attributes: int, radius: float, n_examples: int, delta: float) -> float:
+    """Paper C, Theorem 1: with probability 1 - delta, the risk of the Baseline's w is that of the best and this number.
+
+    For |x_i| <= 1 and |y| <= 1, with delta in four parts, w the exact minimiser, and d, k, B, m for the arguments:
+
+    * |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2);
+    * |b - mean y x| <= (d / sqrt(k)) sqrt(log(2 d/delta) / m) for every entry, by Hoeffding's inequality for all m k/2
+      pairs. (Lemma 3 has d sqrt(2) / k for d / sqrt(k), from |v_i| <= 2 d/k, which holds for k = 2, where the two are
+      the same, but not beyond: an index may be in several pairs.)
+    * risk - mean loss <= 4 (B + 1) B sqrt(2 log(2 d) / m) + (B + 1)^2 sqrt(log(1/delta) / (2 m)) for all w of the ball
+      (Rademacher), and mean loss - risk <= (B + 1)^2 sqrt(log(1/delta) / (2 m)) for the best one (Hoeffding).
+
+    Args:
+        dimension: d.
+        n_attributes: k, even, at least 2.
+        radius: B, of the l1 ball.
+        n_examples: m.
+        delta: above 0, below 1.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Example:
+        >>> from jaxonline.bounds import baseline_risk
+        >>> baseline_risk(10, 2, 1.0, 10**6, 0.05) / baseline_risk(10, 2, 1.0, 4 * 10**6, 0.05)
+        2.0
+    """
+    d, k, m = check.count("dimension", dimension), _even(n_attributes), check.count("n_examples", n_examples)
+    B = float(check.positive("radius", radius))
+    part = float(check.number("delta", delta, gt=0.0, lt=1.0)) / 4
+    quadratic = B**2 * d**2 / k * math.sqrt(2 * math.log(2 * d**2 / part) / m)
+    linear = 2 * B * d / math.sqrt(k) * math.sqrt(math.log(2 * d / part) / m)
+    complexity = 4 * (B + 1) * B * math.sqrt(2 * math.log(2 * d) / m)
+    deviation = (B + 1) ** 2 * math.sqrt(math.log(1 / part) / (2 * m))
+    return 2 * (quadratic + linear) + complexity + 2 * deviation
+
+
+def hidden_attribute_examples(dimension: int, n_attributes: int, eps: float) -> int:
+    """Paper C, Theorem 3: examples that any learner with k attributes of each needs on average to come within eps.
+
+    (1/2) floor(d / (96 k eps)), rounded up, where the good attribute is hidden (`environments.HiddenAttribute`).
+
+    Args:
+        dimension: d, at least 4 k.
+        n_attributes: k, at least 1.
+        eps: the excess risk, above 0, below 1/16.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Example:
+        >>> from jaxonline.bounds import hidden_attribute_examples
+        >>> hidden_attribute_examples(dimension=784, n_attributes=4, eps=0.01)
+        102
+    """
+    k = check.count("n_attributes", n_attributes)
+    d = check.count("dimension", dimension)
+    if d < 4 * k:
+        raise ValueError(f"dimension must be at least 4 n_attributes = {4 * k}, got {d}")
+    eps = float(check.number("eps", eps, gt=0.0, lt=1 / 16))
+    return math.ceil(math.floor(d / (96 * k * eps)) / 2)
+
+
+def _even(n_attributes: int) -> int:
+    if check.count("n_attributes", n_attributes, ge=2) % 2:
+        raise ValueError(f"n_attributes must be even, got {n_attributes}")
+    return n_attributes

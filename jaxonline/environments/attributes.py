@@ -1,0 +1,127 @@
+"""The environments of paper C's lower bounds: one hidden attribute among many, and three bits.
+
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
+Theorems 3 and 4, appendices A.3 and A.4.
+"""
+
+import itertools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Key
+
+from jaxonline._util import check
+from jaxonline._util.struct import static, struct
+from jaxonline.environments.data import DataStream
+
+
+class HiddenAttributeState(NamedTuple):
+    """State of `HiddenAttribute`: the attribute of this run."""
+
+    attribute: Int[Array, ""]
+
+
+@struct
+class HiddenAttribute:
+    """Uniform signs x in {-1, +1}^d, and y = x_j with probability 1/2 + sqrt(eps), else -x_j (paper C, Theorem 3).
+
+    The hidden j is drawn anew for each run. The best linear predictor is 2 sqrt(eps) e_j, of risk 1 - 4 eps; that of w
+    is larger by |w - 2 sqrt(eps) e_j|^2. `bounds.hidden_attribute_examples` says how many examples it takes to come
+    within eps of it.
+
+    Args:
+        dimension: d.
+        eps: above 0, at most 1/4; Theorem 3 is about eps < 1/16.
+
+    Raises:
+        ValueError: if `dimension` is less than 1, or `eps` is outside its range.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.environments import HiddenAttribute
+        >>> hidden = HiddenAttribute(5, eps=0.25)
+        >>> state = hidden.init(jax.random.key(0))
+        >>> x, state = hidden.instance(jax.random.key(1), state, jnp.int32(1))
+        >>> y, state = hidden.answer(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
+        >>> bool(y == x[state.attribute])
+        True
+    """
+
+    dimension: int = static()
+    eps: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        check.count("dimension", self.dimension)
+        check.number("eps", self.eps, gt=0.0, le=0.25)
+
+    @property
+    def oblivious(self) -> bool:
+        """True: answers do not depend on predictions."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own attribute and instances."""
+        return False
+
+    @property
+    def outcomes(self) -> np.ndarray:
+        """-1 and +1."""
+        return np.array([-1.0, 1.0])
+
+    @property
+    def instance_spec(self) -> jax.ShapeDtypeStruct:
+        """Shape [d] and dtype of an instance."""
+        return jax.ShapeDtypeStruct((self.dimension,), self._dtype)
+
+    @property
+    def outcome_spec(self) -> jax.ShapeDtypeStruct:
+        """A scalar."""
+        return jax.ShapeDtypeStruct((), self._dtype)
+
+    @property
+    def _dtype(self) -> Any:
+        return self.eps.dtype if isinstance(self.eps, jax.Array) else jnp.result_type(float)
+
+    def init(self, key: Key[Array, ""]) -> HiddenAttributeState:
+        """The attribute of this run."""
+        return HiddenAttributeState(jax.random.randint(key, (), 0, self.dimension, jnp.int32))
+
+    def instance(
+        self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""]
+    ) -> tuple[Float[Array, "d"], HiddenAttributeState]:
+        """Fresh signs."""
+        del t
+        return jax.random.rademacher(key, (self.dimension,), self._dtype), state
+
+    def answer(
+        self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""], x: Array, y_hat: Array
+    ) -> tuple[Float[Array, ""], HiddenAttributeState]:
+        """x_j, or -x_j."""
+        del t, y_hat
+        right = jax.random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
+        return jnp.where(right, x[state.attribute], -x[state.attribute]), state
+
+    def excess_risk(self, w: Float[Array, "d"], attribute: Int[Array, ""]) -> Float[Array, ""]:
+        """The risk of <w, x> beyond that of the best linear predictor, where the hidden attribute is `attribute`."""
+        best = jnp.zeros_like(w).at[attribute].set(2 * jnp.sqrt(jnp.asarray(self.eps, w.dtype)))
+        return jnp.sum((w - best) ** 2)
+
+
+def three_bits() -> DataStream:
+    """Uniform signs x in {-1, +1}^3 and their mean y (paper C, Theorem 4), drawn anew in each round.
+
+    w = (1/3, 1/3, 1/3) makes no error. Whoever may look at two attributes only when predicting has an expected squared
+    error of 1/9 or more, whatever is known of the law; but two attributes of each example are enough to learn w.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.environments import three_bits
+        >>> stream = three_bits()
+        >>> bool(np.allclose(stream.X.mean(axis=1), stream.y)), len(stream.y)
+        (True, 8)
+    """
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    return DataStream(corners, corners.mean(axis=1), order="iid")

@@ -1,0 +1,85 @@
+"""AER and AERR: gradient descent on the squared loss from k attributes of each instance.
+
+Both are `GradientLearner` with the estimate of `AttributeGradient`; what is theirs is the law by which attributes are
+chosen, the step size and the ball.
+
+Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
+Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), AERR.
+"""
+
+from typing import Any
+
+import optax
+from jaxtyping import ArrayLike, Float
+
+from jaxonline._util import check
+from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.estimators.gradients import Regularised
+from jaxonline.learners.gradient import GradientLearner
+from jaxonline.learners.step_sizes import InverseTime
+
+
+def aer(
+    n_attributes: int, regularizer: Float[ArrayLike, ""], radius: Float[ArrayLike, ""], hypothesis: str = "average"
+) -> GradientLearner:
+    """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
+
+    That is descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with steps 1 / (lambda t) (Pegasos). The hypothesis "average"
+    is the mean of w_1 = 0, ..., w_t, with which Theorem 2 (`bounds.aer_regret`) predicts in round t; the paper's
+    output after m examples leaves w_1 out, and is (m + 1) / m times that of round m + 1.
+
+    Args:
+        n_attributes: k, even, at least 2, at most 2 d: an attribute that is chosen twice is charged twice.
+        regularizer: lambda, above 0; Theorem 2 asks for ((B + 1) d / B_2) sqrt(log(m) / (m k)).
+        radius: B, above 0.
+        hypothesis: "average", or "last" to predict with the last w.
+
+    Raises:
+        TypeError, ValueError: for an odd or too small `n_attributes`, a number that is not above 0, or an unknown
+            `hypothesis`; for n_attributes > 2 d when it is played.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.learners import aer
+        >>> game = jo.Game(jo.environments.LinearModel(np.array([0.5, -0.5, 0.0, 0.0])), jo.Attributes(2))
+        >>> result = jo.simulate(game, aer(2, regularizer=1.0, radius=1.0), n_runs=4, n_rounds=50)
+        >>> result.queries[0, :, -1].tolist()
+        [100.0, 100.0, 100.0, 100.0]
+    """
+    check.positive("regularizer", regularizer)
+    check.positive("radius", radius)
+    return GradientLearner(
+        Regularised(AttributeGradient(n_attributes), regularizer),
+        InverseTime(1 / regularizer),
+        radius=radius,
+        projection=optax.projections.projection_l1_ball,
+        hypothesis=hypothesis,
+    )
+
+
+def aerr(
+    n_attributes: int, step_size: Any, radius: Float[ArrayLike, ""], hypothesis: str = "average"
+) -> GradientLearner:
+    """AERR (Hazan and Koren 2012): attributes of y^ are drawn by w_i^2 / |w|^2, and w is projected on an l2 ball.
+
+    As for AER, half of the k attributes are for y^; the paper takes one for it, and k for the estimate of x with
+    replacement. Its step size is constant, in proportion to sqrt(k / (d m)) (`bounds.aerr_regret`).
+
+    Args:
+        n_attributes: k, even, at least 2, at most 2 d.
+        step_size: as for `GradientLearner`.
+        radius: B, above 0.
+        hypothesis: "average", or "last" to predict with the last w.
+
+    Raises:
+        TypeError, ValueError: for an odd or too small `n_attributes`, a number that is not above 0, or an unknown
+            `hypothesis`; for n_attributes > 2 d when it is played.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.learners import aerr
+        >>> entrant = jo.Entrant(aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
+    """
+    check.positive("radius", radius)
+    return GradientLearner(AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis)
