@@ -71,8 +71,8 @@ def plot_result(
     estimate = result.mean(quantity, level)
     for i, name in enumerate(result.learners):
         colour = COLOURS[i % len(COLOURS)]
-        for axes in panels:
-            band(axes, result.rounds, estimate, i, color=colour, label=name, lw=1.8)
+        for axes in panels:  # the first panel names them, at their ends or in a legend
+            band(axes, result.rounds, estimate, i, color=colour, lw=1.8, label=name if axes is panels[0] else None)
         if bounds and name in bounds:
             panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
     what = LABELS.get(quantity, quantity.replace("_", " "))
