@@ -75,10 +75,11 @@ def test_descent_by_any_optax_transformation_under_any_loss(name, loss_name):
         learner = GradientLearner(FullGradient(loss), jo.InverseSqrt(0.2), radius=0.4, optimizer=transformation)
         moves = played(learner, rows(X.astype(np.float32), y.astype(np.float32)))[0]
         w, expected, state = np.zeros(D), [], transformation.init(jnp.zeros(D))
+        update = jax.jit(transformation.update)
         for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
             expected.append(w @ x)
             gradient = jnp.asarray(slope(w @ x, label) * x, jnp.float32)
-            step, state = transformation.update(gradient, state, jnp.asarray(w, jnp.float32))
+            step, state = update(gradient, state, jnp.asarray(w, jnp.float32))
             w = w + 0.2 / np.sqrt(t) * np.asarray(step, float)
             w = w * min(1.0, 0.4 / max(np.linalg.norm(w), 1e-30))
     np.testing.assert_allclose(moves, expected, rtol=1e-3, atol=1e-5)
