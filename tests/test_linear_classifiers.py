@@ -129,7 +129,7 @@ def test_winnow_is_its_numpy_loop(x64):
     state, history = jo.play(game_of(X, y), learner, KEY, T)
     np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(learner.w(state), w, rtol=1e-12)
-    assert 0 < history.loss.sum() < T / 2
+    assert 0 < int(history.loss.sum()) <= min(bounds.winnow(6, 2, 1.5, 4.0), T / 2)
 
 
 def test_kernel_perceptron_is_its_numpy_loop(x64):
@@ -204,11 +204,14 @@ SCIKIT = {
 
 
 @pytest.mark.filterwarnings("ignore:Class PassiveAggressiveClassifier is deprecated:FutureWarning")
-@pytest.mark.parametrize("name", some(["breast cancer", "digits"], "breast cancer"))
+@pytest.mark.parametrize(
+    ("name", "rows"), some([("breast cancer", 150), ("breast cancer", 569), ("digits", 360)], ("breast cancer", 150))
+)
 @pytest.mark.parametrize("kind", SCIKIT)
-def test_it_errs_in_the_rounds_in_which_scikit_learn_does(x64, kind, name):
+def test_it_errs_in_the_rounds_in_which_scikit_learn_does(x64, kind, name, rows):
     """One pass, row by row, with `partial_fit`: the same scores, and so the same mistakes."""
-    X, y = real(name)
+    X, y = (part[:rows] for part in real(name))
+    assert len(X) == rows
     learner, make = SCIKIT[kind]
     model, scores = make(), [0.0]
     for x, label in itertools.pairwise(zip(X, y, strict=True)):
@@ -218,14 +221,14 @@ def test_it_errs_in_the_rounds_in_which_scikit_learn_does(x64, kind, name):
     np.testing.assert_allclose(history.y_hat, scores, rtol=1e-7, atol=1e-9)
     mistakes = [not s * label > 0 for s, label in zip(scores, y, strict=True)]
     assert history.info.mistake.tolist() == mistakes
-    assert 1 < sum(mistakes) < len(X) / 4
+    assert 1 < sum(mistakes) < rows / 2
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Theorems
 
 
-@pytest.mark.parametrize("d", [5, 16])
+@pytest.mark.parametrize("d", some([5, 16], 5))
 def test_novikoffs_bound_is_met_with_equality(d):
     """d orthonormal instances, whatever their labels: d mistakes, and (r / gamma)^2 = d."""
     y = np.where(np.arange(d) % 3 == 0, 1.0, -1.0)
@@ -234,30 +237,30 @@ def test_novikoffs_bound_is_met_with_equality(d):
     assert mistakes == d == pytest.approx(bounds.perceptron(1.0, float((y * (np.eye(d) @ u)).min())))
 
 
-def test_mistakes_on_separable_data_keep_to_their_bounds():
-    """16 runs with the margin 0.1; the largest number of mistakes, and the hypothesis of the data in all theorems."""
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["perceptron", "passive-aggressive"])
+def test_mistakes_on_separable_data_keep_to_their_bounds(kind):
+    """16 runs with the margin 0.1: the largest number of mistakes, and of the sum of squared hinge losses."""
     direction = np.array([1.0, 2.0, -2.0, 4.0])
     u, margin, n_rounds = direction / 5.0, 0.1, 300
     environment = SeparableData(direction, margin=margin)
     keys = jax.random.split(KEY, 16)
     game = jo.Game(environment, jo.FullInformation(), loss=ZeroOne())
-    found = {
-        learner: jax.vmap(lambda key, learner=learner: jo.play(game, learner, key, n_rounds)[1])(keys)
-        for learner in (Perceptron(), PassiveAggressive("PA"))
-    }
-    plain, aggressive = found.values()
-    X, y = np.asarray(plain.x, float), np.asarray(plain.y, float)
+    learner = Perceptron() if kind == "perceptron" else PassiveAggressive("PA")
+    found = jax.jit(jax.vmap(lambda key: jo.play(game, learner, key, n_rounds)[1]))(keys)
+    X, y = np.asarray(found.x, float), np.asarray(found.y, float)
     margins = y * (X @ u)
     assert np.linalg.norm(X, axis=-1).max() <= 1 + 1e-6
     assert margin - 1e-6 <= margins.min() < margin + 0.01
     assert margins.max() > 0.98
     assert abs(y.mean()) < 6 / np.sqrt(y.size)  # 2e-9
-    bound = bounds.perceptron(1.0, margin)
-    assert 5 < plain.loss.sum(axis=1).max() <= bound == pytest.approx(100)
-    squares = (np.asarray(aggressive.info.hinge_loss, float) ** 2).sum(axis=1)
-    limit = bounds.passive_aggressive("PA", 1.0, 1 / margin, np.zeros(1))
-    assert (aggressive.loss.sum(axis=1) <= squares).all()
-    assert squares.max() <= limit == pytest.approx(100)
+    mistakes = np.asarray(found.loss, float).sum(axis=1)
+    if kind == "perceptron":
+        assert 5 < mistakes.max() <= bounds.perceptron(1.0, margin) == pytest.approx(100)
+    else:
+        squares = (np.asarray(found.info.hinge_loss, float) ** 2).sum(axis=1)
+        assert (mistakes <= squares).all()
+        assert squares.max() <= bounds.passive_aggressive("PA", 1.0, 1 / margin, np.zeros(1)) == pytest.approx(100)
 
 
 @pytest.mark.long
@@ -272,6 +275,7 @@ def test_passive_aggressive_with_noisy_labels_keeps_to_its_bounds(x64):
         assert float((second.hinge_loss**2).sum()) <= bounds.passive_aggressive("PA-II", radius, 2.0, losses, C)
 
 
+@pytest.mark.long
 def test_winnow_and_the_p_norm_perceptron_need_few_mistakes_where_few_attributes_matter():
     """A disjunction of 2 of 64 attributes, on three orders of hard rows: Winnow's bound is 44; the p-norm perceptron's
     with p = 2 ln 64 is for the margin that the data have."""

@@ -100,7 +100,7 @@ class FiniteClass:
         del state, t
         of_label, of_errors = jax.random.split(key)
         label = jax.random.rademacher(of_label, (), self.dtype)
-        errs = jax.random.bernoulli(of_errors, self.errors)
+        errs = jax.random.bernoulli(of_errors, self.errors)  # type: ignore[arg-type]
         return jnp.where(errs, -label, label), FiniteClassState(label)
 
     def answer(

@@ -43,7 +43,7 @@ class Supports(NamedTuple):
         w_at_x: Float[Array, ""],
         square: Float[Array, ""],
         radius: Float[ArrayLike, ""] | None,
-        capacity: int,
+        capacity: Int[ArrayLike, ""],
     ) -> tuple["Supports", Bool[Array, ""]]:
         """w + alpha k(x, .), scaled back to the ball where it is outside; and whether there was no room for it.
 
@@ -53,7 +53,7 @@ class Supports(NamedTuple):
             w_at_x: w(x), before.
             square: k(x, x).
             radius: of the ball; None for no projection.
-            capacity: the number of points there is room for. Beyond it w stays as it is.
+            capacity: the number of points there is room for. Beyond it w stays as it is; with 0, in any case.
         """
         full = self.t >= capacity
         alpha = jnp.where(full, jnp.zeros_like(alpha), alpha)

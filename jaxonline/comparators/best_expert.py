@@ -1,0 +1,57 @@
+"""The best expert in hindsight, where experts give advice and a loss judges it."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxonline._util.struct import set_field, struct
+from jaxonline.losses import Loss, ZeroOne
+from jaxonline.losses.base import as_loss
+
+
+@struct
+class BestExpert:
+    """The expert with the smallest cumulative loss; an instance is the vector of the predictions of all.
+
+    (Where outcomes are the vectors of their losses, it is `BestArm`.)
+
+    Args:
+        loss: `loss(prediction, y)`, that of the game; `ZeroOne()` by default, which counts mistakes.
+
+    Raises:
+        TypeError: `loss` is not a loss.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.comparators import BestExpert, sums_of
+        >>> best = BestExpert()
+        >>> sums = sums_of(best, np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]))
+        >>> best.best_loss(sums).item(), best.best_predictor(sums).item()
+        (1.0, 1)
+    """
+
+    loss: Any = ZeroOne()
+
+    def __post_init__(self):
+        loss: Loss = as_loss("loss", self.loss)
+        set_field(self, "loss", loss)
+
+    def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
+        """The losses of all experts in one round.
+
+        Raises:
+            TypeError: the instance is no vector.
+        """
+        if len(getattr(x, "shape", ())) != 1:
+            raise TypeError(f"BestExpert needs vectors of predictions as instances, got {x}")
+        return jax.vmap(lambda prediction: self.loss(prediction, y))(x)
+
+    def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
+        """The smallest of the sums."""
+        return np.asarray(sums).min(axis=-1)
+
+    def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
+        """The expert that has it."""
+        return np.asarray(sums).argmin(axis=-1)
