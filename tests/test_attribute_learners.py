@@ -47,7 +47,7 @@ def project(w, radius):
 def reference(X, y, choose, *, law, rate, radius, k=K):
     """Algorithm 2 (corrected) line by line, or AERR: w after each round, and the attributes looked at."""
     d, w, path, seen = X.shape[1], np.zeros(X.shape[1]), [], []
-    for t, (x, target) in enumerate(zip(X, y), start=1):
+    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
         C, draws = choose(t, w)
         v, y_hat = np.zeros(d), 0.0
         for j in C:
@@ -146,13 +146,17 @@ def test_streams_see_k_attributes(law, x64):
 
 @pytest.mark.parametrize("cone", [False, True])
 def test_the_baseline_minimises_what_it_estimated(cone, x64):
-    """A and b are the means of the enumerated moments' draws; w is a minimiser, a stationary point where A is not convex."""
+    """A and b are means of the moments of the pairs drawn; w is a minimiser, or stationary where A is not convex."""
     X, y = rows(4, n=6, d=3)
-    game, learner, key = jo.Game(DataStream(X, y), Attributes(K)), Baseline(K, 0.8, cone, n_steps=200), jax.random.key(4)
+    game, learner, key = (
+        jo.Game(DataStream(X, y), Attributes(K)),
+        Baseline(K, 0.8, cone, n_steps=200),
+        jax.random.key(4),
+    )
     state, played = jo.play(game, learner, key, 6)
     assert played.queries.tolist() == [K] * 6
     A, b = np.zeros((3, 3)), np.zeros(3)
-    for t, (x, target) in enumerate(zip(X, y), start=1):
+    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
         chosen = AttributePairs(K).choose(jax.random.fold_in(jax.random.fold_in(stream_keys(key).learner, t), 1), 3)
         for i, j in np.asarray(chosen).reshape(2, -1).T:
             A[i, j] += 9 / K * x[i] * x[j] / 6
@@ -190,7 +194,7 @@ def test_descent_without_curvature(x64):
 
 @pytest.mark.parametrize(("law", "k"), some([("aer", 2), ("aer", 4), ("aerr", 2), ("aerr", 4)], ("aer", 4)))
 def test_constant_features_one_class_and_all_attributes(law, k):
-    """k = 2, k = d, a constant coordinate, a coordinate that is 0, a single class: everything is finite, w = 0 is left."""
+    """k = 2, k = d, a constant coordinate, one that is 0, a single class: everything is finite, w = 0 is left."""
     rng = np.random.default_rng(7)
     X = rng.uniform(-1, 1, size=(100, 4))
     X[:, 1], X[:, 2] = 1.0, 0.0
@@ -272,12 +276,14 @@ def test_projection_is_optax_s():
 def test_bounds():
     """The theorems' numbers by other ways: the sum that Theorem 2's proof ends with, term by term; closed forms."""
     bound = bounds.aer_regret(dimension=5, n_attributes=4, radius=2.0, norm=1.5, n_rounds=50)
-    assert bound.G == pytest.approx(max(4 * (2 + 1) ** 2 * (2 * 5 / 4) * 5, 0))  # 4 (y^ - y)^2 |v|^2, worst case in mean
+    assert (
+        pytest.approx(max(4 * (2 + 1) ** 2 * (2 * 5 / 4) * 5, 0)) == bound.G
+    )  # 4 (y^ - y)^2 |v|^2, worst case in mean
     assert bound.regularizer == pytest.approx((2 + 1) * 5 / 1.5 * np.sqrt(np.log(50) / (50 * 4)))
     harmonic = sum(bound.G / (bound.regularizer * t) for t in range(1, 51)) + 50 * bound.regularizer * 1.5**2 / 2
     assert harmonic <= bound.value <= 1.3 * harmonic
     assert bounds.hidden_attribute_examples(960, 1, 0.01) == 500
-    assert bounds.aerr_regret(6, 4, 1.0, 100, 1.0, 1.0).G == pytest.approx(12 * (4 + 0.5))
+    assert pytest.approx(12 * (4 + 0.5)) == bounds.aerr_regret(6, 4, 1.0, 100, 1.0, 1.0).G
     assert bounds.baseline_risk(10, 2, 1.0, 100, 0.1) > bounds.baseline_risk(10, 8, 1.0, 100, 0.1)
 
 
@@ -294,7 +300,12 @@ def test_regret_is_below_the_bound(law):
         learner, comparator = aerr(2, bound.step_size, 1.0, hypothesis="last"), jo.L2Ball(1.0)
     with jax.numpy_dtype_promotion("standard"):
         result = jo.simulate(
-            jo.Game(environment, Attributes(2)), learner, n_runs=400, n_rounds=n_rounds, comparator=comparator, record_at=1
+            jo.Game(environment, Attributes(2)),
+            learner,
+            n_runs=400,
+            n_rounds=n_rounds,
+            comparator=comparator,
+            record_at=1,
         )
     row = result.table()[0]
     assert 0 < row["low"] < row["high"] < bound.value
@@ -328,7 +339,7 @@ def test_theorem_4():
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     for pair in itertools.combinations(range(3), 2):
         groups = {}
-        for x, target in zip(X, y):
+        for x, target in zip(X, y, strict=True):
             groups.setdefault(tuple(x[list(pair)]), []).append(target)
         assert np.mean([np.var(group) for group in groups.values()]) == pytest.approx(1 / 9)
     order = np.random.default_rng(0).integers(8, size=(1, 20_000))

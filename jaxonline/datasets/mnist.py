@@ -38,9 +38,17 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
     else:
         import sklearn.datasets
 
-        X, y = sklearn.datasets.fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff")
+        X, y = sklearn.datasets.fetch_openml(
+            "mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff"
+        )
         where = "OpenML"
     X, y = np.asarray(X), np.asarray(y, np.int64)
-    if X.shape != SHAPE or y.shape != SHAPE[:1] or X.min() < 0 or X.max() > 255 or not set(np.unique(y)) == set(range(10)):
+    if (
+        X.shape != SHAPE
+        or y.shape != SHAPE[:1]
+        or X.min() < 0
+        or X.max() > 255
+        or not set(np.unique(y)) == set(range(10))
+    ):
         raise ValueError(f"MNIST must be X {SHAPE} of pixels from 0 to 255 and y of digits, got {X.shape} from {where}")
     return X.astype(np.uint8), y.astype(np.uint8)

@@ -13,7 +13,14 @@ from jaxonline.estimators.best_laws import best_feature_map
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.gradients import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, Regularised, TwoCopies
+from jaxonline.estimators.gradients import (
+    FullGradient,
+    KnownCovariance,
+    MeanOfCopies,
+    NaiveCopy,
+    Regularised,
+    TwoCopies,
+)
 from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator

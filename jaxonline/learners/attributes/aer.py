@@ -82,6 +82,4 @@ def aerr(
         >>> entrant = jo.Entrant(aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
     check.positive("radius", radius)
-    return GradientLearner(
-        AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis
-    )
+    return GradientLearner(AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis)

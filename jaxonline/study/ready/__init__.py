@@ -11,6 +11,7 @@ STUDIES = {
     "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
     "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
     "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
+    "attributes": "jaxonline.study.ready.attributes:FewAttributes",
 }
 
 

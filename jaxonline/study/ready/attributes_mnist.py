@@ -101,9 +101,7 @@ def split_pair(
         pixels = (pixels - train.mean(axis=0))[:, first]
         pixels[:, live:] = 0.0
     rows = np.arange(len(train))  # the order is random already
-    return Split(
-        pixels[n_test:], label[n_test:], pixels[:n_test], label[:n_test], live, np.array_split(rows, folds)
-    )
+    return Split(pixels[n_test:], label[n_test:], pixels[:n_test], label[:n_test], live, np.array_split(rows, folds))
 
 
 class Found(NamedTuple):
@@ -143,8 +141,10 @@ def full_moments(split: Split, rows: np.ndarray) -> Moments:
 def _leaving_out(parts: list[Moments], sizes: list[int]) -> Moments:
     """The means of all parts but one, for each of them, from the sums of each."""
     A, b, n = sum(part.A for part in parts), sum(part.b for part in parts), sum(sizes)
-    without = [Moments((A - part.A) / (n - size), (b - part.b) / (n - size)) for part, size in zip(parts, sizes)]
-    return Moments(*(np.stack(each).astype(np.float32) for each in zip(*without)))
+    without = [
+        Moments((A - part.A) / (n - size), (b - part.b) / (n - size)) for part, size in zip(parts, sizes, strict=True)
+    ]
+    return Moments(*(np.stack(each).astype(np.float32) for each in zip(*without, strict=True)))
 
 
 def by_moments(
@@ -194,7 +194,9 @@ def solve_ridge(means: Moments, alphas: tuple[float, ...], n_steps: int) -> np.n
 def solve_in_l1_ball(means: Moments, radii: tuple[float, ...], n_steps: int, cone: bool = False) -> np.ndarray:
     """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0."""
     jobs = [
-        lambda A=A, b=b: _descend(jnp.asarray(A, jnp.float32), jnp.asarray(b, jnp.float32), jnp.array(radii), n_steps, cone)
+        lambda A=A, b=b: _descend(
+            jnp.asarray(A, jnp.float32), jnp.asarray(b, jnp.float32), jnp.array(radii), n_steps, cone
+        )
         for A, b in zip(*means, strict=True)
     ]
     return np.stack([np.asarray(each) for each in in_parallel(jobs)])
@@ -234,7 +236,9 @@ def _repeats(pairs: np.ndarray) -> np.ndarray:
     return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
 
 
-def by_streams(law: str, split: Split, grid: tuple[tuple[float, ...], tuple[float, ...]], n_attributes: int, seed: int) -> Found:
+def by_streams(
+    law: str, split: Split, grid: tuple[tuple[float, ...], tuple[float, ...]], n_attributes: int, seed: int
+) -> Found:
     """AER or AERR: the parameters from the grid of rates and radii, and the averaged hypothesis after all rows."""
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
@@ -242,7 +246,9 @@ def by_streams(law: str, split: Split, grid: tuple[tuple[float, ...], tuple[floa
     device = jnp.asarray(X), jnp.asarray(y)
     key = jax.random.key(seed)
 
-    def play(rows: list[np.ndarray], keys: Any, parameters: list[tuple[float, ...]], ends: tuple[int, ...]) -> np.ndarray:
+    def play(
+        rows: list[np.ndarray], keys: Any, parameters: list[tuple[float, ...]], ends: tuple[int, ...]
+    ) -> np.ndarray:
         padded = np.zeros((len(rows), N_ROWS), np.int32)
         for to, of in zip(padded, rows, strict=True):
             to[: len(of)] = of
