@@ -33,7 +33,7 @@ PUBLISHED = {"ridge": (0.110, 1.3), "Lasso": (0.222, 1.1), "AER": (0.320, 3.5), 
 MEASURES = "squared", "classification"
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of the table: a learner, and what it is played on."""
 
     learner: str
@@ -45,7 +45,7 @@ class Row(NamedTuple):
         return f"{self.learner}, {'centred' if self.centred else 'raw'}"
 
 
-ROWS = tuple(Row(learner, centred) for learner in digits.LEARNERS for centred in (False, True))
+ROWS = tuple(TableRow(learner, centred) for learner in digits.LEARNERS for centred in (False, True))
 
 
 def parse_pairs(text: str) -> list[tuple[int, int]]:
@@ -89,7 +89,7 @@ class FewAttributes(Study):
         with context.parts(len(self.chosen_pairs) + 2) as part:
             errors = {pair: self.play_pair(X, y, pair, part("{}-{}".format(*pair))) for pair in self.chosen_pairs}
             curves = self.curves(X, y, part("prefixes"))
-            found = theory.play(part("lower bounds"), quick=self.quick)
+            found = theory.explore(part("lower bounds"), quick=self.quick)
         table = Table("Test errors, medians over pairs and splits", _rows(errors), COLUMNS)
         by_pair = Table("Squared test errors by pair, medians over splits", _pair_rows(errors), _pair_columns())
         on_prefixes = Table("Test errors on prefixes of 3 vs 5, means over splits", _curve_rows(curves))
@@ -139,7 +139,7 @@ class FewAttributes(Study):
                         split = digits.split_pair(X, y, pair, seed, self.grids.folds, centred)
                         for learner in digits.LEARNERS:
                             best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *pair))
-                            found[Row(learner, centred).name] = split.errors(best.w)
+                            found[TableRow(learner, centred).name] = split.errors(best.w)
                     return found
 
                 for name, each in part(f"split {number}").keep(inputs, compute).items():

@@ -126,30 +126,31 @@ def _chosen(split: Split, w: np.ndarray, parameters: list[tuple[float, ...]]) ->
 # All attributes: ridge and Lasso
 
 
-class Moments(NamedTuple):
+class PixelMoments(NamedTuple):
     """Means of x x' [..., 784, 784] and of y x [..., 784]."""
 
     A: np.ndarray
     b: np.ndarray
 
 
-def full_moments(split: Split, rows: np.ndarray) -> Moments:
+def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
     """From all pixels of the rows: sums."""
-    return Moments(split.X[rows].T @ split.X[rows], split.X[rows].T @ split.y[rows])
+    return PixelMoments(split.X[rows].T @ split.X[rows], split.X[rows].T @ split.y[rows])
 
 
-def _leaving_out(parts: list[Moments], sizes: list[int]) -> Moments:
+def _leaving_out(parts: list[PixelMoments], sizes: list[int]) -> PixelMoments:
     """The means of all parts but one, for each of them, from the sums of each."""
     A, b, n = sum(part.A for part in parts), sum(part.b for part in parts), sum(sizes)
     without = [
-        Moments((A - part.A) / (n - size), (b - part.b) / (n - size)) for part, size in zip(parts, sizes, strict=True)
+        PixelMoments((A - part.A) / (n - size), (b - part.b) / (n - size))
+        for part, size in zip(parts, sizes, strict=True)
     ]
-    return Moments(*(np.stack(each).astype(np.float32) for each in zip(*without, strict=True)))
+    return PixelMoments(*(np.stack(each).astype(np.float32) for each in zip(*without, strict=True)))
 
 
 def by_moments(
-    split: Split, solve: Callable[[Moments, tuple[float, ...], int], np.ndarray], grid: tuple[float, ...],
-    moments: Callable[[np.ndarray], Moments],
+    split: Split, solve: Callable[[PixelMoments, tuple[float, ...], int], np.ndarray], grid: tuple[float, ...],
+    moments: Callable[[np.ndarray], PixelMoments],
 ) -> Found:  # fmt: skip
     """A learner that sees moments only: its parameter from `grid`, and its hypothesis.
 
@@ -163,22 +164,22 @@ def by_moments(
     candidates = solve(_leaving_out(parts, [len(fold) for fold in split.folds]), grid, DESCENTS)
     (best,) = _chosen(split, candidates, [(each,) for each in grid])
 
-    def after(sums: Moments, n: int) -> np.ndarray:
-        return np.asarray(solve(Moments(sums.A[None] / n, sums.b[None] / n), (best,), FINAL_DESCENTS))[0, 0]
+    def after(sums: PixelMoments, n: int) -> np.ndarray:
+        return np.asarray(solve(PixelMoments(sums.A[None] / n, sums.b[None] / n), (best,), FINAL_DESCENTS))[0, 0]
 
     def prefixes(ends: tuple[int, ...]) -> np.ndarray:
-        found, sums, begin = [], Moments(np.zeros((D, D)), np.zeros(D)), 0
+        found, sums, begin = [], PixelMoments(np.zeros((D, D)), np.zeros(D)), 0
         for end in ends:
             more = moments(np.arange(begin, end))
-            sums, begin = Moments(sums.A + more.A, sums.b + more.b), end
+            sums, begin = PixelMoments(sums.A + more.A, sums.b + more.b), end
             found.append(after(sums, end))
         return np.stack(found)
 
-    total = Moments(sum(part.A for part in parts), sum(part.b for part in parts))
+    total = PixelMoments(sum(part.A for part in parts), sum(part.b for part in parts))
     return Found(after(total, len(split.y)), (best,), prefixes)
 
 
-def solve_ridge(means: Moments, alphas: tuple[float, ...], n_steps: int) -> np.ndarray:
+def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], n_steps: int) -> np.ndarray:
     """argmin w'Aw - 2 w'b + alpha |w|^2."""
     del n_steps
     from scipy.linalg import cho_factor, cho_solve
@@ -191,7 +192,7 @@ def solve_ridge(means: Moments, alphas: tuple[float, ...], n_steps: int) -> np.n
     return np.stack([[one(A, b, alpha) for alpha in alphas] for A, b in zip(*means, strict=True)])
 
 
-def solve_in_l1_ball(means: Moments, radii: tuple[float, ...], n_steps: int, cone: bool = False) -> np.ndarray:
+def solve_in_l1_ball(means: PixelMoments, radii: tuple[float, ...], n_steps: int, cone: bool = False) -> np.ndarray:
     """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0."""
     jobs = [
         lambda A=A, b=b: _descend(
@@ -212,7 +213,7 @@ def _descend(A, b, radii, n_steps, cone):
 # k attributes: Baseline, AER, AERR
 
 
-def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Callable[[np.ndarray], Moments]:
+def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Callable[[np.ndarray], PixelMoments]:
     """Sums of the Baseline's moments over rows: k/2 pairs of live pixels of each, which are drawn once for each row."""
     d, half = split.live, n_attributes // 2
     rng = np.random.default_rng([*seed, 1])
@@ -220,13 +221,13 @@ def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Call
     while len(again := np.flatnonzero(_repeats(pairs))):  # the pairs of a row are different
         pairs[again] = rng.integers(d * d, size=(len(again), half))
 
-    def moments(rows: np.ndarray) -> Moments:
+    def moments(rows: np.ndarray) -> PixelMoments:
         i, j = pairs[rows] // d, pairs[rows] % d
         x_i, x_j = (np.take_along_axis(split.X[rows], of, axis=1).astype(float) for of in (i, j))
         A = np.bincount((i * D + j).ravel(), (x_i * x_j).ravel() * d * d / n_attributes, D * D).reshape(D, D)
         y = split.y[rows][:, None] * d / n_attributes
         b = np.bincount(i.ravel(), (y * x_i).ravel(), D) + np.bincount(j.ravel(), (y * x_j).ravel(), D)
-        return Moments(A + A.T, b)
+        return PixelMoments(A + A.T, b)
 
     return moments
 

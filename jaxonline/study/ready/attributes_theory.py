@@ -30,7 +30,7 @@ class Findings(NamedTuple):
     sentences: list[str]
 
 
-def play(context: Context, *, quick: bool) -> Findings:
+def explore(context: Context, *, quick: bool) -> Findings:
     """The hidden attribute, three bits, and the price of measurements."""
     from jaxonline.study.ready import attributes_figures as figures
 
