@@ -70,7 +70,7 @@ def numba_loop(sort: bool):
             norm = 0.0
             for t in range(m):
                 y_hat = 0.0
-                for h in range(K // 2):
+                for _ in range(K // 2):
                     point, i = np.random.random() * norm, -1  # noqa: NPY002
                     while point >= 0 and i < d - 1:
                         i += 1
@@ -119,7 +119,7 @@ def main() -> None:
         jobs = [
             lambda part=part: play_streams(
                 "aer", device_X, device_y, rows, jax.random.split(jax.random.key(0), 1), rates[part], radii[part], K
-            )  # fmt: skip
+            )
             for part in (halves if jax.default_backend() == "cpu" else [slice(None)])
         ]
         in_parallel(jobs)

@@ -204,6 +204,6 @@ def test_the_l1_ball_against_the_lasso():
     np.testing.assert_allclose(lasso.coef_, found.w, atol=1e-6)
     other = sums(*CASES["columns of unlike size"][:2])
     three = [sums(X[:, :3], y), other, QuadraticSums(np.full((3, 3), np.nan), np.zeros(3), np.float64(1.0))]
-    together = L1Ball(0.5).best_loss(QuadraticSums(*(np.stack(part) for part in zip(*three))))
+    together = L1Ball(0.5).best_loss(QuadraticSums(*(np.stack(part) for part in zip(*three, strict=True))))
     np.testing.assert_allclose(together[:2], [best_in_l1_ball(each, 0.5).loss for each in three[:2]])
     assert np.isnan(together[2])

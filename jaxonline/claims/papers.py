@@ -78,12 +78,24 @@ PLACES: dict[str, list[Place]] = {
     ],
     "C": [
         Place("section 2", "k attributes of each instance", "feedback.Attributes"),
-        Place("section 2.1, Algorithm 1", "Baseline: moments from pairs of attributes", "estimators.AttributePairs"),
-        Place("section 2.2, Eq. 4, Algorithm 2", "AER: the gradient from k attributes", "estimators.AttributeGradient"),
-        Place("Hazan and Koren 2012", "AERR: the same with an l2 law", "estimators.AttributeGradient"),
-        Place("Theorem 1, Theorem 2", "risks of Baseline and AER", ""),
-        Place("section 2.3, Theorem 3, Theorem 4", "lower bounds", ""),
-        Place("section 4", "MNIST", "datasets"),
+        Place(
+            "section 2.1, Algorithm 1",
+            "Baseline: moments from pairs of attributes",
+            "learners.Baseline estimators.AttributePairs",
+        ),
+        Place(
+            "section 2.2, Eq. 4, Algorithm 2",
+            "AER: the gradient from k attributes",
+            "learners.aer estimators.AttributeGradient",
+        ),
+        Place("Hazan and Koren 2012", "AERR: the same with an l2 law", "learners.aerr estimators.AttributeGradient"),
+        Place("Theorem 1, Theorem 2", "risks of Baseline and AER", "bounds.baseline_risk bounds.aer_regret"),
+        Place(
+            "section 2.3, Theorem 3, Theorem 4",
+            "lower bounds",
+            "bounds.hidden_attribute_examples environments.HiddenAttribute environments.three_bits",
+        ),
+        Place("section 4", "MNIST", "datasets.mnist study.ready.attributes"),
     ],
     "D": [
         Place("section 2, Lemma 1", "random Fourier features",

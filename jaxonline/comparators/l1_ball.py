@@ -89,7 +89,10 @@ def best_in_l1_ball(sums: QuadraticSums, radius: float, tolerance: float = 1e-10
     """
     xx, xy, yy = (np.asarray(part, np.float64) for part in sums)
     batch, d = xy.shape[:-1], xy.shape[-1]
-    rows = [_solve(*row, radius, tolerance) for row in zip(xx.reshape(-1, d, d), xy.reshape(-1, d), yy.reshape(-1))]
+    rows = [
+        _solve(*row, radius, tolerance)
+        for row in zip(xx.reshape(-1, d, d), xy.reshape(-1, d), yy.reshape(-1), strict=True)
+    ]
     losses, predictors, gaps = (np.array([row[i] for row in rows]) for i in range(3))
     return L1Solution(losses.reshape(batch), predictors.reshape(*batch, d), gaps.reshape(batch))
 

@@ -56,7 +56,7 @@ def load(
         check.instance("target", target, good, "the name or the number of a column")
     if impute is not None:
         check.choice("impute", impute, IMPUTATIONS)
-    places = _places(data)
+    places = places_of(data)
     key = known_as(str(name))
     if key == "AR(4)":
         return ar4()._replace(name=str(name))
@@ -64,7 +64,7 @@ def load(
         return DataSet(str(name), *_known(key, places, target, impute))
     path = Path(name)
     if not path.is_file():
-        matches = [file for place in places for file in _files(place) if file.stem.lower() == str(name).lower()]
+        matches = [file for place in places for file in files_in(place) if file.stem.lower() == str(name).lower()]
         if not matches:
             where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
             raise ValueError(
@@ -86,11 +86,12 @@ def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = 
         >>> is_local("AR(4)")
         True
     """
-    source, places = SOURCES.get(known_as(str(name)) or ""), _places(data)
+    source, places = SOURCES.get(known_as(str(name)) or ""), places_of(data)
     return source is None or _local(source, places) is not None
 
 
-def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
+def places_of(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
+    """The folders and files given, and the folder that JAXONLINE_DATA names."""
     given = (
         [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
     )
@@ -103,7 +104,8 @@ def _places(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     return places
 
 
-def _files(place: Path) -> list[Path]:
+def files_in(place: Path) -> list[Path]:
+    """The files of numbers in a folder, or the file itself."""
     inside = [place] if place.is_file() else [file for depth in ("*", "*/*", "*/*/*") for file in place.glob(depth)]
     return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
 
@@ -146,6 +148,6 @@ def _local(source: Source, places: Sequence[Path]) -> Path | None:
         original = file.name == at_uci
         return 0 if named[0] else 1 if named[1] and original else 2 if named[1] else 3 if named[2] and original else 4
 
-    ranked = [(rank(place, file), -file.stat().st_size, file) for place in places for file in _files(place)]
+    ranked = [(rank(place, file), -file.stat().st_size, file) for place in places for file in files_in(place)]
     found = [entry for entry in ranked if entry[0] < 4]
     return min(found)[-1] if found else None

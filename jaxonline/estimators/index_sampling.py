@@ -9,20 +9,20 @@ from jaxonline._util import check
 _MAX_OUTCOMES = 1 << 20
 
 
-def uniform_subset(key: Key[Array, ""], d: int, size: int) -> Int[Array, "size"]:
+def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: int) -> Int[Array, "size"]:
     """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
 
     Args:
         key: consumed.
-        d: the size of the whole set.
+        d: the size of the whole set; where it is traced, it is not checked.
         size: the size of the subset, from 1 to d.
 
     Raises:
         ValueError: if `size` is not from 1 to d.
     """
-    if check.count("size", size) > d:
+    if check.count("size", size) > (check.concrete(d) if check.concrete(d) is not None else size):
         raise ValueError(f"size must be at most d = {d}, got {size}")
-    last = jnp.arange(d - size, d, dtype=jnp.int32)
+    last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)
     draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
 
     def choose(chosen, step):

@@ -72,6 +72,7 @@ def play_streams(
     radii: Float[ArrayLike, "G"],
     n_attributes: int,
     record_at: tuple[int, ...] | None = None,
+    dimension: int | None = None,
 ) -> Float[Array, "records S G d"]:
     """The averaged hypotheses of AER or AERR, the means of w_2, ..., w_(t+1) after t rounds: the papers' output.
 
@@ -86,7 +87,9 @@ def play_streams(
         rates: lambda for AER, the constant step size for AERR; above 0.
         radii: B, above 0, one for each rate.
         n_attributes: k, even, from 2 to d.
-        record_at: the rounds t of which to return hypotheses, rising; by default the last.
+        record_at: the rounds t of which to return hypotheses, rising; by default the last. Rows after the last are
+            not played, so that streams of many lengths can be one program.
+        dimension: the first coordinates of X that are played with; by default all. The hypotheses are 0 beyond.
 
     Raises:
         ValueError: an argument outside its range, shapes that do not match.
@@ -103,8 +106,9 @@ def play_streams(
     check.choice("law", law, LAWS)
     check_even("n_attributes", n_attributes)
     X, y = check.rows("X", X, "y", y)
-    if n_attributes > X.shape[1]:
-        raise ValueError(f"n_attributes must be at most d = {X.shape[1]}, got {n_attributes}")
+    d = X.shape[1] if dimension is None else check.count("dimension", dimension)
+    if not n_attributes <= d <= X.shape[1]:
+        raise ValueError(f"n_attributes must be at most d = {d}, which is at most {X.shape[1]}, got {n_attributes}")
     check.numbers("rates", rates, gt=0.0)
     check.numbers("radii", radii, gt=0.0)
     if np.shape(rates) != np.shape(radii) or np.ndim(rates) != 1:
@@ -118,14 +122,16 @@ def play_streams(
         raise ValueError(f"record_at must be rising rounds from 1 to {m}, got {record_at}")
     dtype = jnp.result_type(float)
     arrays = (jnp.asarray(a, dtype) for a in (X, y, rates, radii))
-    return _play(law, *arrays, jnp.asarray(rows, jnp.int32), keys, n_attributes, record_at)
+    ends = jnp.array(record_at, jnp.int32)
+    return _play(law, *arrays, jnp.asarray(rows, jnp.int32), keys, n_attributes, ends, jnp.int32(d))
 
 
-@jax.jit(static_argnames=("law", "n_attributes", "record_at"))
-def _play(law, X, y, rates, radii, rows, keys, n_attributes, record_at):
-    d, half = X.shape[1], n_attributes // 2
-    size = math.isqrt(d - 1) + 1
-    shape = (-(-d // size), size, len(rows), len(rates))
+@jax.jit(static_argnames=("law", "n_attributes"))
+def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
+    width, half = X.shape[1], n_attributes // 2
+    size = math.isqrt(width - 1) + 1
+    shape = (-(-width // size), size, len(rows), len(rates))
+    spread = d.astype(X.dtype) / half
     step = _aer if law == "aer" else _aerr
 
     rounds = jnp.arange(1, rows.shape[1] + 1, dtype=jnp.int32)
@@ -134,7 +140,7 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, record_at):
     def play_round(t, lanes):  # t counts from 0
         row = rows[:, t]
         now = jax.tree.map(lambda all_rounds: all_rounds[t], choices)
-        return step(lanes, (t + 1).astype(X.dtype), X, row, y[row][:, None], now, rates[None], radii[None], d / half)
+        return step(lanes, (t + 1).astype(X.dtype), X, row, y[row][:, None], now, rates[None], radii[None], spread)
 
     def play_some(now):
         t, until, lanes = now
@@ -143,10 +149,10 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, record_at):
 
     def play_until(now, until):
         t, _, lanes = jax.lax.while_loop(lambda now: now[0] < now[1], play_some, (now[0], until, now[1]))
-        return (t, lanes), lanes.total.reshape(-1, *shape[2:])[:d] / until.astype(X.dtype)
+        return (t, lanes), lanes.total.reshape(-1, *shape[2:])[:width] / until.astype(X.dtype)
 
     lanes = _Lanes(*(jnp.zeros(of, X.dtype) for of in (shape, shape[2:], (shape[0], *shape[2:]), shape)))
-    _, recorded = jax.lax.scan(play_until, (jnp.int32(0), lanes), jnp.array(record_at, jnp.int32))
+    _, recorded = jax.lax.scan(play_until, (jnp.int32(0), lanes), ends)
     return jnp.moveaxis(recorded, 1, -1)
 
 

@@ -13,6 +13,7 @@ GROUPS = {
         "gaussian-noise": "jaxonline.study.ready.gaussian_noise:GaussianNoise",
         "impossibility": "jaxonline.study.ready.impossibility:Impossibility",
         "multikernel": "jaxonline.study.ready.multikernel:MultiKernelTable",
+        "attributes": "jaxonline.study.ready.attributes:FewAttributes",
     },
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",

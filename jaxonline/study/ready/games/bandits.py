@@ -69,8 +69,8 @@ class Bandits(ClassicalGame):
                 "EXP3": lambda t: float(bounds.exp3(K, T)),
             }
             sentences = [
-                f"Lai and Robbins: no consistent learner has less than {rate:.2f} ln t in the long run, a rate that "
-                f"KL-UCB and Thompson sampling reach ({rate:.2f} ln T = {rate * np.log(T):.1f}; this early, less is possible).",
+                f"Lai and Robbins: no consistent learner has less than {rate:.2f} ln t in the long run, which is the "
+                f"rate of KL-UCB and Thompson sampling ({rate * np.log(T):.1f} at ln T; so early, less is possible).",
                 "The bounds of MOSS and EXP3 are those at the horizon.",
             ]
         game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
