@@ -53,7 +53,8 @@ def labelled(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Instances of at most unit length, and labels -1 and +1, of "cancer" or "digits"."""
     from sklearn import datasets
 
-    X, y = (datasets.load_breast_cancer if name == "cancer" else datasets.load_digits)(return_X_y=True)
+    load: Any = datasets.load_breast_cancer if name == "cancer" else datasets.load_digits
+    X, y = load(return_X_y=True)
     if name == "digits":
         X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))] == 8
     spread = X.std(axis=0)
