@@ -239,7 +239,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "Fourier features, naive copy": lambda: featured(NaiveCopy(), step_size=0.2),
     "Fourier features, mean of copies": lambda: featured(
         MeanOfCopies(4, Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
-    ),
+    )._replace(loss=Exponential(), classes=True),
     "VAW": lambda: expert(VAW(allow_float32=True)),
     "online ridge": lambda: expert(VAW(forward=False, allow_float32=True)),
     "EWA": lambda: expert(OverAdvice(EWA(0.5))),

@@ -8,6 +8,7 @@ the covariance, can tell the worlds apart.
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorem 3.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -75,9 +76,11 @@ class Impossibility(Study):
         games, told = _as_one_program(False), _as_one_program(True)
         worlds, alike, kinds = {}, {}, {}
         with (
-            jax.numpy_dtype_promotion("standard"),
+            jax.numpy_dtype_promotion("standard"),  # parts of optax do not run under a stricter one
+            warnings.catch_warnings(),
             context.parts(2) as part,
-        ):  # parts of optax do not run under a stricter one
+        ):
+            warnings.filterwarnings("ignore", "the loss of the game is")  # it is meant: see `entries`
             for world, game, open_game in zip(WORLDS, games, told, strict=True):
                 entries = chosen("only", self.only, self.entries(open_game.feedback))
                 kinds = {name: kind for name, (kind, _) in entries.items()}
