@@ -138,6 +138,20 @@ def test_exponentiated_gradient_is_its_numpy_loop(x64, signed):
     np.testing.assert_allclose(played(learner, rows(X, y))[0], expected, rtol=1e-10, atol=1e-13)
 
 
+@pytest.mark.long
+def test_exponentiated_gradient_with_an_optax_transformation(x64):
+    """Momentum, and steps eta / sqrt(t)."""
+    X, y = data(2)
+    p, momentum, expected = np.ones(D), np.zeros(D), []
+    for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
+        w = p / p.sum()
+        expected.append(w @ x)
+        momentum = 0.5 * momentum + 2 * (w @ x - label) * x
+        p = p * np.exp(-0.4 / np.sqrt(t) * momentum)
+    learner = ExponentiatedGradient(FullGradient(), jo.InverseSqrt(0.4), optimizer=optax.sgd(1.0, momentum=0.5))
+    np.testing.assert_allclose(played(learner, rows(X, y))[0], expected, rtol=1e-9, atol=1e-12)
+
+
 def test_exponentiated_gradient_on_linear_losses_is_hedge_and_keeps_to_its_bound(x64):
     rng = np.random.default_rng(3)
     losses = np.clip(np.array([0.4, 0.5, 0.6]) + 0.4 * rng.normal(size=(200, 3)), -1, 1)
@@ -147,7 +161,8 @@ def test_exponentiated_gradient_on_linear_losses_is_hedge_and_keeps_to_its_bound
     assert regret == pytest.approx(float((np.asarray(moves) * losses).sum() - losses.sum(axis=0).min()), rel=1e-9)
     assert 0 < regret <= bound.value == pytest.approx(np.sqrt(400 * np.log(3)))
     big = ExponentiatedGradient(FullGradient(), 1.0)
-    assert np.isfinite(big.w(jnp.asarray([0.0, -1e30, -1e6], jnp.float32))).all()
+    state = big.init(None, jo.game.Specs.of_vectors(3))
+    assert np.isfinite(big.w(state._replace(logarithms=jnp.asarray([0.0, -1e30, -1e6], jnp.float32)))).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

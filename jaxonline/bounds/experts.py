@@ -7,21 +7,42 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import ArrayLike, Float
 
 from jaxonline._util import check
 from jaxonline.learners.experts.fixed_share import binary_entropy
 
 
 class RateBound(NamedTuple):
-    """A bound on the expected regret, and the rate with which it is promised.
+    """A bound on the expected regret with a rate eta, information / eta + eta variance t after t rounds.
 
     Attributes:
-        value: the bound at the horizon.
         eta: the rate.
+        n_rounds: the horizon.
+        information: what there is to learn, ln K for K experts.
+        variance: what a round costs.
+
+    Example:
+        >>> from jaxonline.bounds import exponential_weights
+        >>> bound = exponential_weights(10, 1000)
+        >>> bound.after([10, 1000]).round(2).tolist()
+        [17.14, 33.93]
     """
 
-    value: float
     eta: float
+    n_rounds: int
+    information: float
+    variance: float
+
+    @property
+    def value(self) -> float:
+        """The bound at the horizon."""
+        return self.information / self.eta + self.eta * self.variance * self.n_rounds
+
+    def after(self, rounds: Float[ArrayLike, "G"]) -> Float[np.ndarray, "G"]:
+        """The bound after each of `rounds`, up to the horizon."""
+        t = np.asarray(check.numbers("rounds", rounds, ge=0.0), float)
+        return self.information / self.eta + self.eta * self.variance * t
 
 
 def halving(n_experts: int, best_mistakes: int = 0) -> int:
@@ -91,8 +112,7 @@ def exponential_weights(n_experts: int, n_rounds: int, eta: float | None = None)
         (33.93, 0.1357)
     """
     K, T = check.count("n_experts", n_experts, ge=2), check.count("n_rounds", n_rounds)
-    rate = math.sqrt(8.0 * math.log(K) / T) if eta is None else float(check.positive("eta", eta))
-    return RateBound(math.log(K) / rate + rate * T / 8.0, rate)
+    return _with_rate(eta, T, math.log(K), 1.0 / 8.0)
 
 
 def fixed_share(n_experts: int, n_rounds: int, n_switches: int) -> RateBound:
@@ -119,8 +139,7 @@ def fixed_share(n_experts: int, n_rounds: int, n_switches: int) -> RateBound:
     if 2 * m > T - 1:
         raise ValueError(f"n_switches must be at most half of the rounds after the first, {(T - 1) / 2:g}, got {m}")
     information = (m + 1) * math.log(K) + (T - 1) * binary_entropy(m / (T - 1))
-    eta = math.sqrt(8.0 * information / T)
-    return RateBound(information / eta + eta * T / 8.0, eta)
+    return _with_rate(None, T, information, 1.0 / 8.0)
 
 
 def perturbed_leader(n_experts: int, n_rounds: int, eta: float | None = None) -> RateBound:
@@ -146,7 +165,7 @@ def perturbed_leader(n_experts: int, n_rounds: int, eta: float | None = None) ->
     K, T = check.count("n_experts", n_experts, ge=2), check.count("n_rounds", n_rounds)
     rate = math.sqrt(math.log(K) / T) if eta is None else float(check.positive("eta", eta))
     excess = float(np.sum(1.0 / np.arange(2, K + 1)))
-    return RateBound(excess / rate + rate * T, rate)
+    return RateBound(rate, T, excess, 1.0)
 
 
 def regularized_leader(n_experts: int, n_rounds: int, eta: float | None = None) -> RateBound:
@@ -169,9 +188,7 @@ def regularized_leader(n_experts: int, n_rounds: int, eta: float | None = None) 
         94.9
     """
     K, T = check.count("n_experts", n_experts, ge=2), check.count("n_rounds", n_rounds)
-    width = 1.0 - 1.0 / K
-    rate = math.sqrt(width / (K * T)) if eta is None else float(check.positive("eta", eta))
-    return RateBound(width / (2.0 * rate) + rate * K * T / 2.0, rate)
+    return _with_rate(eta, T, (1.0 - 1.0 / K) / 2.0, K / 2.0)
 
 
 def label_efficient(n_experts: int, n_rounds: int, n_questions: int) -> RateBound:
@@ -196,7 +213,7 @@ def label_efficient(n_experts: int, n_rounds: int, n_questions: int) -> RateBoun
     m = check.count("n_questions", n_questions)
     if m > T:
         raise ValueError(f"n_questions must be at most n_rounds, {T}, got {m}")
-    return RateBound(T * math.sqrt(2.0 * math.log(K) / m), math.sqrt(2.0 * m * math.log(K)) / T)
+    return _with_rate(None, T, math.log(K), T / (2.0 * m))
 
 
 def doubling(constant: float, n_rounds: int) -> float:
@@ -220,3 +237,9 @@ def doubling(constant: float, n_rounds: int) -> float:
     check.positive("constant", constant)
     phases = check.count("n_rounds", n_rounds).bit_length()  # of 1, 2, 4, ... rounds
     return constant * sum(math.sqrt(2.0**k) for k in range(phases))
+
+
+def _with_rate(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
+    """With a rate, or with the best one: where both parts of the bound are equal at the horizon."""
+    best = math.sqrt(information / (variance * n_rounds))
+    return RateBound(best if eta is None else float(check.positive("eta", eta)), n_rounds, information, variance)

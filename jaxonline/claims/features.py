@@ -81,7 +81,7 @@ def _exponential_weights(form: str, options: Options) -> Verification:
     n, rounds = 10, 1000
     step, limit = printed_exponential_weights(n, rounds)
     if form == "corrected":
-        limit, step = exponential_weights(n, rounds)
+        step, limit = exponential_weights(n, rounds).eta, exponential_weights(n, rounds).value
     hedge, losses = Hedge(EWA(step)), np.ones((rounds, n))
     losses[:, 3] = 0.0
     cumulative = jnp.asarray(np.cumsum(losses, axis=0) - losses)  # the state of the combiner before each round

@@ -3,15 +3,34 @@
 Nemirovski and Yudin (1983), Beck and Teboulle (2003); Shalev-Shwartz (2012), section 2.6.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+import optax
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
-from jaxonline._util.struct import static, struct
+from jaxonline._util.struct import set_field, static, struct
 from jaxonline.game.protocols import ForLoss, Specs
+from jaxonline.learners._interned import interned
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.step_sizes import as_step_size
+
+_SGD = optax.sgd(1.0)
+
+
+class ExponentiatedState(NamedTuple):
+    """State of `ExponentiatedGradient`.
+
+    Attributes:
+        logarithms: of the weights on the simplex, up to a constant [n]; n = d, or 2 d for signed weights.
+        t: the number of updates made.
+        optimizer: the state of the optax transformation.
+    """
+
+    logarithms: Float[Array, "n"]
+    t: Int[Array, ""]
+    optimizer: PyTree
 
 
 @struct
@@ -21,17 +40,19 @@ class ExponentiatedGradient:
     The weights are `scale` times those of the simplex, or with `signed` (EG+-) differences of two halves of 2 d weights
     of sum `scale`: every |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n / T) / (scale G)
     the regret to every such w is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
-    grows with the logarithm of the dimension. The state holds their logarithms [n], up to a constant.
+    grows with the logarithm of the dimension.
 
     Args:
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
-        step_size: above 0.
+        step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
         scale: the l1 norm of the weights, above 0.
         signed: weights of any sign.
+        optimizer: an optax transformation of the gradient [n] on the simplex, with learning rate 1, to what is added
+            to the logarithms; plain descent by default.
 
     Raises:
         ValueError: a number that is not above 0.
-        TypeError: `estimator` is not a function.
+        TypeError: `estimator` is not a function, or `optimizer` no optax transformation.
 
     Example:
         >>> import jax, numpy as np
@@ -45,21 +66,25 @@ class ExponentiatedGradient:
     """
 
     estimator: Any
-    step_size: Float[ArrayLike, ""]
+    step_size: Any
     scale: Float[ArrayLike, ""] = 1.0
     signed: bool = static(default=False)
+    optimizer: optax.GradientTransformation = static(default=_SGD)
 
     def __post_init__(self):
         check.function("estimator", self.estimator, "(key, w, oracle)")
-        check.positive("step_size", self.step_size)
+        set_field(self, "step_size", as_step_size(self.step_size))
         check.positive("scale", self.scale)
+        wanted = "an optax GradientTransformation"
+        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
+        set_field(self, "optimizer", interned(self.optimizer))
 
     @property
     def loss(self) -> Any:
         """The loss whose gradient is estimated, None where the estimator does not say."""
         return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "n"]:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> ExponentiatedState:
         """Equal weights: w = scale / d, or 0 with `signed`.
 
         Raises:
@@ -70,21 +95,25 @@ class ExponentiatedGradient:
             raise ValueError(
                 f"ExponentiatedGradient needs instances of one dimension, got shape {specs.instance.shape}"
             )
-        return jnp.zeros(specs.instance.shape[0] * (2 if self.signed else 1), specs.instance.dtype)
+        zeros = jnp.zeros(specs.instance.shape[0] * (2 if self.signed else 1), specs.instance.dtype)
+        return ExponentiatedState(zeros, jnp.int32(0), self.optimizer.init(zeros))
 
-    def predict(self, key: Key[Array, ""] | None, state: Float[Array, "n"], x: Float[Array, "d"]) -> Float[Array, ""]:
+    def predict(self, key: Key[Array, ""] | None, state: ExponentiatedState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, x>."""
         del key
         return self.w(state) @ x
 
-    def update(self, key: Key[Array, ""], state: Float[Array, "n"], oracle: Any) -> tuple[Float[Array, "n"], tuple]:
+    def update(self, key: Key[Array, ""], state: ExponentiatedState, oracle: Any) -> tuple[ExponentiatedState, tuple]:
         """ln w -= step scale g, the gradient in the weights on the simplex; the largest logarithm stays 0."""
+        t = state.t + 1
         g = self.estimator(key, self.w(state), oracle)
-        step, scale = (jnp.asarray(number, g.dtype) for number in (self.step_size, self.scale))
-        logarithms = state - step * scale * (jnp.concatenate([g, -g]) if self.signed else g)
-        return logarithms - jnp.max(logarithms), ()
+        g = jnp.asarray(self.scale, g.dtype) * (jnp.concatenate([g, -g]) if self.signed else g)
+        direction, optimizer_state = self.optimizer.update(g, state.optimizer, state.logarithms)
+        logarithms = state.logarithms + self.step_size(t, g.dtype) * direction
+        return ExponentiatedState(logarithms - jnp.max(logarithms), t, optimizer_state), ()
 
-    def w(self, state: Float[Array, "n"]) -> Float[Array, "d"]:
+    def w(self, state: ExponentiatedState) -> Float[Array, "d"]:
         """The weights."""
-        weights = jnp.asarray(self.scale, state.dtype) * normalised(state)
-        return weights[: len(state) // 2] - weights[len(state) // 2 :] if self.signed else weights
+        logarithms = state.logarithms
+        weights, half = jnp.asarray(self.scale, logarithms.dtype) * normalised(logarithms), len(logarithms) // 2
+        return weights[:half] - weights[half:] if self.signed else weights

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.experts.hedge import Hedge
-from jaxonline.learners.experts.label_range import in_range
+from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 
 
@@ -80,11 +80,6 @@ class DrawnExpert:
     def weights(self, state: PyTree) -> Float[Array, "K"]:
         """The weights of the next round."""
         return self.combiner.weights(state)
-
-
-def unit_losses(y: Float[Array, "K"]) -> Float[Array, "K"]:
-    """Losses from 0 to 1 as they are, others as NaN."""
-    return in_range(y, jnp.zeros((), y.dtype), jnp.ones((), y.dtype))
 
 
 def arm_unless_nan(arm: Array, known_by: Float[Array, "K"]) -> Array:

@@ -10,7 +10,8 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.drawn_expert import arm_unless_nan, unit_losses
+from jaxonline.learners.experts.drawn_expert import arm_unless_nan
+from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
 
 PERTURBATIONS = {"exponential": jax.random.exponential, "gumbel": jax.random.gumbel}

@@ -27,7 +27,8 @@ class Halving:
 
     The move is the mean of their votes, from -1 to 1. A tie is 0, which has no sign and counts as a mistake
     (`losses.ZeroOne`), as a score of 0 of the perceptron does. Where one of K experts never errs there are at most
-    log2 K mistakes: each removes at least half of the experts that are left.
+    log2 K mistakes: each removes at least half of the experts that are left. (The lecture removes those that err in
+    rounds with a mistake only, which has the same bound.)
 
     Where all have erred it begins again with all of them. So if the best expert errs L times, there are at most
     L (floor(log2 K) + 1) + log2 K mistakes (`bounds.halving`).

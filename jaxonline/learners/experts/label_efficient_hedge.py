@@ -10,8 +10,8 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Key, PyTree
 from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.drawn_expert import unit_losses
 from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 
 

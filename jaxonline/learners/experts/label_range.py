@@ -1,4 +1,4 @@
-"""Ranges of labels that a learner was promised."""
+"""Ranges of labels, and of losses, that a learner was promised."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
@@ -9,6 +9,11 @@ from jaxonline._util import check
 def in_range(y: Array, low: Array, high: Array) -> Array:
     """`y` where it is in [low, high], NaN elsewhere."""
     return jnp.where((y >= low) & (y <= high), y, jnp.nan)
+
+
+def unit_losses(y: Array) -> Array:
+    """Losses from 0 to 1 as they are, others as NaN."""
+    return in_range(y, jnp.zeros((), y.dtype), jnp.ones((), y.dtype))
 
 
 def check_range(low: ArrayLike, high: ArrayLike) -> None:
