@@ -172,21 +172,23 @@ def test_nobody_beats_the_minimax_lower_bound():
 
 @pytest.mark.long
 def test_the_constant_of_lai_and_robbins():
-    """The slope of the mean regret in ln T between 10^3 and 10^5 rounds. A consistent learner's tends to the constant;
-    here that of KL-UCB and of Thompson sampling is within 15 % of it with its interval, and that of UCB1 is above 1.5
-    times the constant. Regret / ln T itself is nearer at 10^5 than at 10^3."""
+    """The slope of the mean regret in ln T between 10^3 and 10^5 rounds, in units of the constant, to which that of a
+    consistent learner tends. It is not there yet: about 0.75 for Thompson sampling (a program in numba with its own beta
+    variables has 0.805 with a standard error of 0.035), 1.3 for KL-UCB, 7.4 for UCB1. The regret of Thompson sampling
+    divided by ln T, which is below the constant, is nearer to it at the end."""
     means, grid = [0.2, 0.5, 0.6], [1000, 100_000]
-    learners = {"KL-UCB": KLUCB(), "Thompson": BernoulliThompson(), "UCB1": UCB1()}
-    found = simulated(BernoulliArms(means), learners, 512, 100_000, record_at=grid)
+    learners = {"Thompson": BernoulliThompson(), "KL-UCB": KLUCB(), "UCB1": UCB1()}
+    found = simulated(BernoulliArms(means), learners, 256, 100_000, record_at=grid)
     constant = bounds.lai_robbins(means)
-    regret = found.regret
+    regret = found.regret / constant
     slopes = (regret[..., 1] - regret[..., 0]) / np.log(100)
-    for i in range(2):
-        low, high = interval(slopes[i], 3)
-        assert 0.85 * constant < low < high < 1.15 * constant, (i, low / constant, high / constant)
-        ratios = regret[i].mean(axis=0) / np.log(grid) / constant
-        assert abs(ratios[1] - 1) < abs(ratios[0] - 1), ratios
-    assert interval(slopes[2], 3)[0] > 1.5 * constant
+    limits = [interval(each, 3) for each in slopes]
+    assert all(0.55 < low < high < 1.6 for low, high in limits[:2]), limits
+    assert limits[0][0] < 0.805 + 4.9 * 0.035, limits
+    assert limits[0][1] > 0.805 - 4.9 * 0.035, limits
+    assert limits[2][0] > 4, limits
+    ratios = regret[0].mean(axis=0) / np.log(grid)
+    assert ratios[0] < ratios[1] < 1, ratios
 
 
 # ---------------------------------------------------------------------------------------------------------------------
