@@ -112,7 +112,7 @@ def test_bounds_on_coins():
     means, n_rounds, n_runs, delta = [0.2, 0.5, 0.5, 0.5, 0.5], 10_000, 128, 0.1
     gaps, n_arms = np.subtract(means, 0.2), 5
     promised = {
-        "commit": (ExploreThenCommit(60), bounds.explore_then_commit(gaps, 60, n_rounds)),
+        "commit": (ExploreThenCommit(120), bounds.explore_then_commit(gaps, 120, n_rounds)),
         "UCB1": (UCB1(), bounds.ucb1(gaps, n_rounds)),
         "MOSS": (MOSS(n_rounds), bounds.moss(n_arms, n_rounds)),
         "EXP3": (EXP3.over_horizon(n_arms, n_rounds), bounds.exp3(n_arms, n_rounds)),
@@ -131,7 +131,7 @@ def test_bounds_on_coins():
         above = (actual.regret[i, :, -1] > promised[name][1]).sum()
         assert stats.binomtest(int(above), n_runs, delta, alternative="greater").pvalue > FALSE_ALARM, name
     exact = list(learners).index("commit")
-    assert interval(pseudo.regret[exact, :, -1])[0] > 60 * gaps.sum() - 1e-3, "it explores for so long"
+    assert interval(pseudo.regret[exact, :, -1])[0] > 120 * gaps.sum() - 1e-2, "it explores for so long"
 
 
 @pytest.mark.long
@@ -172,21 +172,23 @@ def test_nobody_beats_the_minimax_lower_bound():
 
 @pytest.mark.long
 def test_the_constant_of_lai_and_robbins():
-    """The slope of the mean regret in ln T between 10^3 and 10^5 rounds. A consistent learner's tends to the constant;
-    here that of KL-UCB and of Thompson sampling is within 15 % of it with its interval, and that of UCB1 is above 1.5
-    times the constant. Regret / ln T itself is nearer at 10^5 than at 10^3."""
+    """The slope of the mean regret in ln T between 10^3 and 10^5 rounds, in units of the constant, to which that of a
+    consistent learner tends. It is not there yet: about 0.75 for Thompson sampling (a program in numba with its own beta
+    variables has 0.805 with a standard error of 0.035), 1.3 for KL-UCB, 7.4 for UCB1. The regret of Thompson sampling
+    divided by ln T, which is below the constant, is nearer to it at the end."""
     means, grid = [0.2, 0.5, 0.6], [1000, 100_000]
-    learners = {"KL-UCB": KLUCB(), "Thompson": BernoulliThompson(), "UCB1": UCB1()}
-    found = simulated(BernoulliArms(means), learners, 512, 100_000, record_at=grid)
+    learners = {"Thompson": BernoulliThompson(), "KL-UCB": KLUCB(), "UCB1": UCB1()}
+    found = simulated(BernoulliArms(means), learners, 256, 100_000, record_at=grid)
     constant = bounds.lai_robbins(means)
-    regret = found.regret
+    regret = found.regret / constant
     slopes = (regret[..., 1] - regret[..., 0]) / np.log(100)
-    for i in range(2):
-        low, high = interval(slopes[i], 3)
-        assert 0.85 * constant < low < high < 1.15 * constant, (i, low / constant, high / constant)
-        ratios = regret[i].mean(axis=0) / np.log(grid) / constant
-        assert abs(ratios[1] - 1) < abs(ratios[0] - 1), ratios
-    assert interval(slopes[2], 3)[0] > 1.5 * constant
+    limits = [interval(each, 3) for each in slopes]
+    assert all(0.55 < low < high < 1.6 for low, high in limits[:2]), limits
+    assert limits[0][0] < 0.805 + 4.9 * 0.035, limits
+    assert limits[0][1] > 0.805 - 4.9 * 0.035, limits
+    assert limits[2][0] > 4, limits
+    ratios = regret[0].mean(axis=0) / np.log(grid)
+    assert ratios[0] < ratios[1] < 1, ratios
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -196,17 +198,17 @@ def test_the_constant_of_lai_and_robbins():
 @pytest.mark.long
 def test_explore_then_commit_on_two_gaussian_arms():
     """Lattimore and Szepesvari (2020), section 6.1: with two arms of variance 1 the pseudo-regret is m gap + (T - 2 m)
-    gap Phi(-gap sqrt(m / 2)), exactly. A gap that is 10 % off would be seen."""
+    gap Phi(-gap sqrt(m / 2)), exactly. Mutant: the difference of two means with the variance 1 / m, not 2 / m."""
     n_rounds, m = 200, 15
     for gap in (0.2, 0.5):
         found = simulated(GaussianArms([gap, 0.0]), ExploreThenCommit(m), 4096, n_rounds)
         low, high = interval(found.regret[0, :, -1], 2)
 
-        def exact(gap):
-            return m * gap + (n_rounds - 2 * m) * gap * stats.norm.cdf(-gap * np.sqrt(m / 2))
+        def exact(variance, gap=gap):
+            return m * gap + (n_rounds - 2 * m) * gap * stats.norm.cdf(-gap * np.sqrt(m / variance))
 
-        assert low < exact(gap) < high
-        assert not low < exact(1.3 * gap) < high
+        assert low < exact(2.0) < high
+        assert not low < exact(1.0) < high
 
 
 def birth_chain(rates: list[float], n_rounds: int) -> float:
@@ -250,7 +252,7 @@ def test_thompson_sampling_in_five_rounds():
             special.betaln(a + i, b + d) - np.log(d + i) - special.betaln(1 + i, d) - special.betaln(a, b)
             for i in range(c)
         )
-        return 1 - sum(math.exp(term) for term in terms)
+        return sum(math.exp(term) for term in terms)
 
     def pulls(state, left):
         if left == 0:

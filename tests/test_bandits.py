@@ -18,6 +18,8 @@ from bandit_loops import (
     moss,
     ucb1,
 )
+from jax.extend.random import threefry_2x32
+from scipy import stats
 from tiers import some
 
 import jaxonline as jo
@@ -105,19 +107,22 @@ def random_numbers():
 
 
 @functools.cache
-def all_proposals():
+def words():
+    """Both words of threefry at the counters (turn, i), of the keys of all rounds [T, 8 turns, 2 (3 K / 2)]."""
+
     def one(t, turn):
-        normal_key, uniform_key = jax.random.split(jax.random.fold_in(keys_of(jax.random.key(0), t)[0], turn))
-        shapes = ((K, 2), (K,)), ((2,), ())
-        return [(jax.random.normal(normal_key, z), jax.random.uniform(uniform_key, u)) for z, u in shapes]
+        i = jnp.arange(3 * K // 2, dtype=jnp.uint32)
+        return threefry_2x32(jax.random.key_data(keys_of(jax.random.key(0), t)[0]), jnp.stack([0 * i + turn, i]))
 
     grid = jax.vmap(jax.vmap(one, (None, 0)), (0, None))
-    return jax.tree.map(np.asarray, jax.jit(grid)(*(jnp.arange(n, dtype=jnp.int32) for n in (T, 8))))
+    return np.asarray(jax.jit(grid)(jnp.arange(T, dtype=jnp.int32), jnp.arange(8, dtype=jnp.uint32)))
 
 
 def proposals(t, turn):
-    z, u = all_proposals()[turn > 0]
-    return z[t, turn], u[t, turn]
+    """Two normal numbers and a uniform one, for all arms in turn 0 and else for one."""
+    first, second = (words()[t, turn] // 2 + 0.5) / 2**31
+    u = np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
+    return stats.norm.ppf(u[:2]).T, u[2]
 
 
 def expected(name, x, losses, change=1.0) -> list[int]:

@@ -29,7 +29,7 @@ class MOSS:
         >>> import jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.MOSS(n_rounds=8), jax.random.key(0), n_rounds=8)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 1, 1, 1]
+        [0, 1, 1, 1, 1, 0, 1, 1]
     """
 
     n_rounds: ArrayLike

@@ -29,7 +29,7 @@ class UCB1:
         >>> import jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.UCB1(), jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1]
+        [0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
     """
 
     exploration: Float[ArrayLike, ""] = 2.0

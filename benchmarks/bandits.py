@@ -1,0 +1,151 @@
+"""Bandits on ten coins, T = 10,000, 1,024 runs: EXP3, UCB1 and Thompson sampling, side by side with what else there is.
+
+What a round must cost: ten coins are ten uniform numbers, 50 random bits with threefry at 5 operations each; EXP3 and
+UCB1 look at ten exponentials or roots, and Thompson sampling draws ten beta variables, 30 more random numbers and some
+ten logarithms each. The plain jax programs are what a user writes by hand: vmap of a scan with `jax.random`.
+
+    python -m benchmarks.bandits [--json results/benchmarks.json]
+"""
+
+import argparse
+import statistics
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxonline as jo
+from benchmarks._timing import report, side_by_side, write
+from benchmarks.bandits_numba import numba_loops
+
+K, T, RUNS = 10, 10_000, 1024
+MEANS = np.linspace(0.3, 0.7, K)
+ETA = float(np.sqrt(2 * np.log(K) / (T * K)))
+
+
+def plain_program(start, choose, learn):
+    """vmap of a scan: the policy's `choose(key, state, t)` and `learn(state, choice, arm, loss)`."""
+
+    @jax.jit
+    def play(keys, rounds):
+        def run(key):
+            def round_(carry, t):
+                state, key, total = carry
+                key, coin, draw = jax.random.split(key, 3)
+                losses = jax.random.bernoulli(coin, jnp.asarray(MEANS, jnp.float32)).astype(jnp.float32)
+                arm, choice = choose(draw, state, t)
+                return (learn(state, choice, arm, losses[arm]), key, total + losses[arm]), None
+
+            return jax.lax.scan(round_, (start, key, 0.0), rounds)[0][2]
+
+        return jax.vmap(run)(keys)
+
+    return play
+
+
+def exp3_choose(key, L, t):
+    p = jax.nn.softmax(-ETA * L)
+    return jax.random.categorical(key, jnp.log(p)), p
+
+
+def counted(state, _, arm, loss):
+    pulls, sums = state
+    return pulls.at[arm].add(1.0), sums.at[arm].add(loss)
+
+
+def ucb1_choose(key, state, t):
+    pulls, sums = state
+    n = jnp.maximum(pulls, 1.0)
+    index = sums / n - jnp.sqrt(2 * jnp.log(jnp.maximum(t, 1.0)) / n)
+    return jnp.argmin(jnp.where(pulls == 0, -jnp.inf, index)), None
+
+
+def thompson_choose(key, state, t):
+    pulls, sums = state
+    return jnp.argmin(jax.random.beta(key, 1.0 + sums, 1.0 + pulls - sums)), None
+
+
+ZEROS = np.zeros(K, np.float32)
+PLAIN = {
+    "EXP3": plain_program(ZEROS, exp3_choose, lambda L, p, arm, loss: L.at[arm].add(loss / p[arm])),
+    "UCB1": plain_program((ZEROS, ZEROS), ucb1_choose, counted),
+    "Thompson": plain_program((ZEROS, ZEROS), thompson_choose, counted),
+}
+OURS = {
+    "EXP3": {"jaxonline": jo.learners.EXP3IX(ETA, 0.0), "jaxonline, EXP3": jo.learners.EXP3(ETA)},
+    "UCB1": {"jaxonline": jo.learners.UCB1()},
+    "Thompson": {"jaxonline": jo.learners.BernoulliThompson()},
+}
+
+
+def river_loop(name: str, n_rounds: int) -> float:
+    """river's policies, one run."""
+    from river import bandit, proba
+
+    make = {
+        "EXP3": lambda: bandit.Exp3(gamma=0.05, seed=0),
+        "UCB1": lambda: bandit.UCB(delta=1.0, seed=0),
+        "Thompson": lambda: bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=0),
+    }
+    policy, rng, arms = make[name](), np.random.default_rng(0), list(range(K))
+    for _ in range(n_rounds):
+        rewards = rng.random(K) >= MEANS
+        arm = policy.pull(arms)
+        policy.update(arm, int(rewards[arm]))
+    return n_rounds
+
+
+def contenders(name: str, runs: int, rounds: int, n_devices: int) -> dict[str, Callable[[], float]]:
+    """Everything that plays one of the three policies."""
+    game = jo.Game(jo.environments.BernoulliArms(MEANS), jo.Bandit(), loss=jo.losses.ArmLoss())
+    keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
+    work = runs * rounds
+    few = 16 if name == "Thompson" else 1  # jax.random.beta takes its time
+
+    def plain() -> float:
+        PLAIN[name](keys, steps[: rounds // few]).block_until_ready()
+        return work / few
+
+    def ours(learner) -> Callable[[], float]:
+        def play() -> float:
+            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=-(-runs // n_devices))
+            return work
+
+        return play
+
+    found: dict[str, Callable[[], float]] = {"plain jax vmap(scan)": plain}
+    try:
+        play = numba_loops()[name]
+        found["numba, parallel"] = lambda: play(MEANS, ETA, rounds, runs).size * rounds
+    except ImportError:
+        print("  numba is not installed: left out")
+    try:
+        river_loop(name, 10)
+        found["river"] = lambda: river_loop(name, 2000)
+    except ImportError:
+        print("  river is not installed: left out")
+    return found | {label: ours(learner) for label, learner in OURS[name].items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="add the rates to this file")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=RUNS, help="runs of each contender (river plays one)")
+    parser.add_argument("--rounds", type=int, default=T)
+    parser.add_argument("--only", choices=OURS, help="one of the three")
+    options = parser.parse_args()
+    n_devices = jo.use_all_cores()  # one block of runs on each; plain jax uses the first
+    for name in [options.only] if options.only else OURS:
+        rates = side_by_side(contenders(name, options.runs, options.rounds, n_devices), options.repeats)
+        title = f"{name}, K={K}, T={options.rounds:,}, {options.runs:,} runs"
+        report(title, "rounds/s", rates, ours="jaxonline")
+        for label, values in rates.items():
+            print(f"    {label:22} {1e9 / statistics.median(values):10.1f} ns a round and run")
+        if options.json:
+            write(options.json, f"bandits, {name}", rates)
+
+
+if __name__ == "__main__":
+    main()
