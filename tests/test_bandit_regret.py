@@ -173,8 +173,8 @@ def test_nobody_beats_the_minimax_lower_bound():
 @pytest.mark.long
 def test_the_constant_of_lai_and_robbins():
     """The slope of the mean regret in ln T between 10^3 and 10^5 rounds, in units of the constant, to which that of a
-    consistent learner tends. It is not there yet: about 0.75 for Thompson sampling (a program in numba with its own beta
-    variables has 0.805 with a standard error of 0.035), 1.3 for KL-UCB, 7.4 for UCB1. The regret of Thompson sampling
+    consistent learner tends. It is not there yet: about 0.75 for Thompson sampling (a program in numba with its own
+    beta variables has 0.805 with a standard error of 0.035), 1.3 for KL-UCB, 7.4 for UCB1. The regret of Thompson sampling
     divided by ln T, which is below the constant, is nearer to it at the end."""
     means, grid = [0.2, 0.5, 0.6], [1000, 100_000]
     learners = {"Thompson": BernoulliThompson(), "KL-UCB": KLUCB(), "UCB1": UCB1()}
