@@ -321,14 +321,16 @@ def test_a_million_rounds(name):
             predict_key, update_key = keys_of(key, t)
             x = features[t % T]
             move = learner.predict(predict_key, state, x)
-            means = 0.5 * x @ jnp.linspace(0, 1, K) + 0.1 * jnp.arange(K)
+            means = 0.5 * x @ jnp.linspace(0, 1, K) + 0.1 * jnp.arange(K, dtype=x.dtype)
             losses = (jax.random.uniform(jax.random.fold_in(update_key, 7), (K,)) < means).astype(jnp.float32)
             state, _ = learner.update(update_key, state, BanditOracle(x, move, losses))
             excess = losses[move.arm if isinstance(move, Draw) else move] - jnp.mean(losses)
             finite = finite & jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state)]).all()
             return state, total + excess / n_rounds, finite
 
-        return jax.lax.fori_loop(0, n_rounds, play_round, (learner.init(None, specs), 0.0, True))
+        return jax.lax.fori_loop(
+            0, n_rounds, play_round, (learner.init(None, specs), jnp.float32(0.0), jnp.bool_(True))
+        )
 
     _, excess, finite = run(learner, jax.random.key(0))
     assert finite
