@@ -173,7 +173,8 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
         for name, each in judged.items():
             margin = COVERAGE * each.std(ddof=1) / np.sqrt(len(each))
             row |= {name: each.mean(), f"{name}_low": each.mean() - margin, f"{name}_high": each.mean() + margin}
-        row["wins"] = "AER" if row["difference_high"] < 0 else "all" if row["difference_low"] > 0 else "open"
+        low, high = row["difference_low"], row["difference_high"]
+        row["wins"] = "AER" if high < 0 else "all" if low > 0 else "open"
         rows.append(row)
     return rows
 
@@ -195,4 +196,4 @@ def _errors(w: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _winner(rows: list[dict[str, Any]]) -> str:
     parts = [f"{row['budget']:,}: {row['wins']}" for row in rows]
-    return f"Who wins (AER, or all measurements of fewer patients) for how many (95 %, each for itself): {'; '.join(parts)}."
+    return f"Who wins for how many measurements of patients (95 %, each for itself): {'; '.join(parts)}."
