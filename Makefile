@@ -85,6 +85,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.noisy_linear
 	$(BIN)/python -m benchmarks.multikernel
 	$(BIN)/python -m benchmarks.noisy_kernel
+	$(BIN)/python -m benchmarks.attributes
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks
