@@ -86,6 +86,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.multikernel
 	$(BIN)/python -m benchmarks.noisy_kernel
 	$(BIN)/python -m benchmarks.bandits
+	$(BIN)/python -m benchmarks.attributes
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks

@@ -81,7 +81,7 @@ def aer_regret(
     G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k
     regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k))
     bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
-    return bound._replace(value=float(bound.with_regularizer(regularizer, np.float64(T))))
+    return bound._replace(value=float(bound.with_regularizer(regularizer, np.asarray(T))))
 
 
 def aerr_regret(

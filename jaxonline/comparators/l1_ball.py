@@ -108,7 +108,8 @@ def _solve(
     def judged(w: np.ndarray) -> tuple[float, np.ndarray, float]:
         product = xx @ w
         gradient = 2 * (product - xy)
-        return yy - 2 * xy @ w + w @ product, w, max(gradient @ w + radius * np.abs(gradient).max(initial=0.0), 0.0)
+        gap = gradient @ w + radius * np.abs(gradient).max(initial=0.0)
+        return float(yy - 2 * xy @ w + w @ product), w, max(float(gap), 0.0)
 
     w = z = np.zeros_like(xy)
     momentum, best = 1.0, judged(w)

@@ -20,7 +20,8 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: int) -> I
     Raises:
         ValueError: if `size` is not from 1 to d.
     """
-    if check.count("size", size) > (check.concrete(d) if check.concrete(d) is not None else size):
+    known = check.concrete(d)
+    if check.count("size", size) > (size if known is None else int(known)):
         raise ValueError(f"size must be at most d = {d}, got {size}")
     last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)
     draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)

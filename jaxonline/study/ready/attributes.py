@@ -55,7 +55,8 @@ def parse_pairs(text: str) -> list[tuple[int, int]]:
         ValueError: the text is something else.
     """
     parts = [re.fullmatch(r"([0-9])\s*-\s*([0-9])", part.strip()) for part in text.split(",") if part.strip()]
-    pairs = [tuple(sorted((int(part[1]), int(part[2])))) for part in parts if part]
+    digits_of = [(int(part[1]), int(part[2])) for part in parts if part]
+    pairs = [(min(each), max(each)) for each in digits_of]
     if None in parts or not pairs or any(a == b for a, b in pairs):
         raise ValueError(f'pairs must be of two different digits, as "3-5,0-1", got {text!r}')
     return list(dict.fromkeys(pairs))
@@ -91,7 +92,11 @@ class FewAttributes(Study):
             curves = self.curves(X, y, part("prefixes"))
             found = theory.explore(part("lower bounds"), quick=self.quick)
         table = Table("Test errors, medians over pairs and splits", _rows(errors), COLUMNS)
-        by_pair = Table("Squared test errors by pair, medians over splits", _pair_rows(errors), _pair_columns())
+        by_pair = Table(
+            "Squared test errors by pair, medians over splits; centred pixels unless raw",
+            _pair_rows(errors),
+            _pair_columns(),
+        )
         on_prefixes = Table("Test errors on prefixes of 3 vs 5, means over splits", _curve_rows(curves))
         return Report(
             {"table": table, "pairs": by_pair, "prefixes": on_prefixes, **found.tables},
@@ -198,8 +203,10 @@ def _pair_rows(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> list[dic
 
 
 def _pair_columns() -> tuple[Text, ...]:
-    names = [row.name for row in ROWS if row.centred] + ["AER, raw", "AER less ridge"]
-    return (Text("pair"), *(Number(name, name.replace(", ", ",\n"), "{:.3f}") for name in names))
+    names = [*(row.name for row in ROWS if row.centred), "AER, raw", "AER less ridge"]
+    names.remove("Baseline, cone, centred")
+    heads = [name.replace(", centred", "").replace(", raw", ",\nraw").replace(" less", "\nless") for name in names]
+    return (Text("pair"), *(Number(name, head, "{:.3f}") for name, head in zip(names, heads, strict=True)))
 
 
 def _curve_rows(curves: dict[str, np.ndarray]) -> list[dict[str, Any]]:

@@ -140,7 +140,7 @@ def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
 
 def _leaving_out(parts: list[PixelMoments], sizes: list[int]) -> PixelMoments:
     """The means of all parts but one, for each of them, from the sums of each."""
-    A, b, n = sum(part.A for part in parts), sum(part.b for part in parts), sum(sizes)
+    A, b, n = *(np.sum(each, axis=0) for each in zip(*parts, strict=True)), sum(sizes)
     without = [
         PixelMoments((A - part.A) / (n - size), (b - part.b) / (n - size))
         for part, size in zip(parts, sizes, strict=True)
@@ -175,7 +175,7 @@ def by_moments(
             found.append(after(sums, end))
         return np.stack(found)
 
-    total = PixelMoments(sum(part.A for part in parts), sum(part.b for part in parts))
+    total = PixelMoments(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
     return Found(after(total, len(split.y)), (best,), prefixes)
 
 

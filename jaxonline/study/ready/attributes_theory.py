@@ -99,7 +99,7 @@ def three_bits_row(seed: int) -> dict[str, float]:
     stream = three_bits()
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     order = np.random.default_rng(seed).integers(len(y), size=(1, 200_000))
-    w = play_streams("aer", X, y, order, jax.random.split(jax.random.key(seed), 1), [0.02], [1.0], 2)
+    w = play_streams("aer", X, y, order, jax.random.split(jax.random.key(seed), 1), np.array([0.02]), np.ones(1), 2)
     errors = []
     for pair in itertools.combinations(range(3), 2):
         groups: dict[tuple, list[float]] = {}
@@ -118,8 +118,8 @@ def three_bits_row(seed: int) -> dict[str, float]:
 BUDGETS = (150, 300, 600, 1200, 2400, 4800, 9600)
 PATIENTS_K = 4
 PRICE_COLUMNS = (
-    Number("budget", "measurements\nbought", "{:,.0f}"), Number("patients", "patients,\nall of them", "{:,.0f}"),
-    Interval("ridge", "all attributes\nof fewer patients", "{:.3f}"),
+    Number("budget", "bought", "{:,.0f}"), Number("patients", "patients", "{:,.0f}"),
+    Interval("ridge", "all of fewer\npatients", "{:.3f}"),
     Interval("aer", "AER, 4 of\neach visit", "{:.3f}"), Interval("difference", "AER less\nthe other", "{:+.3f}"),
     Text("wins"),
 )  # fmt: skip
@@ -153,7 +153,8 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
     parameters = np.array([(rate, radius) for rate in RATES for radius in RADII])
     found = play_streams(
         "aer", np.concatenate(data), np.concatenate(labels), np.stack(orders),
-        jax.random.split(jax.random.key(seed), splits), *parameters.T, PATIENTS_K,
+        jax.random.split(jax.random.key(seed), splits), parameters[:, 0],
+        parameters[:, 1], PATIENTS_K,
         tuple(budget // PATIENTS_K for budget in BUDGETS),
     )  # fmt: skip
 
@@ -172,9 +173,8 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
         for name, each in judged.items():
             margin = COVERAGE * each.std(ddof=1) / np.sqrt(len(each))
             row |= {name: each.mean(), f"{name}_low": each.mean() - margin, f"{name}_high": each.mean() + margin}
-        row["wins"] = (
-            "AER" if row["difference_high"] < 0 else "everything" if row["difference_low"] > 0 else "undecided"
-        )
+        low, high = row["difference_low"], row["difference_high"]
+        row["wins"] = "AER" if high < 0 else "all" if low > 0 else "open"
         rows.append(row)
     return rows
 

@@ -1,0 +1,109 @@
+"""The study of a few attributes: splits, parameters, its rows, and a pair from end to end."""
+
+import json
+
+import numpy as np
+import pytest
+
+from jaxonline.datasets import mnist
+from jaxonline.study import Context
+from jaxonline.study.ready import attributes_mnist as digits
+from jaxonline.study.ready.attributes import PAIRS, ROWS, FewAttributes, parse_pairs
+
+
+def blobs(n=400, seed=0):
+    """Images of digits that differ in a quarter of their pixels; the last hundred pixels are 0."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(10, size=n)
+    means = rng.uniform(0, 160, size=(10, 784))
+    X = np.clip(means[y] + 40 * rng.normal(size=(n, 784)), 0, 255)
+    X[:, -100:] = 0
+    return X.astype(np.uint8), y.astype(np.uint8)
+
+
+def test_pairs():
+    assert parse_pairs("5-3, 0-1,3-5") == [(3, 5), (0, 1)]
+    for bad in ("3", "3-3", "3-12", ""):
+        with pytest.raises(ValueError, match="pairs must be of two different digits"):
+            parse_pairs(bad)
+    assert FewAttributes().chosen_pairs == PAIRS
+    assert FewAttributes(quick=True).n_splits == 2
+    assert len(FewAttributes(quick=True).chosen_pairs) == 5
+    with pytest.raises(ValueError, match="attributes must be a multiple of 2"):
+        FewAttributes(attributes=3)
+
+
+def test_splits_know_the_training_part_only():
+    X, y = blobs()
+    raw, centred = (digits.split_pair(X, y, (3, 5), (0, 1), 3, each) for each in (False, True))
+    n = int(((y == 3) | (y == 5)).sum())
+    assert len(raw.y_test) == n // 10
+    assert len(raw.y) + len(raw.y_test) == n
+    assert sorted(np.concatenate(raw.folds)) == list(range(len(raw.y)))
+    assert (raw.live, centred.live) == (784, 684)
+    assert set(raw.y) == {-1.0, 1.0}
+    assert raw.X.min() >= 0
+    assert raw.X.max() <= 1
+    np.testing.assert_allclose(centred.X.mean(axis=0), 0.0, atol=1e-6)
+    assert (centred.X[:, 684:] == 0).all()
+    np.testing.assert_array_equal(centred.y, raw.y)
+    # pixels keep their order among those that live, and lose the same number everywhere
+    np.testing.assert_allclose(raw.X[:, :684] - centred.X[:, :684], np.tile(raw.X[:, :684].mean(0), (len(raw.y), 1)),
+                               atol=1e-6)  # fmt: skip
+    other = digits.split_pair(X, y, (3, 5), (0, 2), 3, False)
+    assert not np.array_equal(other.X, raw.X)
+
+
+def test_the_moments_of_the_baseline_are_unbiased_in_the_mean_over_seeds():
+    """The mean over 200 draws is within 5 standard errors of x x' and y x, entry by entry (by chance: 1e-5)."""
+    X = np.zeros((1, 784), np.float32)
+    X[0, :3] = 0.3, -0.8, 0.6
+    split = digits.Split(X, np.array([0.7], np.float32), X, X[0, :1], 3, [np.arange(1)])
+    draws = [digits.pair_moments(split, 4, (seed,))(np.arange(1)) for seed in range(200)]
+    for values, wanted in (
+        (np.array([each.A[:3, :3].ravel() for each in draws]), np.outer(X[0, :3], X[0, :3]).ravel()),
+        (np.array([each.b[:3] for each in draws]), 0.7 * X[0, :3]),
+    ):
+        errors = values.std(axis=0) / np.sqrt(len(draws))
+        assert (np.abs(values.mean(axis=0) - wanted) < 5 * errors).all()
+
+
+def test_ridge_is_scikit_learns():
+    from sklearn.linear_model import Ridge
+
+    X, y = blobs()
+    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, True)
+    found = digits.learn("ridge", split, digits.QUICK._replace(ridge=(0.01,)), 4, (0, 0))
+    ridge = Ridge(alpha=0.01 * len(split.y), fit_intercept=False).fit(split.X.astype(float), split.y)
+    np.testing.assert_allclose(found.w, ridge.coef_, atol=2e-4)
+    squared, wrong = split.errors(found.w)
+    assert squared < 1.0
+    assert wrong < 0.5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", digits.LEARNERS)
+def test_every_learner_is_better_than_nothing(name):
+    X, y = blobs(n=8000)
+    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, True)
+    found = digits.learn(name, split, digits.QUICK, 4, (0, 0))
+    assert split.errors(found.w)[0] < 1.0
+    ends = (100, len(split.y))
+    np.testing.assert_allclose(found.prefixes(ends)[-1], found.w, atol=1e-4)
+
+
+def test_mnist(data_folder):
+    X, y = mnist(data_folder)
+    assert (X.shape, X.dtype, y[:5].tolist()) == ((70_000, 784), np.uint8, [5, 0, 4, 1, 9])
+
+
+@pytest.mark.long
+def test_a_pair_from_end_to_end(data_folder):
+    """0 vs 1, one split: ridge, Lasso and AER are in the order of the paper, and JSON is as promised."""
+    report = FewAttributes(pairs="0-1", splits=1, quick=True, data=(str(data_folder),)).run(Context())
+    numbers = json.loads(report.json())
+    assert list(numbers["table"]) == [row.name for row in ROWS]
+    squared = {name: each["squared"] for name, each in numbers["table"].items()}
+    assert squared["ridge, centred"] < squared["AER, centred"] < squared["Baseline, centred"]
+    assert squared["AER, centred"] < squared["AER, raw"]
+    assert set(numbers["pairs"]["0-1"]) == set(squared)
