@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from jaxonline.game.protocols import Draw
 
@@ -18,7 +19,7 @@ def is_history(record: Any) -> bool:
     return (
         np.ndim(record.loss) == 1
         and all(isinstance(each, np.ndarray | jax.Array) for each in leaves)
-        and not any(isinstance(each, jax.core.Tracer) for each in leaves)
+        and not any(isinstance(each, Tracer) for each in leaves)
     )
 
 
