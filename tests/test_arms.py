@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.struct import cast_leaves
@@ -52,7 +53,7 @@ def played(environment):
     return tuple(np.asarray(part, float) for part in (record.x, record.y, record.y_comparator))
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", some(ARMS, "hidden", "contextual"))
 def test_losses_have_the_means_that_are_stated(name):
     """The mean of outcome - stated mean, over all rounds and runs: z below the limit of a false alarm 1e-6 for each of
     three arms; 8 standard errors, 0.035 for coins, would be found with probability 0.999. Means that are those of the

@@ -54,6 +54,7 @@ def test_splits_know_the_training_part_only():
     assert not np.array_equal(other.X, raw.X)
 
 
+@pytest.mark.long
 def test_the_moments_of_the_baseline_are_unbiased_in_the_mean_over_seeds():
     """The mean over 200 draws is within 5 standard errors of x x' and y x, entry by entry (by chance: 1e-5)."""
     X = np.zeros((1, 784), np.float32)

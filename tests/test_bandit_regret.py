@@ -94,6 +94,7 @@ def test_bad_arguments(call, message):
 # Theorems
 
 
+@pytest.mark.long
 def test_the_bound_of_ucb1():
     """Two coins, 2,000 rounds: the pseudo-regret with its interval is below Theorem 1 and above what a consistent
     learner must lose; that of a learner that does not learn, half of all rounds on the worse arm, is above."""

@@ -277,7 +277,8 @@ def test_everything_of_this_package_can_be_seen(name):
     entry = LEARNERS[name]()
     first, second = (describe({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
-    assert code_of({"learner": entry.learner}) == "", "and holds no code of a user"
+    holds_code = name == "doubling"  # its learners are made by a function
+    assert (code_of({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy", "optax"])

@@ -33,7 +33,7 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
         return [(P[arm], np.asarray(estimates(Draw(jnp.int32(arm), p), losses[arm]))) for arm in range(len(P))]
 
 
-@claim("importance-weighted losses, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
+@claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp3(form: str, options: Options) -> Verification:
     """With eta = 1 the state of exponential weights is the sum of the estimates."""
     exp3 = EXP3(1.0)
@@ -45,7 +45,7 @@ def _exp3(form: str, options: Options) -> Verification:
     return unbiased(None, LOSSES, support=_support(estimates))
 
 
-@claim("importance-weighted losses of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
+@claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp4(form: str, options: Options) -> Verification:
     def estimates(move: Draw, loss: Any) -> Any:
         return EXP4(1.0).estimates(move, loss, jnp.asarray(ADVICE))
