@@ -177,6 +177,7 @@ def test_the_facade_is_explicit():
 HEAVY = {"matplotlib", "xarray", "zarr", "sklearn", "typer", "rich", "pydantic", "pandas", "pooch"}
 
 
+@pytest.mark.long
 def test_importing_is_light_and_a_simulation_needs_no_more_than_a_bare_jax_image():
     """Nothing heavy is imported with the package, and where what accelerators' images do not have cannot be imported
     at all, games are played and plotted."""

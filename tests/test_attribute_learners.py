@@ -119,6 +119,7 @@ def test_streams_play_the_learner_of_the_game(law, x64):
     np.testing.assert_allclose(state.average * (T + 1) / T, streamed[0, 0, 0], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
 def test_streams_see_k_attributes(law, x64):
     """Everything that was not chosen is poison: the hypotheses are the same, bit for bit."""
@@ -146,6 +147,7 @@ def test_streams_see_k_attributes(law, x64):
 # The Baseline
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cone", some([False, True], False))
 def test_the_baseline_minimises_what_it_estimated(cone, x64):
     """A and b are means of the moments of the pairs drawn; w is a minimiser, or stationary where A is not convex."""

@@ -29,6 +29,7 @@ def p_values(found, shapes) -> np.ndarray:
     )
 
 
+@pytest.mark.long
 def test_beta_draws():
     """Kolmogorov-Smirnov against scipy, false alarm 1e-6 in all. By the bound of Massart a law whose distribution
     function is 0.026 off somewhere is seen with probability 0.999 or more. Mutants: other shapes. A shape that is not a

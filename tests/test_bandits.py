@@ -144,7 +144,7 @@ def expected(name, x, losses, change=1.0) -> list[int]:
     }[name]()
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, "KL-UCB", "Bernoulli Thompson", "EXP3.P", "LinUCB"))
+@pytest.mark.parametrize("name", some(LEARNERS, "KL-UCB", "EXP3.P"))
 def test_it_is_its_loop(x64, name):
     """The same arms in every round; a number of the algorithm that is 10 % (or a power of that) off is seen."""
     x, losses = rounds()
@@ -162,7 +162,7 @@ def test_ties(x64, name):
     assert arms == (turns[: 6 * K] + [0] * (T - 6 * K) if name == "explore then commit" else turns)
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP3-IX", "Gaussian Thompson"))
+@pytest.mark.parametrize("name", some(LEARNERS, "UCB1"))
 def test_one_arm_and_one_round(name):
     learner, x = cast_leaves(LEARNERS[name], jnp.float32), jnp.ones((1, 1))
     state = learner.init(None, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((1,), x.dtype)))

@@ -69,6 +69,7 @@ def resumed(kept, folder, at, **options):
     return result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", some([[1], [3, 2, 1], [20]], [3, 2, 1]))
 def test_a_block_goes_on_in_its_middle(kept, reference, tmp_path, at):
     """A single segment, whose rounds are played in pieces: between recorded rounds nothing is lost either."""

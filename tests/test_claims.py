@@ -67,6 +67,7 @@ def test_exact_claims_come_out_as_expected(exact):
     assert {row.claim.erratum for row in exact} >= {2, 4, 8, 12, 14, 15, 16, 18, 19}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", ["(E1)", pytest.param("(E9)", marks=pytest.mark.long)])
 def test_sampled_errata_come_out_as_expected(pattern):
     """E9 in print is told from the right form by test_gradient_length as well."""

@@ -235,6 +235,7 @@ def leaf_types(tree: Any) -> list[tuple]:
 
 
 @pytest.mark.parametrize("both_precisions", some([False, True], True), indirect=True)
+@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_state_keeps_its_type(both_precisions, entry):
     """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
     dtype = both_precisions

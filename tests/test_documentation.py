@@ -136,7 +136,9 @@ def test_missing_documentation_is_seen():
 # Examples
 
 # the examples of the other names of the facade compile programs of a second and more
-SHORT_EXAMPLES = [name for name in jaxonline.__all__ if name not in ("AdversarialCopies", "Pulls", "use_all_cores")]
+SHORT_EXAMPLES = [
+    name for name in jaxonline.__all__ if name not in ("AdversarialCopies", "Pulls", "simulate", "use_all_cores")
+]
 
 
 def examples_of(module: types.ModuleType) -> list[doctest.DocTest]:

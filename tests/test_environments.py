@@ -93,6 +93,7 @@ def test_a_data_set_of_one_row():
     assert rows(1, "shuffled", 3).tolist() == [[0, 0, 0]]
 
 
+@pytest.mark.long
 def test_the_linear_model_answers_with_its_weights():
     """Answers are <weights, x> + noise; the noise is standard normal times noise_std (false alarm 1e-6)."""
     weights = np.array([0.5, -1.0, 2.0])
@@ -171,7 +172,7 @@ ALL = {
 
 
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", some(ALL, "file", "shuffled"))
 def test_what_an_environment_says_of_itself(name, both_precisions):
     """Its instances are as it announced, in either precision; it is identical in all runs only if it says so; and it
     does not listen to predictions if it says that it is oblivious."""

@@ -54,6 +54,7 @@ def healthy():
     return faulty_study(0.0, np.nan)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30], ids=str)  # the square of 1e30 is no float32
 def test_a_bad_number_is_counted_and_spoils_no_other_run(healthy, value):
     with pytest.warns(RuntimeWarning, match=f"from round {BAD_ROUND} on"):

@@ -76,6 +76,7 @@ def test_two_levels_in_the_game(x64, combiner):
     np.testing.assert_allclose(learner.weights(state), expected.weights, rtol=0, atol=1e-11)
 
 
+@pytest.mark.long
 def test_omkl_gf_against_numpy(x64):
     """One run replayed in NumPy from the graphs and nodes that were drawn; redrawing ends when it should."""
     X, y, dictionary = small_problem(T=30)

@@ -262,6 +262,7 @@ class MeanTarget:
         return 2.0 * (sums["yy"] - (sums["y"] ** 2).sum(axis=-1) / sums["n"])
 
 
+@pytest.mark.long
 def test_instances_moves_and_outcomes_are_any_tree():
     game = jo.Game(Pair(), jo.FullInformation(), loss=jax.tree_util.Partial(weighted_loss))
     result = study(game, Copycat(), comparator=MeanTarget(), measures=[jo.Switches()])

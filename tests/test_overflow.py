@@ -116,6 +116,7 @@ def test_such_runs_are_left_out_of_everything_that_is_averaged(reference):
     assert np.isfinite(reference.cumulative_loss).all(), "what was measured is still there"
 
 
+@pytest.mark.long
 def test_they_are_in_the_table_and_in_the_labelled_data(reference, tmp_path):
     result = quiet_study({"a": Silent(SHARE), "b": Storing(SHARE)}, comparator=jo.L2Ball(1.0))
     count = reference.overflowed[0]

@@ -87,6 +87,7 @@ def test_noisy_learner_regret_of_any_linear_learner_is_linear():
     assert lower(two) > lower(naive)
 
 
+@pytest.mark.long
 def test_who_is_judged_on_what():
     """By hand: the learner's loss and the comparator's sums under the three notions."""
     key, rounds = jax.random.key(5), 6

@@ -104,6 +104,7 @@ def test_any_number_of_devices(reference, n_devices):
     assert_same_bits(study(mesh=default_mesh(jax.devices()[:n_devices])), reference)
 
 
+@pytest.mark.long
 def test_another_key_and_another_block_size(reference):
     """Another key is another study; a jax key is a seed; another width is the same study up to rounding."""
     assert_same_bits(study(key=jax.random.key(3)), reference)

@@ -155,6 +155,7 @@ def plain():
     return jo.simulate(GAME, learners, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
 
 
+@pytest.mark.long
 def test_a_report_on_disk(plain, tmp_path):
     report = Report(
         {"table": Table("", [{"a": 1.0, "b": np.nan}])},
