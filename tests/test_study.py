@@ -14,6 +14,7 @@ from jaxonline.results.tables import Table
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, Comparison, Context, Report, Study
 from jaxonline.study.ready import commands, load_study
+from jaxonline.study.ready.games.classical import ClassicalGame
 from jaxonline.study.study import Names, Numbers, Words, chosen
 
 ONE = default_mesh(jax.devices()[:1])
@@ -258,3 +259,15 @@ def test_an_interrupted_study_goes_on(tmp_path):
     np.testing.assert_array_equal(resumed.result.cumulative_loss, whole.result.cumulative_loss)
     assert resumed.etas == whole.etas
     assert not any(what.startswith("eta small:") for _, _, what in seen)
+
+
+def test_a_study_that_cannot_be_played_is_refused_when_it_is_made():
+    class Nothing(Study):
+        title: ClassVar[str] = "Nothing."
+
+    class NoGame(ClassicalGame):
+        title: ClassVar[str] = "No game."
+
+    for kind, method in ((Nothing, "run"), (NoGame, "setting")):
+        with pytest.raises(TypeError, match=f"{kind.__name__}.*abstract method '?{method}"):
+            kind()

@@ -7,6 +7,7 @@ errors. A `Context` is everything that is not mathematics.
 import contextlib
 import dataclasses
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -223,9 +224,9 @@ class Study(pydantic.BaseModel):
         except pydantic.ValidationError as error:
             raise ValueError(_sentence(error.errors()[0], type(self).model_fields)) from None
 
+    @abstractmethod
     def run(self, context: Context) -> Report:
         """Play the study."""
-        raise NotImplementedError
 
 
 def _sentence(error: Any, fields: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """What the classical games share: learners in one environment, a quantity with its interval, and a theorem."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -46,9 +47,9 @@ class ClassicalGame(Study):
     rounds: int = Field(1000, ge=2, le=100_000_000, description="The horizon.")
     only: Names = Field((), description="Learners to play; by default all.")
 
+    @abstractmethod
     def setting(self) -> Setting:
         """The game, its learners and their theorems."""
-        raise NotImplementedError
 
     def run(self, context: Context) -> Report:
         setting = self.setting()
