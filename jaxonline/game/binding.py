@@ -175,6 +175,11 @@ def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
                 f"{', '.join(_answers(error.obj))}"
             ) from error
         raise TypeError(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
+    except NotImplementedError as error:
+        advice = ""
+        if "threefry" in str(error):  # some laws are drawn with jax's own generator only
+            advice = "; give it jax.random.wrap_key_data(jax.random.key_data(key)), the same key for jax's generator"
+        raise NotImplementedError(f"{what} cannot play: {_first_line(error)}{advice}") from error
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error

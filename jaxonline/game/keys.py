@@ -8,6 +8,8 @@ from typing import NamedTuple
 import jax
 from jaxtyping import Array, Key
 
+from jaxonline._util.threefry import written_out
+
 
 class StreamKeys(NamedTuple):
     """The keys of one run: one stream each for the environment, the oracle and the learner."""
@@ -18,5 +20,10 @@ class StreamKeys(NamedTuple):
 
 
 def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
-    """The three streams of a run; run r of a study with key k has the key `fold_in(k, r)`."""
+    """The three streams of a run; run r of a study with key k has the key `fold_in(k, r)`.
+
+    Their numbers are those of jax's threefry, in a form that is compiled better (`_util.threefry`). What insists on
+    jax's own generator, as `jax.random.poisson` does, takes `jax.random.wrap_key_data(jax.random.key_data(key))`.
+    """
+    run_key = written_out(run_key)
     return StreamKeys(*(jax.random.fold_in(run_key, stream) for stream in range(3)))

@@ -2,17 +2,22 @@
 
 A beta variable is G / (G + H) for independent gamma variables G and H, and these are drawn as Marsaglia and Tsang
 (2000) do: d v with d = shape - 1/3, v = (1 + w)^3 and w = z / (3 sqrt(d)), z standard normal, is accepted with
-probability exp(z^2 / 2 + d - d v + d ln v). That exponent is 3 d (ln(1 + w) - w + w^2/2 - w^3/3), about -z^4 / (108 d):
-one proposal in 20 is rejected at shape 1, and one in 36 d later on. Both gammas are accepted or rejected at once, with
-one uniform number. "Exact" is up to the resolution of the random numbers, 2^-23 in float32 as those of jax.
+probability exp(3 d r(w)), r(w) = ln(1 + w) - w + w^2/2 - w^3/3. That exponent is about -z^4 / (108 d): one proposal in
+20 is rejected at shape 1, and one in 36 d later on. Both gammas are accepted or rejected at once, with one uniform
+number; both normal numbers come from two more (Box and Muller 1958). "Exact" is up to the resolution of the random
+numbers, 2^-23 in float32 as those of jax.
+
+Nearly all proposals are accepted without the logarithms, by -r(w) <= w^4 / 4 for w >= 0, and / (1 + w) for w < 0.
 """
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.extend.random import threefry_2x32
 from jaxtyping import Array, Bool, Float, Int, Key, UInt
+
+from jaxonline._util.threefry import is_threefry, threefry
 
 SERIES = 0.25  # up to here ln(1 + w) is taken from its series, which the cancellation does not touch
 TERMS = 10  # of the series; the next one is 2e-7 of the first
@@ -21,31 +26,34 @@ TERMS = 10  # of the series; the next one is 2e-7 of the first
 def beta_draws(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -> Float[Array, "K"]:
     """Independent draws from Beta(a[k], b[k]), shapes of at least 1.
 
-    All of them are proposed at once. Then, while some are rejected, the first of these is proposed again, alone: that
-    costs a K-th of a proposal for all, and ends with probability 1, after less than 0.1 K such turns in the mean.
+    All of them are proposed at once. Then, while some are not accepted, the first of these is looked at closely, and
+    proposed again if it is rejected. A turn costs a K-th of a proposal for all; there are less than 0.2 K in the mean.
     """
-    first = _propose(random_words(key, jnp.int32(0), 3 * len(a)).reshape(3, -1), a, b)
+    words = random_words(key, jnp.int32(0), 3 * len(a)).reshape(3, -1)
+    first = _propose(words, a, b)
 
-    def some_rejected(carry: tuple[Array, Array, Array]) -> Bool[Array, ""]:
+    def some_open(carry: tuple[Array, ...]) -> Bool[Array, ""]:
         return ~jnp.all(carry[1])
 
-    def again(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        draws, accepted, turn = carry
+    def look(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        draws, accepted, rejected, turn = carry
         here = _first(~accepted)
-        shapes = (jnp.sum(jnp.where(here, shape, 0.0)) for shape in (a, b))
-        draw, good = _propose(random_words(key, turn, 3), *shapes)
-        return jnp.where(here, draw, draws), accepted | (here & good), turn + 1
+        x, y = (jnp.sum(jnp.where(here, shape, 0.0)) for shape in (a, b))
+        proposed = jnp.sum(jnp.where(here, words, 0), axis=-1, dtype=words.dtype)
+        proposal = _propose(jnp.where(rejected, random_words(key, turn, 3), proposed), x, y)
+        good = proposal.accepted()
+        return jnp.where(here, proposal.draw, draws), accepted | (here & good), ~good, turn + 1
 
-    return jax.lax.while_loop(some_rejected, again, (*first, jnp.int32(1)))[0]
+    start = first.draw, first.surely_accepted(), jnp.bool_(False), jnp.int32(1)
+    return jax.lax.while_loop(some_open, look, start)[0]
 
 
 def random_words(key: Key[Array, ""], turn: Int[Array, ""], number: int) -> UInt[Array, "n"]:
     """Random words, others for each turn; both words of a call of threefry, of which `jax.random.bits` gives one."""
-    if str(jax.random.key_impl(key)) not in ("threefry2x32", "fry"):
+    if not is_threefry(key):
         return jax.random.bits(jax.random.fold_in(key, turn), (number,), jnp.uint32)
     half = jnp.arange(-(-number // 2), dtype=jnp.uint32)
-    counters = jnp.concatenate([jnp.full_like(half, turn.astype(jnp.uint32)), half])
-    return threefry_2x32(jax.random.key_data(key), counters)[:number]
+    return jnp.concatenate(threefry(jax.random.key_data(key), turn.astype(jnp.uint32), half))[:number]
 
 
 def open_uniform(words: UInt[Array, "..."], dtype: Any) -> Float[Array, "..."]:
@@ -54,22 +62,62 @@ def open_uniform(words: UInt[Array, "..."], dtype: Any) -> Float[Array, "..."]:
     return ((words >> (32 - bits)).astype(jnp.int32).astype(dtype) + 0.5) * 2.0**-bits
 
 
-def _propose(
-    words: UInt[Array, "3 ..."], a: Float[Array, "..."], b: Float[Array, "..."]
-) -> tuple[Float[Array, "..."], Bool[Array, "..."]]:
-    """Proposals, and which of them are accepted; one that is NaN is, lest it come again for ever."""
-    u = open_uniform(words, a.dtype)
-    (g, first), (h, second) = (_gamma(u[i], shape) for i, shape in enumerate((a, b)))
-    return g / (g + h), ~(jnp.log(u[2]) > first + second)
+class _Proposal(NamedTuple):
+    """A pair of gammas proposed for a beta variable, and the uniform number that decides."""
+
+    draw: Float[Array, "..."]
+    uniform: Float[Array, "..."]
+    shapes: tuple[Float[Array, "..."], Float[Array, "..."]]  # d of both
+    w: tuple[Float[Array, "..."], Float[Array, "..."]]
+
+    def surely_accepted(self) -> Bool[Array, "..."]:
+        """Without logarithms: never for one that would be rejected. A NaN is accepted, lest it come again for ever."""
+        rest = sum(d * (w * w) ** 2 / jnp.minimum(1.0, 1.0 + w) for d, w in zip(self.shapes, self.w, strict=True))
+        possible = (self.w[0] > -1.0) & (self.w[1] > -1.0)
+        return (possible & (self.uniform < 1.0 - 0.75 * rest)) | jnp.isnan(rest)
+
+    def accepted(self) -> Bool[Array, "..."]:
+        """With the probability of acceptance; NaN is accepted, too."""
+        exponent = sum(_exponent(d, w) for d, w in zip(self.shapes, self.w, strict=True))
+        return ~(jnp.log(self.uniform) > exponent)
 
 
-def _gamma(u: Float[Array, "..."], shape: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Marsaglia and Tsang's proposal from a uniform number, and the logarithm of the probability of accepting it."""
-    d = shape - 1 / 3
-    w = jnp.sqrt(2.0) * jax.lax.erf_inv(2.0 * u - 1.0) / (3.0 * jnp.sqrt(d))
-    possible = ~(w <= -1.0)
-    w = jnp.where(possible, w, 0.0)
-    return d * (1.0 + w) ** 3, jnp.where(possible, 3.0 * d * log1p_remainder(w), -jnp.inf)
+def _propose(words: UInt[Array, "3 ..."], a: Float[Array, "..."], b: Float[Array, "..."]) -> _Proposal:
+    shapes = a - 1 / 3, b - 1 / 3
+    normals = two_normals(words[0], words[1], a.dtype)
+    w = tuple(z * jax.lax.rsqrt(9.0 * d) for z, d in zip(normals, shapes, strict=True))
+    g, h = (d * (1.0 + each) ** 3 for d, each in zip(shapes, w, strict=True))
+    return _Proposal(g / (g + h), open_uniform(words[2], a.dtype), shapes, w)
+
+
+def _exponent(d: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The logarithm of the probability of accepting w."""
+    impossible = w <= -1.0
+    return jnp.where(impossible, -jnp.inf, 3.0 * d * log1p_remainder(jnp.where(impossible, 0.0, w)))
+
+
+def two_normals(
+    first: UInt[Array, "..."], second: UInt[Array, "..."], dtype: Any
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Two independent standard normal numbers from two words: a length, and an angle whose eighths are unfolded."""
+    length = jnp.sqrt(-2.0 * jnp.log(open_uniform(first, dtype)))
+    quarter = second >> 30
+    angle = ((second << 2).astype(jnp.int32).astype(dtype)) * (math.pi / 2 * 2.0**-32)  # within +- pi / 4
+    square = angle * angle
+    n_terms = 5 if jnp.finfo(dtype).nmant < 30 else 10
+    sine, cosine = angle * _series(square, 1, n_terms), _series(square, 0, n_terms)
+    odd = (quarter & 1) == 1
+    x, y = jnp.where(odd, -sine, cosine), jnp.where(odd, cosine, sine)
+    sign = jnp.where(quarter < 2, length, -length)
+    return sign * x, sign * y
+
+
+def _series(square: Float[Array, "..."], first: int, n_terms: int) -> Float[Array, "..."]:
+    """1 - t/(1 2) + t^2/(1 2 3 4) - ... for `first` = 0, 1 - t/(2 3) + ... for 1: the series of cosine and sine."""
+    total = jnp.ones_like(square)
+    for n in range(n_terms - 1, 0, -1):
+        total = 1.0 - square / ((2 * n + first - 1) * (2 * n + first)) * total
+    return total
 
 
 def log1p_remainder(w: Float[Array, "..."]) -> Float[Array, "..."]:

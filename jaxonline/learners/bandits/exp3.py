@@ -14,6 +14,8 @@ from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
 from jaxonline.game.protocols import Draw, Specs
+from jaxonline.learners.bandits.draws import draw_arm
+from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 
@@ -78,14 +80,13 @@ class EXP3:
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """An arm drawn from the probabilities."""
         del x
-        p = self._probabilities(state)
-        return Draw(jax.random.categorical(key, jnp.log(p)).astype(jnp.int32), p)
+        return draw_arm(key, self._probabilities(state))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """The combiner sees the importance-weighted losses; their mean under p is the loss of the arm drawn."""
         del key
         (arm, p), loss = oracle.move, oracle.loss()
-        estimates = jnp.where(jnp.arange(len(p), dtype=arm.dtype) == arm, loss / p[arm], 0.0)
+        estimates = jnp.where(arm_indicator(arm, len(p)), loss / p, 0.0)
         return self.combiner.update(state, estimates, loss), ()
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:

@@ -1,0 +1,76 @@
+"""Threefry written out: jax's own random numbers, in a form that the compiler fuses with what uses them.
+
+Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011): Threefry-2x32 with 20 rounds, as
+jax has it. On a CPU jax compiles it as a loop that nothing is fused with, on a GPU as a call; written out it is some
+120 integer operations for 64 bits, which stay in registers. Streams are the same, bit for bit, and so is `key_data`.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.random import define_prng_impl
+from jaxtyping import Array, Key, UInt
+
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+PARITY = np.uint32(0x1BD11BDA)
+
+
+def threefry(
+    key: tuple[Array, Array] | Array, high: UInt[Array, "..."], low: UInt[Array, "..."]
+) -> tuple[UInt[Array, "..."], UInt[Array, "..."]]:
+    """The two words that a key [2] makes of two words: 5 times four rounds, and a part of the key."""
+    first, second = key
+    parts = (first, second, first ^ second ^ PARITY)
+    a, b = high + parts[0], low + parts[1]
+    for group in range(5):
+        for rotation in ROTATIONS[group % 2]:
+            a = a + b
+            b = a ^ ((b << np.uint32(rotation)) | (b >> np.uint32(32 - rotation)))
+        a, b = a + parts[(group + 1) % 3], b + parts[(group + 2) % 3] + np.uint32(group + 1)
+    return a, b
+
+
+def written_out(key: Key[Array, "..."]) -> Key[Array, "..."]:
+    """The same key with threefry written out; a key of another generator as it is."""
+    threefrys = jax.random.key_impl(key) == "threefry2x32" and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
+    return jax.random.wrap_key_data(jax.random.key_data(key), impl=WRITTEN_OUT) if threefrys else key
+
+
+def is_threefry(key: Key[Array, "..."]) -> bool:
+    """Whether a key is one of threefry, jax's or written out."""
+    return jax.random.key_impl(key) in ("threefry2x32", WRITTEN_OUT)
+
+
+def _counters(shape: tuple[int, ...]) -> tuple[Array, Array]:
+    if math.prod(shape) >= 2**32:
+        raise NotImplementedError(f"more than 2^32 random numbers at once, of the shape {shape}")
+    low = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
+    return jnp.zeros_like(low), low
+
+
+def _seed(seed: Array) -> Array:
+    return jax.random.key_data(jax.random.key(seed, impl="threefry2x32"))
+
+
+def _fold_in(key: Array, data: Array) -> Array:
+    low = jnp.asarray(data, jnp.uint32)
+    return jnp.stack(threefry(key, jnp.zeros_like(low), low))
+
+
+def _split(key: Array, shape: tuple[int, ...]) -> Array:
+    return jnp.stack(threefry(key, *_counters(tuple(shape))), axis=-1)
+
+
+def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
+    high, low = threefry(key, *_counters(tuple(shape)))
+    if bit_width == 64:
+        return (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
+    return (high ^ low).astype(f"uint{bit_width}")
+
+
+WRITTEN_OUT = define_prng_impl(
+    key_shape=(2,), seed=_seed, split=_split, random_bits=_random_bits, fold_in=_fold_in,
+    name="threefry2x32, written out", tag="fry",
+)  # fmt: skip
