@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.offline import aggregate
     from jaxonline.results import Result
-    from jaxonline.simulation import Checkpoint, measures, simulate, sweep, use_all_cores
+    from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
 
 __version__ = "0.1.0"
@@ -64,7 +64,7 @@ _HOMES = {
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.offline": ("aggregate",),
     "results": ("Result",),
-    "simulation": ("Checkpoint", "measures", "simulate", "sweep", "use_all_cores"),
+    "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline.results.result import LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which people with colour-blindness tell apart
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
-LABELS = {
-    "regret": "regret",
-    "cumulative_loss": "cumulative loss",
-    "comparator_loss": "best in hindsight, loss",
-    "queries": "queries",
-}
 
 
 def plot_result(
@@ -33,13 +28,15 @@ def plot_result(
     bounds: Mapping[str, np.ndarray] | None = None,
     title: str | None = None,
 ) -> "Figure":
-    """Mean of a quantity against rounds with interval bands; with bounds, a second panel on logarithmic axes.
+    """Mean of a quantity against rounds with bands; with bounds, a second panel on logarithmic axes.
+
+    A band holds for the whole curve of its learner (`Result.bands`), not for each round alone.
 
     Args:
         result: the numbers.
         path: where to write the figure (the ending chooses the format), or None.
         quantity: "regret", "comparator_loss", or a measure that is a number, by its name.
-        level: of the interval bands.
+        level: of each learner's band.
         bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
         title: of the figure.
 
@@ -64,11 +61,9 @@ def plot_result(
                 f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
                 f"shape {np.shape(bound)}"
             )
-    if result.values(quantity).ndim > 3:
-        raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+    estimate = result.bands(quantity, level)
     figure = Figure(figsize=(11.5, 4.8) if bounds else (6.8, 4.8), layout="constrained")
     panels = figure.subplots(1, 2 if bounds else 1, squeeze=False)[0]
-    estimate = result.mean(quantity, level)
     for i, name in enumerate(result.learners):
         colour = COLOURS[i % len(COLOURS)]
         for axes in panels:  # the first panel names them, at their ends or in a legend
@@ -76,7 +71,7 @@ def plot_result(
         if bounds and name in bounds:
             panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
     what = LABELS.get(quantity, quantity.replace("_", " "))
-    tidy(panels[0], "round", what, f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} intervals")
+    tidy(panels[0], "round", what, f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} simultaneous bands")
     _label_ends(panels[0], result, estimate.mean[:, -1])
     if bounds:
         log_log(panels[1])

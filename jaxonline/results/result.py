@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results.statistics import Estimate, Growth, growth, mean_over_runs
+from jaxonline.results.ranking import Ranking, rank
+from jaxonline.results.statistics import Estimate, Growth, growth, mean_over_runs, simultaneous, warn_of_skewness
 
 if TYPE_CHECKING:
     import xarray
+
+LABELS = {
+    "regret": "regret",
+    "cumulative_loss": "cumulative loss",
+    "comparator_loss": "best in hindsight, loss",
+    "queries": "queries",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +135,20 @@ class Result:
         left_out = (self.first_nonfinite > 0) | (self.first_overflow > 0)
         return np.where(left_out.reshape(left_out.shape + (1,) * (array.ndim - 2)), np.nan, array)
 
-    def mean(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
-        """Means over runs with two-sided Student intervals of the given level; fields have the shape [L, G, ...].
+    def mean(
+        self, quantity: str = "regret", level: float = 0.95, interval: str | None = None, limits: Any = None
+    ) -> Estimate:
+        """Means over runs with two-sided intervals of the given level; fields have the shape [L, G, ...].
+
+        Args:
+            quantity: "regret", "comparator_loss", or a measure by its name.
+            level: of each interval.
+            interval: "student", "bootstrap-t", "bounded" or "anytime" (`statistics.mean_over_runs`). By default
+                "anytime" where the number of runs was chosen by looking (`simulate(precision=...)`), else "student".
+            limits: for "bounded", the least and the largest value that the quantity can have in one round.
+
+        Warns:
+            RuntimeWarning: Student's interval of runs that are skewed at the horizon, which understates one side.
 
         Example:
             >>> import numpy as np
@@ -139,7 +159,56 @@ class Result:
             >>> result.mean("cumulative_loss").mean.tolist()
             [[2.0]]
         """
-        return mean_over_runs(self.values(quantity), level)
+        values = self.values(quantity)
+        if interval is None:
+            interval = "anytime" if "precision" in self.meta else "student"
+        if interval == "student" and values.ndim == 3:
+            warn_of_skewness(values[:, :, -1], self.learners, LABELS.get(quantity, quantity))
+        if limits is not None:
+            ends = check.finite_array("limits", limits)
+            if ends.shape != (2,) or ends[0] > ends[1]:
+                raise ValueError(f"limits must be the least and the largest value, got {check.shown(limits)}")
+            least, most = ends
+            by_round = self.rounds.reshape(-1, *(1,) * (values.ndim - 3))
+            limits = least * by_round, most * by_round
+        return mean_over_runs(values, level, interval=interval, limits=limits)
+
+    def bands(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
+        """As `mean`, with bands that hold at all recorded rounds together, for each learner (`simultaneous`).
+
+        Raises:
+            ValueError: the quantity is a vector in each round.
+        """
+        values = self.values(quantity)
+        if values.ndim > 3:
+            raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+        return simultaneous(values, level)
+
+    def ranking(self, quantity: str = "regret", level: float = 0.95) -> Ranking:
+        """The learners from the smallest mean at the horizon to the largest, and which of them differ.
+
+        Learners of a study face the same instances and noise in the same run, so differences are paired; all pairs are
+        compared, with Holm's correction for their number.
+
+        Example:
+            >>> import numpy as np
+            >>> import jaxonline as jo
+            >>> noise = np.random.default_rng(0).normal(size=(3, 30, 1))
+            >>> loss = np.array([5.0, 1.0, 1.0]).reshape(3, 1, 1) + noise
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(("a", "b", "c"), np.arange(30), np.array([1]), measures)
+            >>> ranking = result.ranking("cumulative_loss")
+            >>> dict(zip(ranking.learners, ranking.letters, strict=True))
+            {'b': 'a', 'c': 'a', 'a': 'b'}
+        """
+        of, values = self.mean(quantity, level), self.values(quantity)
+        if values.ndim > 3:
+            raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+        rows = [
+            {"learner": name, "mean": float(of.mean[i, -1]), "low": float(of.low[i, -1]), "high": float(of.high[i, -1])}
+            for i, name in enumerate(self.learners)
+        ]
+        return rank(self.learners, values[:, :, -1], LABELS.get(quantity, quantity), level, rows)
 
     def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Mean of first minus second over common runs, with its interval; fields have the shape [G].
@@ -219,6 +288,30 @@ class Result:
             measures={name: part(array) for name, array in self.measures.items()},
             comparator_loss=None if self.comparator_loss is None else part(self.comparator_loss),
             first_nonfinite=part(self.first_nonfinite), first_overflow=part(self.first_overflow), meta=self.meta,
+        )  # fmt: skip
+
+    def with_runs_of(self, other: "Result") -> "Result":
+        """The same study with the runs of another part of it, too.
+
+        Raises:
+            ValueError: other learners, rounds or measures, or a run that both have.
+        """
+        for name in ("learners", "rounds", "measures"):
+            own, its = (list(getattr(each, name)) for each in (self, other))
+            if own != its:
+                raise ValueError(f"other must have the same {name}, {own}, got {its}")
+
+        def joined(own: np.ndarray, its: np.ndarray) -> np.ndarray:
+            return np.concatenate([own, its], axis=1)
+
+        best = None
+        if self.comparator_loss is not None and other.comparator_loss is not None:
+            best = joined(self.comparator_loss, other.comparator_loss)
+        return Result(
+            learners=self.learners, runs=np.concatenate([self.runs, other.runs]), rounds=self.rounds,
+            measures={name: joined(array, other.measures[name]) for name, array in self.measures.items()},
+            comparator_loss=best, first_nonfinite=joined(self.first_nonfinite, other.first_nonfinite),
+            first_overflow=joined(self.first_overflow, other.first_overflow), meta=dict(self.meta),
         )  # fmt: skip
 
     def _at(self, argument: str, name: str) -> int:

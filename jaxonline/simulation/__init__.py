@@ -2,15 +2,17 @@
 
 `monte_carlo.simulate` is the door, `measures` what it counts. `segments` is what is compiled, `sweeps` stacks learners
 that differ in numbers only, `runner` plays blocks of runs segment after segment, `hindsight` computes comparators that
-need whole histories, `sums` adds up over long runs, `overflow` warns of learners that run out of storage, `progress`
-tells how far a study is. `checkpoint` is the folder of a study that may be interrupted: `fingerprint` says what decides
-its numbers, `store` keeps blocks on disk, `unfinished` those in progress.
+need whole histories, `precision` plays as many runs as an interval needs, `sums` adds up over long runs, `overflow`
+warns of learners that run out of storage, `progress` tells how far a study is. `checkpoint` is the folder of a study
+that may be interrupted: `fingerprint` says what decides its numbers, `store` keeps blocks on disk, `unfinished` those
+in progress.
 """
 
 from jaxonline.simulation import measures
 from jaxonline.simulation.blocks import use_all_cores
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.monte_carlo import record_rounds, simulate
+from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.sweeps import sweep
 
-__all__ = ["Checkpoint", "measures", "record_rounds", "simulate", "sweep", "use_all_cores"]
+__all__ = ["Checkpoint", "Precision", "measures", "record_rounds", "simulate", "sweep", "use_all_cores"]

@@ -26,6 +26,7 @@ from jaxonline.simulation.overflow import (
     warn_of_likely_overflow,
     warn_of_overflow,
 )
+from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
 from jaxonline.simulation.segments import Matchup
@@ -89,6 +90,7 @@ def simulate(
     record_at: int | Sequence[int] = 40,
     spacing: str = "linear",
     runs: Sequence[int] | None = None,
+    precision: Precision | None = None,
     block_size: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
@@ -122,6 +124,7 @@ def simulate(
         record_at: at how many rounds, or at which.
         spacing: of the recorded rounds, "linear" or "log".
         runs: replay only these runs of the study (each with its whole block, so that they come out the same).
+        precision: play no more runs than this asks for, at most `n_runs` (`Precision`); not with `runs`.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
         progress: True for a progress bar, or a function (done, total, what).
@@ -142,8 +145,8 @@ def simulate(
 
     Warns:
         UserWarning: a learner is made for another loss than the game's.
-        RuntimeWarning: a learner diverged, or ran out of storage (or is likely to), in some of the runs; a damaged
-            checkpoint, parts of which are played again.
+        RuntimeWarning: the precision was not reached; a learner diverged, or ran out of storage (or is likely to), in
+            some of the runs; a damaged checkpoint, parts of which are played again.
 
     Example:
         >>> import numpy as np
@@ -161,6 +164,19 @@ def simulate(
     length, rounds = record_rounds(n_rounds, record_at, spacing)
     width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
+    if precision is not None:
+        check.instance("precision", precision, Precision, "a Precision")
+        if runs is not None:
+            raise ValueError("runs must be left out where precision decides how many there are, got both")
+
+        def play(some: range) -> Result:
+            return simulate(
+                game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
+                record_at=record_at, spacing=spacing, runs=some, block_size=width, mesh=mesh, progress=progress,
+                checkpoint=checkpoint,
+            )  # fmt: skip
+
+        return until_precise(play, precision, n_runs, width * mesh.devices.size)
     selected = _selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)

@@ -1,0 +1,62 @@
+"""Quantiles of studentised means, by resampling: for skewed runs, and for whole curves at once."""
+
+import numpy as np
+from jaxtyping import Float
+
+RESAMPLED = 2000
+AT_ONCE = 2**22  # weights of so many runs are drawn at a time
+
+
+def student_quantiles(
+    values: Float[np.ndarray, "L R *rest"], level: float
+) -> tuple[Float[np.ndarray, "L *rest"], Float[np.ndarray, "L *rest"]]:
+    """The quantiles of (mean - expectation) / standard error that the runs themselves suggest: bootstrap-t.
+
+    Of each of 2,000 resamples of the runs, always the same ones, the mean is compared with that of all runs, in its own
+    standard errors. A resample of equal runs has none: its ratio is infinite unless the mean is the same.
+    """
+    found = [_of_runs(each, level) for each in values]
+    low, high = (np.stack(side) for side in zip(*found, strict=True))
+    return low, high
+
+
+def _of_runs(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    shape = values.shape[1:]
+    runs = values.reshape(len(values), -1)
+    runs = runs[~np.isnan(runs).any(axis=1)]
+    if len(runs) < 2:
+        return np.full(shape, np.nan), np.full(shape, np.nan)
+    n, rng = len(runs), np.random.default_rng(0)
+    runs = runs - runs.mean(axis=0)
+    ratios = []
+    for first in range(0, RESAMPLED, size := max(1, AT_ONCE // n)):
+        chosen = rng.integers(n, size=(min(size, RESAMPLED - first), n))
+        weights = np.stack([np.bincount(each, minlength=n) for each in chosen]).astype(float)
+        mean, square = weights @ runs / n, weights @ runs**2 / n
+        error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios.append(np.where(mean == 0, 0.0, mean / error))
+    tail = (1.0 - level) / 2
+    low, high = np.quantile(np.concatenate(ratios), (tail, 1.0 - tail), axis=0, method="inverted_cdf")
+    return low.reshape(shape), high.reshape(shape)
+
+
+def largest_deviation(values: Float[np.ndarray, "L R G"], level: float) -> Float[np.ndarray, "L"]:
+    """The quantile of the largest |mean - expectation| / standard error over the rounds, by learner.
+
+    Of 20,000 normal vectors with the correlations of the rounds, each divided by one chi variable: multivariate t.
+    """
+    rng = np.random.default_rng(0)
+    found = np.full(len(values), np.nan)
+    for i, runs in enumerate(values):
+        kept = runs[~np.isnan(runs).any(axis=1)]
+        n = len(kept)
+        if n < 2:
+            continue
+        deviation = kept.std(axis=0, ddof=1)
+        standard = (kept - kept.mean(axis=0))[:, deviation > 0] / deviation[deviation > 0] / np.sqrt(n - 1)
+        variances, vectors = np.linalg.eigh(standard.T @ standard)
+        root = vectors * np.sqrt(np.maximum(variances, 0.0))
+        normals = np.abs(rng.normal(size=(10 * RESAMPLED, len(root))) @ root.T).max(axis=1, initial=0.0)
+        found[i] = np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * RESAMPLED) / (n - 1)), level)
+    return found

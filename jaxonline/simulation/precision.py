@@ -1,0 +1,105 @@
+"""As many runs as an interval needs."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxonline._util import check
+from jaxonline.results import Result
+
+
+@dataclass(frozen=True)
+class Precision:
+    """When a study has runs enough: every learner's interval at the horizon is narrow.
+
+    Who looks at intervals and stops when he likes what he sees needs intervals that hold for all numbers of runs at
+    once: it is the "anytime" interval that is looked at, and that the result has (`statistics.mean_over_runs`). Like
+    Student's it is one of the central limit theorem, so `least_runs` are played before the first look.
+
+    Args:
+        half_width: of the intervals, above 0.
+        relative: the half-width is a part of the mean's size.
+        quantity: whose interval: "regret", or a measure by its name.
+        level: of each interval, between 0 and 1.
+        least_runs: at least 2.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> precision = jo.Precision(0.05, relative=True, quantity="cumulative_loss")
+        >>> options = dict(n_rounds=50, n_runs=10_000, block_size=64, precision=precision)
+        >>> result = jo.simulate(game, jo.learners.UCB1(), **options)
+        >>> of = result.mean("cumulative_loss")
+        >>> bool(((of.high - of.mean)[:, -1] <= 0.05 * of.mean[:, -1]).all()), len(result.runs) < 2000
+        (True, True)
+    """
+
+    half_width: float
+    relative: bool = False
+    quantity: str = "regret"
+    level: float = 0.95
+    least_runs: int = 100
+
+    def __post_init__(self):
+        check.number("half_width", self.half_width, gt=0.0)
+        check.flag("relative", self.relative)
+        check.text("quantity", self.quantity)
+        check.number("level", self.level, gt=0.0, lt=1.0)
+        check.count("least_runs", self.least_runs, ge=2)
+
+    def excess(self, result: Result) -> float:
+        """The widest interval at the horizon in units of the half-width asked for: at most 1 where it is reached."""
+        of = result.mean(self.quantity, self.level, "anytime")
+        wanted = self.half_width * (np.abs(of.mean[:, -1]) if self.relative else np.ones(len(result.learners)))
+        half = of.high[:, -1] - of.mean[:, -1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(half == 0, 0.0, half / wanted)
+        return float(np.max(np.where(np.isnan(found), np.inf, found)))
+
+
+def until_precise(play: Callable[[range], Result], precision: Precision, most_runs: int, step: int) -> Result:
+    """Play runs 0, 1, 2, ... until the precision is reached, or `most_runs` are played.
+
+    Args:
+        play: plays a range of runs.
+        precision: what is wanted.
+        most_runs: where to stop anyhow.
+        step: runs that are played together.
+
+    Warns:
+        RuntimeWarning: the precision is not reached.
+    """
+    result, n = None, 0
+    until = _whole(precision.least_runs, step, most_runs)
+    while True:
+        found = play(range(n, until))
+        result, n = found if result is None else result.with_runs_of(found), until
+        excess = precision.excess(result)
+        if excess <= 1.0 or n == most_runs:
+            break
+        wanted = n * min(4.0, max(1.0, excess**2)) if math.isfinite(excess) else 2 * n
+        until = _whole(max(int(wanted), n + 1), step, most_runs)
+    if excess > 1.0:
+        warnings.warn(
+            f"the precision is not reached in n_runs={most_runs:,}: the widest interval of the "
+            f"{precision.quantity} has {excess:.3g} times the half-width asked for, {precision.half_width:g}"
+            f"{' of the mean' if precision.relative else ''}",
+            RuntimeWarning, stacklevel=3,
+        )  # fmt: skip
+    result.meta["precision"] = {
+        "half_width": precision.half_width, "relative": precision.relative, "quantity": precision.quantity,
+        "level": precision.level, "reached": excess <= 1.0, "runs": n,
+    }  # fmt: skip
+    return result
+
+
+def _whole(runs: int, step: int, most: int) -> int:
+    return min(most, -(-runs // step) * step)
