@@ -19,8 +19,8 @@ from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 class Hedge:
     """Plays a vector of weights of K experts; the outcome is the vector of their losses, all of which are seen.
 
-    The loss of a round is the weighted mean of the experts' losses. Instances are not looked at. Losses known beforehand
-    are held to [0, 1] where the combiner's theorem wants them there.
+    The loss of a round is the weighted mean of the experts' losses. Instances are not looked at. Losses known
+    beforehand are held to [0, 1] where the combiner's theorem wants them there.
 
     Args:
         combiner: `EWA` for Hedge itself; `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
