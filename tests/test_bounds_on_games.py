@@ -202,7 +202,7 @@ def test_exponential_weights_of_arms(name):
 
 @pytest.mark.parametrize("name", ["gap", "hidden", "Gaussian"])
 def test_policies_on_arms_that_stay_as_they_are(name):
-    """The pseudo-regret of UCB1, MOSS and explore-then-commit, with the gaps of the environment; on Gaussian arms, whose
+    """The pseudo-regret of UCB1, MOSS and explore-then-commit, with the environment's gaps; on Gaussian arms, whose
     losses are not in [0, 1], that of explore-then-commit alone."""
     means = [0.3, 0.5, 0.5, 0.5]
     if name == "hidden":
