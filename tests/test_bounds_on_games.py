@@ -48,10 +48,11 @@ from jaxonline.learners import (
 )
 from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
 
 FALSE_ALARM = 1e-6
-K, T, RUNS = 4, 400, 64
+K, T, RUNS = 4, 400, 512
+RUNS_OF_ARMS = 64
 
 
 @functools.partial(jax.jit, static_argnums=(2, 3))
@@ -189,11 +190,11 @@ def test_exponential_weights_of_arms(name):
     of EXP3-IX and EXP3.P the regret in hindsight, which is above the bound with probability 0.1 at most."""
     environment = ARMS[name]
     for learner, (rule, bound, delta) in EXPONENTIAL.items():
-        found = histories(environment, rule, jo.Bandit(), ArmLoss(), LONG)
+        found = histories(environment, rule, jo.Bandit(), ArmLoss(), LONG, RUNS_OF_ARMS)
         own, sums = np.asarray(found.loss, float).sum(axis=1), np.asarray(found.y, float).sum(axis=1)
         if delta is not None:
             above = int((own - sums.min(axis=1) > bound).sum())
-            assert stats.binomtest(above, RUNS, delta, alternative="greater").pvalue > FALSE_ALARM, learner
+            assert stats.binomtest(above, RUNS_OF_ARMS, delta, alternative="greater").pvalue > FALSE_ALARM, learner
         elif environment.oblivious:  # no more than to the best in hindsight
             assert upper(own - sums.min(axis=1), 1) < bound, learner
         else:
@@ -214,7 +215,7 @@ def test_policies_on_arms_that_stay_as_they_are(name):
         promised |= {"UCB1": (UCB1(), bounds.ucb1(gaps, LONG)), "MOSS": (MOSS(LONG), bounds.moss(K, LONG))}
     game = jo.Game(environment, jo.Bandit(), ArmLoss(), jo.game.PseudoRegret())
     found = jo.simulate(
-        game, {learner: rule for learner, (rule, _) in promised.items()}, n_runs=RUNS, n_rounds=LONG, key=1,
+        game, {learner: rule for learner, (rule, _) in promised.items()}, n_runs=RUNS_OF_ARMS, n_rounds=LONG, key=1,
         record_at=1, comparator=jo.BestArm(),
     )  # fmt: skip
     for i, (learner, (_, bound)) in enumerate(promised.items()):
