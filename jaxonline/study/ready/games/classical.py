@@ -45,7 +45,7 @@ class ClassicalGame(Study):
     on_logarithmic_axes: ClassVar[bool] = False
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(1000, ge=2, le=100_000_000, description="The horizon.")
-    only: Names = Field((), description="Learners to play; by default all.")
+    only: Names = Field((), description="Learners to play, named as in the table; by default all.")
 
     @abstractmethod
     def setting(self) -> Setting:
