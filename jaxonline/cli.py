@@ -8,6 +8,7 @@ import contextlib
 import inspect
 import os
 import platform
+import re
 import string
 import sys
 import time
@@ -150,9 +151,17 @@ def study_command(name: str) -> Any:
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
-    command.__doc__ = f"{study.title}\n\n{inspect.cleandoc(study.__doc__ or '')}"
+    command.__doc__ = f"{study.title}\n\n{_described(study)}"
     made.command(name)(command)
     return typer.main.get_command(made)
+
+
+def _described(study: Any) -> str:
+    """What a study says of itself, without what is for readers of Python."""
+    words = re.split(
+        r"^(?:Args|Attributes|Raises|Example):$", inspect.cleandoc(study.__doc__ or ""), flags=re.MULTILINE
+    )[0]
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n"))
 
 
 def _parameter(name: str, kind: Any, default: Any, **options: Any) -> inspect.Parameter:
