@@ -41,6 +41,8 @@ def test_a_game_keeps_to_its_theorems(name, tmp_path):
         found, report = rows(name, **SMALL[name])
     assert all(np.isfinite([row["mean"], row["low"], row["high"]]).all() for row in found.values())
     assert all(row["low"] <= row["bound"] for row in found.values() if row["bound"] is not None)
+    if name == "bandits":
+        assert all(row["switches_low"] <= row["switches"] <= row["switches_high"] for row in found.values())
     assert {"table.csv", "numbers.json", "figure.png", "result.zarr"} == {path.name for path in report.save(tmp_path)}
 
 
