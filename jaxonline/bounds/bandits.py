@@ -1,7 +1,7 @@
 """Arms: what is promised of the pseudo-regret, upper bounds with the numbers they prescribe, and lower bounds.
 
-Losses are in [0, 1] (but for `explore_then_commit`) and K is the number of arms. `gaps` are the mean losses of the arms less that of the best arm, a 0
-for each best arm among them.
+Losses are in [0, 1] (but for `explore_then_commit`) and K is the number of arms. `gaps` are the mean losses of the arms
+less that of the best arm, a 0 for each best arm among them.
 """
 
 import numpy as np
