@@ -175,7 +175,7 @@ def _flag(name: str) -> str:
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
-    from jaxonline.study.study import LIMITS, shown
+    from jaxonline.study.study import LIMITS, limit_in_words
 
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)
@@ -185,7 +185,7 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     remarks = [" | ".join(map(str, typing.get_args(field.annotation)))] if literal else []
     remarks += [f"default {default}"] if default not in (None, "") else []
     limits = ((limit, key) for limit in field.metadata for key in LIMITS if hasattr(limit, key))
-    remarks += [f"{LIMITS[key]} {shown(getattr(limit, key))}" for limit, key in limits]
+    remarks += [f"{LIMITS[key]} {limit_in_words(getattr(limit, key))}" for limit, key in limits]
     words = f"{field.description} ({', '.join(remarks)})" if remarks else field.description
     kind, metavar = (list[str], "LIST") if several else (str | None, "VALUE")
     return _parameter(name, kind, None, help=words, metavar=metavar)

@@ -18,7 +18,7 @@ from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 DAYS, PAST = 1047, 20  # of the series; that a forecast may look back
 
 
-class Forecasts(ClassicalGame):
+class RealSeries(ClassicalGame):
     """The logarithm of Google's daily volume of trade, from August 2004 on, scaled to [0, 1]: a sample of matplotlib's.
 
     Seven forecasters predict the next day from the days before; the loss is the distance to the value. Learners follow
