@@ -1,6 +1,6 @@
-"""Bandits against river's, which is not needed otherwise: equal decisions under equal randomness, or two samples.
+"""Bandits against river's and MABWiser's: equal decisions under equal randomness, or two samples.
 
-river maximises rewards: they are the losses with the other sign, or 1 - loss.
+Neither is needed otherwise. Both maximise rewards: they are the losses with the other sign, or 1 - loss.
 """
 
 import jax
@@ -13,13 +13,17 @@ from test_bandits import keys_of, played, rounds
 import jaxonline as jo
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Specs
-from jaxonline.learners import EXP3, UCB1, BernoulliThompson, EpsilonGreedy
+from jaxonline.learners import EXP3, UCB1, BernoulliThompson, EpsilonGreedy, LinUCB
 from jaxonline.simulation.blocks import default_mesh
 
-bandit = pytest.importorskip("river.bandit")
-from river import proba  # noqa: E402  # after it is known to be there
-
 pytestmark = pytest.mark.fast_compile
+
+
+@pytest.fixture(scope="module")
+def bandit():
+    """river's policies."""
+    return pytest.importorskip("river.bandit")
+
 
 FALSE_ALARM = 1e-6
 ARMS = [0, 1, 2, 3]
@@ -46,7 +50,7 @@ def river_arms(policy, losses):
     return arms
 
 
-def test_ucb1_pulls_the_arms_of_rivers(x64):
+def test_ucb1_pulls_the_arms_of_rivers(x64, bandit):
     """Each arm once, and then by the index; losses are continuous, so that there are no ties."""
     x, losses = rounds()
     arms = played(UCB1(), jnp.asarray(x), jnp.asarray(losses), jax.random.key(0)).tolist()
@@ -71,7 +75,7 @@ def moves_of(learner, losses):
     return run(jnp.asarray(losses))
 
 
-def test_exp3_has_the_probabilities_of_rivers(x64):
+def test_exp3_has_the_probabilities_of_rivers(x64, bandit):
     """river's has gamma both as exploration and, divided by K, as rate. It is given the arms that ours draws."""
     _, losses = rounds()
     for gamma in (0.1, 0.4):
@@ -88,7 +92,7 @@ def test_exp3_has_the_probabilities_of_rivers(x64):
     assert len(set(draws.arm.tolist())) == 4
 
 
-def test_epsilon_greedy_exploits_what_river_exploits(x64):
+def test_epsilon_greedy_exploits_what_river_exploits(x64, bandit):
     """The arm with the largest probability is the one that river pulls when it does not explore."""
     _, losses = rounds()
     draws = moves_of(EpsilonGreedy(0.5), losses)
@@ -103,9 +107,11 @@ def test_epsilon_greedy_exploits_what_river_exploits(x64):
 
 
 @pytest.mark.long
-def test_thompson_sampling_pulls_as_often_as_rivers():
+def test_thompson_sampling_pulls_as_often_as_rivers(bandit):
     """Pulls of the worse of two coins in 60 rounds: two samples, 400 runs of river's and 4,096 of ours
     (Kolmogorov-Smirnov, false alarm 1e-6). Ours with the prior Beta(4, 1) is seen to be another learner."""
+    from river import proba
+
     means, n_rounds, rng = np.array([0.3, 0.5]), 60, np.random.default_rng(0)
     theirs = []
     for run in range(400):
@@ -124,3 +130,26 @@ def test_thompson_sampling_pulls_as_often_as_rivers():
     ours, other = found.measures["pulls"][:, :, -1, 1]
     assert stats.ks_2samp(ours, theirs).pvalue > FALSE_ALARM
     assert stats.ks_2samp(other, theirs).pvalue < FALSE_ALARM
+
+
+def test_lin_ucb_pulls_the_arms_of_mabwisers(x64):
+    """MABWiser's arms share a context and have weights of their own: ours are given the context in the arm's own place
+    of a long feature vector, with zeros elsewhere. It is fitted to the first round before it can
+    predict, and takes the inverse of A for A itself where an arm was not pulled yet: hence regularizer 1."""
+    mab = pytest.importorskip("mabwiser.mab")
+    x, losses = rounds()
+    contexts, n_arms = x[:, 0], len(ARMS)
+    features = np.einsum("jk,td->tjkd", np.eye(n_arms), contexts).reshape(len(losses), n_arms, -1)
+    arms = played(LinUCB(0.3, 1.0), jnp.asarray(features), jnp.asarray(losses), jax.random.key(0)).tolist()
+
+    def theirs(alpha):
+        policy, pulled = mab.MAB(ARMS, mab.LearningPolicy.LinUCB(alpha=alpha, l2_lambda=1.0)), []
+        for t, (context, row) in enumerate(zip(contexts, losses, strict=True)):
+            pulled.append(arms[0] if t == 0 else policy.predict(context[None]))
+            learn = policy.fit if t == 0 else policy.partial_fit
+            learn([pulled[-1]], [-row[pulled[-1]]], context[None])
+        return pulled
+
+    assert arms == theirs(0.3)
+    assert arms != theirs(0.4)
+    assert set(arms) == set(ARMS)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from registry import LEARNERS
 from scipy import stats
 
 import jaxonline as jo
@@ -220,3 +221,22 @@ def test_policies_on_arms_that_stay_as_they_are(name):
     )  # fmt: skip
     for i, (learner, (_, bound)) in enumerate(promised.items()):
         assert upper(found.regret[i, :, -1], len(promised)) < bound, learner
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One expert or arm, one round, and losses that are all the same
+
+
+FOLLOW = [name for name, make in LEARNERS.items() if make().losses_of_arms and name != "gradient bandit"]
+
+
+@pytest.mark.parametrize("name", FOLLOW)
+@pytest.mark.parametrize(("n_arms", "n_rounds"), [(1, 1), (3, 12)])
+def test_where_there_is_nothing_to_choose(name, n_arms, n_rounds):
+    """Every learner of the registry that follows an expert or pulls an arm loses what all of them lose."""
+    entry, losses = LEARNERS[name](), np.full((n_rounds, n_arms), 0.75)
+    x = np.tile(np.eye(n_arms), (n_rounds, 1, 1)) if entry.contexts else None
+    game = jo.Game(DataStream(x, losses), entry.feedback, loss=entry.loss)
+    state, history = jo.play(game, entry.learner, jax.random.key(0), n_rounds)
+    np.testing.assert_allclose(history.loss, 0.75, rtol=1e-6)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
