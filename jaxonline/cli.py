@@ -8,6 +8,7 @@ import contextlib
 import inspect
 import os
 import platform
+import re
 import string
 import sys
 import time
@@ -150,9 +151,17 @@ def study_command(name: str) -> Any:
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
-    command.__doc__ = study.title
+    command.__doc__ = f"{study.title}\n\n{_described(study)}"
     made.command(name)(command)
     return typer.main.get_command(made)
+
+
+def _described(study: Any) -> str:
+    """What a study says of itself, without what is for readers of Python."""
+    words = re.split(
+        r"^(?:Args|Attributes|Raises|Example):$", inspect.cleandoc(study.__doc__ or ""), flags=re.MULTILINE
+    )[0]
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in words.split("\n\n"))
 
 
 def _parameter(name: str, kind: Any, default: Any, **options: Any) -> inspect.Parameter:
@@ -166,15 +175,17 @@ def _flag(name: str) -> str:
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
-    from jaxonline.study.study import LIMITS
+    from jaxonline.study.study import LIMITS, limit_in_words
 
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)
     several = typing.get_origin(field.annotation) is tuple
     default = ",".join(map(str, field.default)) if several else field.default
-    remarks = [f"default {default}"] if default not in (None, "") else []
+    literal = typing.get_origin(field.annotation) is typing.Literal
+    remarks = [" | ".join(map(str, typing.get_args(field.annotation)))] if literal else []
+    remarks += [f"default {default}"] if default not in (None, "") else []
     limits = ((limit, key) for limit in field.metadata for key in LIMITS if hasattr(limit, key))
-    remarks += [f"{LIMITS[key]} {getattr(limit, key):g}" for limit, key in limits]
+    remarks += [f"{LIMITS[key]} {limit_in_words(getattr(limit, key))}" for limit, key in limits]
     words = f"{field.description} ({', '.join(remarks)})" if remarks else field.description
     kind, metavar = (list[str], "LIST") if several else (str | None, "VALUE")
     return _parameter(name, kind, None, help=words, metavar=metavar)

@@ -102,8 +102,12 @@ def test_an_option_that_is_not_there(call):
 
 def test_the_help_says_what_the_fields_say(call):
     text = " ".join(call("--help").output.split())
-    for words in ("What a stub makes", "Runs of each learner. (default 4, at least 2)", "(default 0.1,0.2)"):
+    for words in (
+        "What a stub makes", "Runs of each learner. (default 4, at least 2)", "(default 0.1,0.2)",
+        "correct | printed, default correct",
+    ):  # fmt: skip
         assert words in text
+    assert "Raises:" not in text
     for option in ("--noise-variance", "--forward", "--out", "--json", "--seed", "--checkpoint"):
         assert option in text
 

@@ -18,6 +18,7 @@ from jaxonline import bounds, verify
 from jaxonline.feedback import OnRequestOracle
 from jaxonline.game import Specs, history
 from jaxonline.learners import (
+    BOA,
     EWA,
     Doubling,
     DrawnExpert,
@@ -28,6 +29,8 @@ from jaxonline.learners import (
     Halving,
     Hedge,
     LabelEfficientHedge,
+    MLPoly,
+    MLProd,
     WeightedMajority,
 )
 
@@ -424,16 +427,19 @@ def test_weights_stay_finite(name):
         assert np.asarray(weights).sum() == pytest.approx(1.0, abs=1e-5)
 
 
+SECOND_ORDER = {"boa": BOA(), "ml-poly": MLPoly(), "ml-prod": MLProd()}
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("name", COMBINERS)
+@pytest.mark.parametrize("name", COMBINERS | SECOND_ORDER)
 def test_weights_stay_finite_for_a_million_rounds(name):
-    rule = COMBINERS[name]
+    rule = (COMBINERS | SECOND_ORDER)[name]
 
     @jax.jit
     def run(rule):
         def one_round(t, state):
             losses = jnp.stack([jnp.ones(()), (t % 2).astype(jnp.float32), jnp.ones(())])
-            return rule.update(state, losses, jnp.float32(0.5))
+            return rule.update(state, losses, jnp.vdot(rule.weights(state), losses))
 
         return rule.weights(jax.lax.fori_loop(0, 1_000_000, one_round, rule.init(3, jnp.float32)))
 

@@ -13,8 +13,23 @@ from jaxonline._util.struct import struct
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs, stream_keys
 from jaxonline.game.protocols import Draw, Learner
-from jaxonline.learners import BOA, EWA, EXP3, VAW, Aggregating, Combiner, Hedge, MLPoly, MLProd, OverAdvice, Truncated
+from jaxonline.learners import (
+    BOA,
+    EWA,
+    EXP3,
+    VAW,
+    Aggregating,
+    Combiner,
+    FixedShare,
+    FollowTheRegularizedLeader,
+    Hedge,
+    MLPoly,
+    MLProd,
+    OverAdvice,
+    Truncated,
+)
 from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.losses import ArmLoss
 
 T, K = 200, 5
 COMBINERS = {"ewa": EWA(0.7), "boa": BOA(), "ml-poly": MLPoly(), "ml-prod": MLProd()}
@@ -283,6 +298,18 @@ def test_combiners_are_combiners_and_learners_are_learners():
         assert isinstance(as_learner(combiner), OverAdvice)
     for learner in (OverAdvice(EWA(1.0)), Hedge(EWA(1.0)), EXP3(0.1), Aggregating(), Truncated(BOA()), VAW()):
         assert as_learner(learner) is learner
+
+
+@pytest.mark.parametrize("make", [Hedge, EXP3])
+def test_losses_outside_the_range_of_the_theorem(make):
+    """Known beforehand, they are refused by exponential weights; second-order rates find the range themselves."""
+    feedback, loss = (jo.FullInformation(), jo.losses.ExpectedLoss()) if make is Hedge else (jo.Bandit(), ArmLoss())
+    for row in ([0.0, 1.5], [-0.1, 1.0]):
+        game = jo.Game(jo.environments.DataStream(None, np.array([row])), feedback, loss=loss)
+        for combiner in (EWA(0.5), FixedShare(0.5, 0.1), FollowTheRegularizedLeader(0.5)):
+            with pytest.raises(ValueError, match=rf"that {make.__name__} plays, must be at least 0 and at most 1"):
+                jo.game.bind(game, make(combiner))
+        jo.game.bind(game, make(BOA()))
 
 
 @pytest.mark.parametrize(

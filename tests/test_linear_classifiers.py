@@ -187,20 +187,29 @@ def real(name):
 
 
 def scikit_aggressive(loss):
-    """It is named otherwise from scikit-learn 1.10 on, where it is one of the options of another class."""
-    if not hasattr(linear_model, "PassiveAggressiveClassifier"):
-        rate = "pa1" if loss == "hinge" else "pa2"
-        return linear_model.SGDClassifier(
-            loss="hinge", penalty=None, learning_rate=rate, eta0=0.1, shuffle=False, fit_intercept=False
-        )
+    """scikit-learn has it under this name before 1.10."""
     return linear_model.PassiveAggressiveClassifier(C=0.1, loss=loss, shuffle=False, fit_intercept=False)
 
 
-SCIKIT = {
-    "perceptron": (Perceptron(), lambda: linear_model.Perceptron(shuffle=False, fit_intercept=False)),
-    "PA-I": (PassiveAggressive("PA-I", 0.1), lambda: scikit_aggressive("hinge")),
-    "PA-II": (PassiveAggressive("PA-II", 0.1), lambda: scikit_aggressive("squared_hinge")),
-}
+def scikit_descent(rate):
+    """And from 1.8 on as a learning rate of gradient descent."""
+    return linear_model.SGDClassifier(
+        loss="hinge", penalty=None, learning_rate=rate, eta0=0.1, shuffle=False, fit_intercept=False
+    )
+
+
+RATES = linear_model.SGDClassifier._parameter_constraints["learning_rate"][0].options
+SCIKIT = {"perceptron": (Perceptron(), lambda: linear_model.Perceptron(shuffle=False, fit_intercept=False))}
+if hasattr(linear_model, "PassiveAggressiveClassifier"):
+    SCIKIT |= {
+        "PA-I": (PassiveAggressive("PA-I", 0.1), lambda: scikit_aggressive("hinge")),
+        "PA-II": (PassiveAggressive("PA-II", 0.1), lambda: scikit_aggressive("squared_hinge")),
+    }
+if "pa1" in RATES:
+    SCIKIT |= {
+        "PA-I as descent": (PassiveAggressive("PA-I", 0.1), lambda: scikit_descent("pa1")),
+        "PA-II as descent": (PassiveAggressive("PA-II", 0.1), lambda: scikit_descent("pa2")),
+    }
 
 
 @pytest.mark.filterwarnings("ignore:Class PassiveAggressiveClassifier is deprecated:FutureWarning")

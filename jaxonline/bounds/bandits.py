@@ -1,7 +1,7 @@
 """Arms: what is promised of the pseudo-regret, upper bounds with the numbers they prescribe, and lower bounds.
 
-Losses are in [0, 1] and K is the number of arms. `gaps` are the mean losses of the arms less that of the best arm, a 0
-for each best arm among them.
+Losses are in [0, 1] (but for `explore_then_commit`) and K is the number of arms. `gaps` are the mean losses of the arms
+less that of the best arm, a 0 for each best arm among them.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def explore_then_commit(
         >>> round(float(explore_then_commit([0.0, 0.5], 20, 1000)), 2)  # 10 + 960 e^-5 / 2
         13.23
     """
-    gaps, m, T = _gaps(gaps), check.count("pulls_each", pulls_each), _rounds(n_rounds)
+    gaps, m, T = _gaps(gaps, le=None), check.count("pulls_each", pulls_each), _rounds(n_rounds)
     check.positive("std", std)
     if T.min() < m * len(gaps):
         raise ValueError(f"n_rounds must be at least pulls_each times arms, {m * len(gaps)}, got {T.min():g}")
@@ -212,8 +212,8 @@ def exp3_p(n_arms: int, n_rounds: ArrayLike, delta: float, known: bool = True) -
     return np.sqrt(T * K / np.log(K)) * np.log(1 / delta) + 5.15 * np.sqrt(T * K * np.log(K))
 
 
-def _gaps(gaps: ArrayLike) -> np.ndarray:
-    gaps = np.asarray(check.numbers("gaps", check.vector("gaps", gaps), ge=0.0, le=1.0), float)
+def _gaps(gaps: ArrayLike, le: float | None = 1.0) -> np.ndarray:
+    gaps = np.asarray(check.numbers("gaps", check.vector("gaps", gaps), ge=0.0, le=le), float)
     if gaps.min() > 0:
         raise ValueError(f"gaps must hold a 0, that of the best arm, got {check.shown(gaps)}")
     return gaps

@@ -11,23 +11,27 @@ from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
 
 
-class WithoutContext:
+class RandomData:
+    """What environments share that draw their data, whatever the learner does."""
+
+    @property
+    def oblivious(self) -> bool:
+        """True: nothing depends on moves."""
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        """False: every run draws its own."""
+        return False
+
+
+class WithoutContext(RandomData):
     """What all arms share whose losses nobody foretells: instances are empty vectors, and moves change nothing.
 
     A subclass has an `outcome_spec`, `answer` and `expected_outcome`; `init` and `instance` where it has a state.
     """
 
     outcome_spec: jax.ShapeDtypeStruct
-
-    @property
-    def oblivious(self) -> bool:
-        """True: losses do not depend on moves."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own losses."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -8,10 +8,11 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
+from jaxonline.environments.arms import RandomData
 
 
 @struct
-class ContextualLinearArms:
+class ContextualLinearArms(RandomData):
     """K arms; in each round arm k shows a feature vector x_k and has the loss <weights, x_k> + noise_std z.
 
     An instance is the matrix of the features [K, d], independent and uniform on the sphere of radius `radius`; the
@@ -49,16 +50,6 @@ class ContextualLinearArms:
         dtype = self.weights.dtype if isinstance(self.weights, jax.Array) else jnp.result_type(float)
         check.fits("weights", weights, dtype)
         set_field(self, "weights", jnp.asarray(weights, dtype))
-
-    @property
-    def oblivious(self) -> bool:
-        """True: losses do not depend on moves."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own features and losses."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

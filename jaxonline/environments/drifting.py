@@ -6,10 +6,11 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
+from jaxonline.environments.arms import RandomData
 
 
 @struct
-class DriftingModel:
+class DriftingModel(RandomData):
     """Targets <w_t, x> + noise, where w_t is a random walk inside the unit ball. Instances are uniform on the sphere.
 
     w_1 is uniform on the sphere; w_(t+1) is w_t plus a Gaussian step of the length `drift` (in the root of the mean
@@ -41,16 +42,6 @@ class DriftingModel:
         check.count("dimension", self.dimension)
         check.not_negative("drift", self.drift)
         check.not_negative("noise_std", self.noise_std)
-
-    @property
-    def oblivious(self) -> bool:
-        """True: answers do not depend on predictions."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own walk."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -9,6 +9,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
+from jaxonline.environments.arms import RandomData, WithoutContext
 
 OUTCOMES = ("labels", "losses")
 
@@ -24,7 +25,7 @@ class FiniteClassState(NamedTuple):
 
 
 @struct
-class FiniteClass:
+class FiniteClass(RandomData):
     """K hypotheses that predict fair labels -1 or +1, hypothesis k wrongly with probability `errors[k]`.
 
     All errors are independent. With an error of 0 the class is realizable: one hypothesis is perfect. An instance is
@@ -57,16 +58,6 @@ class FiniteClass:
         check.choice("outcomes_are", self.outcomes_are, OUTCOMES)
         dtype = self.errors.dtype if isinstance(self.errors, jax.Array) else jnp.result_type(float)
         set_field(self, "errors", jnp.asarray(errors, dtype))
-
-    @property
-    def oblivious(self) -> bool:
-        """True: labels do not depend on moves."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own."""
-        return False
 
     @property
     def dtype(self) -> jnp.dtype:
@@ -111,36 +102,16 @@ class FiniteClass:
         return state.label if self.outcomes_are == "labels" else (x != state.label).astype(self.dtype), state
 
 
-class _Experts:
-    """What experts without advice share: runs differ, and losses do not depend on moves."""
+class _Experts(WithoutContext):
+    """Experts without advice."""
 
     dtype: jnp.dtype
     n_experts: int
 
     @property
-    def oblivious(self) -> bool:
-        """True: losses do not depend on moves."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own."""
-        return False
-
-    @property
-    def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """An empty vector."""
-        return jax.ShapeDtypeStruct((0,), self.dtype)
-
-    @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
         """The losses of all experts [K]."""
         return jax.ShapeDtypeStruct((self.n_experts,), self.dtype)
-
-    def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[PyTree, PyTree]:
-        """Nothing to see."""
-        del key, t
-        return jnp.zeros((0,), self.dtype), state
 
 
 @struct
@@ -179,11 +150,6 @@ class SwitchingExperts(_Experts):
     def dtype(self) -> jnp.dtype:
         """Of losses."""
         return jnp.result_type(float)
-
-    def init(self, key: Key[Array, ""]) -> tuple[()]:
-        """Nothing to remember."""
-        del key
-        return ()
 
     def answer(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree

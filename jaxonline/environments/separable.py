@@ -8,6 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
+from jaxonline.environments.arms import RandomData
 
 
 class SeparableState(NamedTuple):
@@ -21,7 +22,7 @@ class SeparableState(NamedTuple):
 
 
 @struct
-class SeparableData:
+class SeparableData(RandomData):
     """Fair labels y, and instances with |x| <= radius and y <u, x> >= margin for a unit vector u.
 
     y <u, x> is uniform from `margin` to `radius`, and the rest of x is uniform in the ball that is left. So the
@@ -62,16 +63,6 @@ class SeparableData:
             raise ValueError(f"margin must be at most the radius, {radius}, got {margin}")
         dtype = jnp.result_type(float) if not isinstance(self.direction, jax.Array) else self.direction.dtype
         set_field(self, "direction", jnp.asarray(direction, dtype))
-
-    @property
-    def oblivious(self) -> bool:
-        """True: the data do not depend on predictions."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own."""
-        return False
 
     @property
     def outcomes(self) -> Float[Array, "2"]:

@@ -7,12 +7,12 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Specs
+from jaxonline.learners.from_zeros import FromZeros
 from jaxonline.learners.perceptron import PerceptronInfo
 
 
 @struct
-class PNormPerceptron:
+class PNormPerceptron(FromZeros):
     """The perceptron with the weights w = gradient of |theta|_p^2 / 2, theta being the sum of y x over its mistakes.
 
     The move is the score <w, x>; a score of 0 counts as a mistake. Labels are -1 or +1. Where |x|_p <= r, and some u
@@ -41,17 +41,6 @@ class PNormPerceptron:
 
     def __post_init__(self):
         check.number("p", self.p, ge=2.0)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
-        """theta = 0.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
-        del key
-        if len(specs.instance.shape) != 1:
-            raise ValueError(f"PNormPerceptron needs instances of one dimension, got shape {specs.instance.shape}")
-        return jnp.zeros(specs.instance.shape, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

@@ -7,7 +7,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
-from jaxonline.game.protocols import Specs
+from jaxonline.learners.from_zeros import FromZeros
 from jaxonline.losses import Hinge
 
 VARIANTS = ("PA", "PA-I", "PA-II")
@@ -26,7 +26,7 @@ class PassiveAggressiveInfo(NamedTuple):
 
 
 @struct
-class PassiveAggressive:
+class PassiveAggressive(FromZeros):
     """The hypothesis nearest to the last one that has a margin of 1, or goes a part of the way. Labels are -1 or +1.
 
     w += tau y x with the hinge loss l = max(1 - y <w, x>, 0) and
@@ -59,17 +59,6 @@ class PassiveAggressive:
             set_field(self, "C", None)
         else:
             check.positive("C", self.C)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
-        """w = 0, the state.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
-        del key
-        if len(specs.instance.shape) != 1:
-            raise ValueError(f"PassiveAggressive needs instances of one dimension, got shape {specs.instance.shape}")
-        return jnp.zeros(specs.instance.shape, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Specs
+from jaxonline.learners.from_zeros import FromZeros
 
 
 class PerceptronInfo(NamedTuple):
@@ -20,7 +20,7 @@ class PerceptronInfo(NamedTuple):
 
 
 @struct
-class Perceptron:
+class Perceptron(FromZeros):
     """Predicts by the sign of the score <w, x>, and adds y x to w where that is wrong. Labels are -1 or +1.
 
     The move is the score. A score of 0 has no sign and counts as a mistake, as in the first round, where w = 0.
@@ -36,17 +36,6 @@ class Perceptron:
         >>> state.tolist(), history.info.mistake.tolist()
         ([2.0, -1.0], [True, True, True, False, True, False])
     """
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
-        """w = 0, the state.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
-        del key
-        if len(specs.instance.shape) != 1:
-            raise ValueError(f"Perceptron needs instances of one dimension, got shape {specs.instance.shape}")
-        return jnp.zeros(specs.instance.shape, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

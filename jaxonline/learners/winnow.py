@@ -7,12 +7,12 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import struct
-from jaxonline.game.protocols import Specs
+from jaxonline.learners.from_zeros import FromZeros
 from jaxonline.learners.perceptron import PerceptronInfo
 
 
 @struct
-class Winnow:
+class Winnow(FromZeros):
     """A linear threshold whose weights are multiplied where it errs. Instances are in {0, 1}^d, labels -1 or +1.
 
     The move is the score <w, x> - threshold, with w = 1 before round 1; a score of 0 counts as a mistake. A mistake on
@@ -47,17 +47,6 @@ class Winnow:
         check.number("promotion", self.promotion, gt=1.0)
         if self.threshold is not None:
             check.positive("threshold", self.threshold)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
-        """w = 1.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
-        del key
-        if len(specs.instance.shape) != 1:
-            raise ValueError(f"Winnow needs instances of one dimension, got shape {specs.instance.shape}")
-        return jnp.zeros(specs.instance.shape, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, x> - threshold."""

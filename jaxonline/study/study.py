@@ -238,9 +238,14 @@ def _sentence(error: Any, fields: Mapping[str, Any]) -> str:
         return str(context["error"])
     if error["type"] == "too_short":
         return f"{name} must be at least {context['min_length']}, got {context['actual_length']} of them"
-    wanted = [f"{word} {context[limit]:g}" for limit, word in LIMITS.items() if limit in context]
+    wanted = [f"{word} {limit_in_words(context[limit])}" for limit, word in LIMITS.items() if limit in context]
     wanted = wanted or [context.get("expected") or error["msg"].partition(",")[0].removeprefix("Input should be ")]
     return f"{name} must be {wanted[0]}, got {error['input']}"
+
+
+def limit_in_words(limit: float) -> str:
+    """The limit of a field, in words."""
+    return f"{limit:,}" if isinstance(limit, int) and limit >= 10_000 else f"{limit:g}"
 
 
 def _items(value: Any) -> Any:

@@ -17,6 +17,7 @@ from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.hedge import range_of_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 
 
@@ -26,7 +27,8 @@ class EXP3:
 
     The estimate is loss / p_k for the arm k that was drawn, with probability p_k, and 0 for the others: its mean is
     the vector of losses. A combiner of experts updates from the estimates as if they were losses. Instances are not
-    looked at; the oracle gives back the move and the loss of its arm.
+    looked at; the oracle gives back the move and the loss of its arm. Losses known beforehand are held to [0, 1] where
+    the combiner's theorem wants them there.
 
     Args:
         combiner: eta, above 0, for exponential weights (EXP3 itself), or a `Combiner`.
@@ -56,6 +58,11 @@ class EXP3:
             set_field(self, "combiner", EWA(check.positive("eta", eta)))
         check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
         check.number("exploration", self.exploration, ge=0.0, le=1.0)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """What the theorem wants: see `range_of_losses`."""
+        return range_of_losses(self.combiner)
 
     @classmethod
     def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3":

@@ -1,22 +1,18 @@
 """Thompson sampling with linear losses: Agrawal and Goyal (2013), Algorithm 1."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline._util.triangular import cholesky_and_inverse, product
-from jaxonline.game.protocols import Specs
-from jaxonline.learners.bandits.lin_ucb import pulled, ridge_of_arms
+from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
 from jaxonline.learners.vaw import VAWState
 
 
 @struct
-class LinThompson:
+class LinThompson(RidgeOfArms):
     """Draws w~ from N(w, width^2 P) and pulls the arm with the smallest <w~, x_k>; an instance is the features [K, d].
 
     P and w are those of ridge regression on the losses of the arms pulled, as in `LinUCB`; with Gaussian noise of the
@@ -43,26 +39,8 @@ class LinThompson:
     width: Float[ArrayLike, ""] = 1.0
     regularizer: Float[ArrayLike, ""] = 1.0
 
-    def __post_init__(self):
-        check.not_negative("width", self.width)
-        check.positive("regularizer", self.regularizer)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
-        """P = I / lambda, w = 0.
-
-        Raises:
-            ValueError: instances are not matrices with a row for each arm.
-        """
-        del key
-        return ridge_of_arms(specs, self.regularizer)
-
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
         """The arm that is best under the draw."""
         L, _ = cholesky_and_inverse(state.inverse)
         z = jax.random.normal(key, state.w.shape, x.dtype)
         return first_smallest(product(x, state.w + jnp.asarray(self.width, x.dtype) * product(L, z)))
-
-    def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:
-        """Absorb the features of the arm pulled, and its loss."""
-        del key
-        return pulled(state, oracle), ()

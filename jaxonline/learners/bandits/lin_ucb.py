@@ -3,21 +3,18 @@
 Abbasi-Yadkori, Pal and Szepesvari (2011) give the width with which the bounds hold.
 """
 
-from typing import Any
-
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline._util.triangular import product
-from jaxonline.game.protocols import Specs
+from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
-from jaxonline.learners.vaw import VAWState, absorb, initial_state
+from jaxonline.learners.vaw import VAWState
 
 
 @struct
-class LinUCB:
+class LinUCB(RidgeOfArms):
     """Pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k); an instance is the arms' features [K, d].
 
     P = (regularizer I + sum of x x')^-1 and w = P sum of loss x over the arms pulled, online ridge regression
@@ -44,40 +41,9 @@ class LinUCB:
     width: Float[ArrayLike, ""] = 1.0
     regularizer: Float[ArrayLike, ""] = 1.0
 
-    def __post_init__(self):
-        check.not_negative("width", self.width)
-        check.positive("regularizer", self.regularizer)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
-        """P = I / lambda, w = 0.
-
-        Raises:
-            ValueError: instances are not matrices with a row for each arm.
-        """
-        del key
-        return ridge_of_arms(specs, self.regularizer)
-
     def predict(self, key: Key[Array, ""] | None, state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
         """The arm with the smallest lower bound."""
         del key
         variances = jnp.sum(product(x, state.inverse) * x, axis=1)
         width = jnp.asarray(self.width, x.dtype)
         return first_smallest(product(x, state.w) - width * jnp.sqrt(jnp.maximum(variances, 0.0)))
-
-    def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:
-        """Absorb the features of the arm pulled, and its loss."""
-        del key
-        return pulled(state, oracle), ()
-
-
-def ridge_of_arms(specs: Specs, regularizer: ArrayLike) -> VAWState:
-    """Ridge regression on the arms' features, before round 1."""
-    shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
-    if len(shape) != 2 or shape[:1] != arms:
-        raise ValueError(f"instances must be features [arms, d] of the arms {arms}, got {specs.instance}")
-    return initial_state(shape[1], regularizer, specs.outcome.dtype)
-
-
-def pulled(state: VAWState, oracle: Any) -> VAWState:
-    """Ridge regression after the loss of the arm that was pulled."""
-    return absorb(state, oracle.x[oracle.move][:, None], oracle.loss()[None])[0]

@@ -10,6 +10,8 @@ from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.fixed_share import FixedShare
+from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 
 
@@ -17,7 +19,8 @@ from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 class Hedge:
     """Plays a vector of weights of K experts; the outcome is the vector of their losses, all of which are seen.
 
-    The loss of a round is the weighted mean of the experts' losses. Instances are not looked at.
+    The loss of a round is the weighted mean of the experts' losses. Instances are not looked at. Losses known
+    beforehand are held to [0, 1] where the combiner's theorem wants them there.
 
     Args:
         combiner: `EWA` for Hedge itself; `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
@@ -40,6 +43,11 @@ class Hedge:
 
     def __post_init__(self):
         check_combiner(self.combiner)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """What the theorem wants: see `range_of_losses`."""
+        return range_of_losses(self.combiner)
 
     @classmethod
     def over_horizon(cls, n_experts: int, n_rounds: int) -> "Hedge":
@@ -75,3 +83,10 @@ class Hedge:
     def weights(self, state: PyTree) -> Float[Array, "K"]:
         """The weights of the next round."""
         return self.combiner.weights(state)
+
+
+def range_of_losses(combiner: Any) -> tuple[float, float]:
+    """[0, 1] for combiners whose rate is made for it; others, as those with second-order rates, take any losses."""
+    if isinstance(combiner, EWA | FixedShare | FollowTheRegularizedLeader):
+        return 0.0, 1.0
+    return -np.inf, np.inf

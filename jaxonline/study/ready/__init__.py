@@ -18,6 +18,7 @@ GROUPS = {
     "play": {
         "experts": "jaxonline.study.ready.games.experts:Experts",
         "tracking": "jaxonline.study.ready.games.tracking:Tracking",
+        "forecasts": "jaxonline.study.ready.games.forecasts:RealSeries",
         "mistakes": "jaxonline.study.ready.games.mistakes:FiniteClasses",
         "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",

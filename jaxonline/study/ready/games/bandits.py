@@ -48,11 +48,12 @@ class Bandits(ClassicalGame):
         if not gaps.any():
             raise ValueError(f"means must not all be equal, got {', '.join(map(str, self.means))}")
         first = max(1, round((T / K) ** (2 / 3)))
-        learners: dict[str, Any] = {
-            f"explore {first} times, then commit": ExploreThenCommit(first),
-            "epsilon-greedy, 0.1": EpsilonGreedy(0.1),
-        }
+        commits = f"explore {first} times, then commit"
+        learners: dict[str, Any] = {commits: ExploreThenCommit(first), "epsilon-greedy, 0.1": EpsilonGreedy(0.1)}
         promised: dict[str, Bound] = {}
+        if first * K <= T:
+            std = STD if self.law == "gaussian" else 0.5
+            promised[commits] = lambda t: float(bounds.explore_then_commit(gaps, first, T, std))
         if self.law == "gaussian":
             environment: Any = GaussianArms(means, STD)
             learners["Thompson sampling"] = GaussianThompson(STD)
@@ -63,7 +64,7 @@ class Bandits(ClassicalGame):
                 "UCB1": UCB1(), "KL-UCB": KLUCB(), "MOSS": MOSS(T), "Thompson sampling": BernoulliThompson(),
                 "EXP3": EXP3.over_horizon(K, T), "EXP3-IX": EXP3IX.over_horizon(K, T),
             }  # fmt: skip
-            promised = {
+            promised |= {
                 "UCB1": lambda t: float(bounds.ucb1(gaps, t)),
                 "MOSS": lambda t: float(bounds.moss(K, T)),
                 "EXP3": lambda t: float(bounds.exp3(K, T)),
@@ -71,7 +72,7 @@ class Bandits(ClassicalGame):
             sentences = [
                 f"Lai and Robbins: no consistent learner has less than {rate:.2f} ln t in the long run, which is the "
                 f"rate of KL-UCB and Thompson sampling ({rate * np.log(T):.1f} at ln T; so early, less is possible).",
-                "The bounds of MOSS and EXP3 are those at the horizon.",
+                "The bounds of explore-then-commit, MOSS and EXP3 are those at the horizon.",
             ]
         game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
         return Setting(game, learners, promised, sentences, BestArm(), [Switches()])

@@ -25,7 +25,7 @@ class Setting(NamedTuple):
         bounds: by learner, what its theorem promises after t rounds.
         sentences: the theorems.
         comparator: as in `simulate`.
-        measures: as in `simulate`; a number of each becomes a column of the table.
+        measures: as in `simulate`; a number of each becomes a column of the table, with its interval.
         quantity: what is drawn and bounded, "regret" or a measure.
     """
 
@@ -45,7 +45,7 @@ class ClassicalGame(Study):
     on_logarithmic_axes: ClassVar[bool] = False
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(1000, ge=2, le=100_000_000, description="The horizon.")
-    only: Names = Field((), description="Learners to play; by default all.")
+    only: Names = Field((), description="Learners to play, named as in the table; by default all.")
 
     @abstractmethod
     def setting(self) -> Setting:
@@ -80,12 +80,16 @@ class ClassicalGame(Study):
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     """One row for each learner at the horizon: the quantity with its interval, its bound, what else is measured."""
     of = result.mean(setting.quantity)
-    others = {measure.name: result.values(measure.name)[..., -1] for measure in _others(setting, result)}
+    others = {measure.name: result.mean(measure.name) for measure in _others(setting, result)}
     return [
         {
             "learner": name, "mean": float(of.mean[i, -1]), "low": float(of.low[i, -1]), "high": float(of.high[i, -1]),
             "bound": float(curves[name][-1]) if name in curves else None,
-            **{key: float(np.nanmean(values[i])) for key, values in others.items()},
+            **{
+                key + end: float(part[i, -1])
+                for key, other in others.items()
+                for end, part in (("", other.mean), ("_low", other.low), ("_high", other.high))
+            },
             "failed": int(result.failed[i]), "overflowed": int(result.overflowed[i]),
         }
         for i, name in enumerate(result.learners)
@@ -93,7 +97,7 @@ def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) ->
 
 
 def _columns(setting: Setting, result: Result) -> tuple[Text, ...]:
-    others = [Number(each.name, each.name.replace("_", " "), "{:.1f}") for each in _others(setting, result)]
+    others = [Interval(each.name, each.name.replace("_", " "), "{:.1f}") for each in _others(setting, result)]
     what = setting.quantity.replace("_", " ")
     promised = [Number("bound", "theorem's\nbound", "{:,.1f}")] if setting.bounds else []
     return (Text("learner"), Interval("mean", f"{what}\n(95 %)", "{:.2f}"), *promised, *others, *LEFT_OUT)

@@ -67,7 +67,8 @@ class Experts(ClassicalGame):
         }
         sentences = [
             f"Exponential weights: at most sqrt(T ln K / 2) = {weights.value:.1f} in expectation, for every sequence.",
-            "Following the leader has no such bound: try --losses alternating.",
+            "Following the leader has no such bound"
+            + (", and the leader is wrong here." if self.losses == "alternating" else ": try --losses alternating."),
         ]
         return Setting(
             Game(self.environment(), FullInformation(), loss=ArmLoss()), learners, promised, sentences, BestArm()

@@ -1,0 +1,37 @@
+"""What linear bandits learn: online ridge regression on the features of the arms that were pulled."""
+
+from typing import Any
+
+from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline._util import check
+from jaxonline.game.protocols import Specs
+from jaxonline.learners.vaw import VAWState, absorb, initial_state
+
+
+class RidgeOfArms:
+    """An instance is the arms' features [K, d]; a subclass, with these two numbers, has `predict`."""
+
+    width: Float[ArrayLike, ""]
+    regularizer: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        check.not_negative("width", self.width)
+        check.positive("regularizer", self.regularizer)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
+        """P = I / lambda, w = 0.
+
+        Raises:
+            ValueError: instances are not matrices with a row for each arm.
+        """
+        del key
+        shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
+        if len(shape) != 2 or shape[:1] != arms:
+            raise ValueError(f"instances must be features [arms, d] of the arms {arms}, got {specs.instance}")
+        return initial_state(shape[1], self.regularizer, specs.outcome.dtype)
+
+    def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:
+        """Absorb the features of the arm pulled, and its loss."""
+        del key
+        return absorb(state, oracle.x[oracle.move][:, None], oracle.loss()[None])[0], ()

@@ -1,0 +1,220 @@
+"""Bad arguments of what the classical games are made of: a clear error that names the argument, at once.
+
+As `test_bad_calls`: the table is walked row by row, and nothing in it is compiled.
+"""
+
+import numpy as np
+import optax
+import pytest
+from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, rows, thing, vector
+
+import jaxonline as jo
+from jaxonline import bounds, comparators, environments, estimators, feedback, kernels, learners, losses
+
+X, Y = np.arange(6.0).reshape(3, 2) / 6, np.array([1.0, -1.0, 1.0])
+FULL, HALF = estimators.FullGradient(), learners.EWA(0.5)
+NOT_FLAGS = ("yes", 1, None, 0.0, [True])
+
+
+def not_negative(name, call):
+    """An argument of at least 0."""
+    yield from number(name, call, -1.0, -np.inf)
+
+
+def share(name, call, *outside):
+    """An argument from 0 to 1."""
+    yield from number(name, call, -0.1, 1.1, *outside)
+
+
+def of_experts():
+    combiners = (learners.EWA, learners.Perceptron(), learners.Hedge(HALF))
+    yield from positive("eta", lambda eta: learners.FixedShare(eta, 0.1))
+    yield from share("share", lambda part: learners.FixedShare(0.5, part))
+    yield from count("n_experts", lambda n: learners.FixedShare.over_horizon(n, 10, 1), 2)
+    yield from count("n_rounds", lambda n: learners.FixedShare.over_horizon(2, n, 1), 2)
+    yield from count("n_switches", lambda n: learners.FixedShare.over_horizon(2, 10, n), 0)
+    yield from positive("eta", learners.FollowTheRegularizedLeader)
+    yield from option("regularizer", lambda name: learners.FollowTheRegularizedLeader(0.5, name), "entrpy")
+    yield from positive("eta", learners.FollowThePerturbedLeader)
+    yield from option("perturbation", lambda law: learners.FollowThePerturbedLeader(0.5, law), "gumbl")
+    yield from count("n_experts", lambda n: learners.FollowThePerturbedLeader.over_horizon(n, 10), 2)
+    yield from thing("combiner", learners.DrawnExpert, *combiners)
+    yield from count("n_rounds", lambda n: learners.DrawnExpert.over_horizon(2, n))
+    yield from thing("combiner", lambda combiner: learners.LabelEfficientHedge(combiner, 0.5), *combiners)
+    yield from share("epsilon", lambda epsilon: learners.LabelEfficientHedge(HALF, epsilon), 0.0)
+    yield from count("n_questions", lambda n: learners.LabelEfficientHedge.over_horizon(2, 10, n))
+    yield from share("beta", learners.WeightedMajority, 0.0, 1.0)
+    yield from rows("learner_for", learners.Doubling, TypeError, None, 3.0, "hedge", learners.Hedge(HALF))
+
+
+def of_arms():
+    yield from not_negative("exploration", learners.UCB1)
+    yield from not_negative("c", learners.KLUCB)
+    yield from number("n_rounds", learners.MOSS, 0.0, -1.0)
+    yield from number("pulls_each", learners.ExploreThenCommit, 0.0, -1.0)
+    yield from not_negative("epsilon", learners.EpsilonGreedy)
+    yield from not_negative("power", lambda power: learners.EpsilonGreedy(0.1, power))
+    yield from count("n_arms", lambda n: learners.EpsilonGreedy.decreasing(n, 0.1))
+    yield from number("gap", lambda gap: learners.EpsilonGreedy.decreasing(2, gap), 0.0, 1.1)
+    yield from positive("c", lambda c: learners.EpsilonGreedy.decreasing(2, 0.1, c))
+    yield from number("prior_ones", learners.BernoulliThompson, 0.5, -1.0)
+    yield from number("prior_zeros", lambda b: learners.BernoulliThompson(1.0, b), 0.5, -1.0)
+    yield from positive("noise_std", learners.GaussianThompson)
+    yield from number("prior_mean", lambda mean: learners.GaussianThompson(1.0, mean))
+    yield from positive("prior_std", lambda std: learners.GaussianThompson(1.0, 0.0, std))
+    yield from positive("eta", lambda eta: learners.EXP3IX(eta, 0.1))
+    yield from not_negative("gamma", lambda gamma: learners.EXP3IX(0.1, gamma))
+    yield from positive("eta", lambda eta: learners.EXP3P(eta, 0.1, 0.1))
+    yield from share("beta", lambda beta: learners.EXP3P(0.1, beta, 0.1))
+    yield from share("exploration", lambda gamma: learners.EXP3P(0.1, 0.1, gamma))
+    yield from number("delta", lambda delta: learners.EXP3P.over_horizon(2, 10, delta), 0.0, 1.1)
+    for make in (learners.EXP3IX, learners.EXP3P):
+        yield from count("n_arms", lambda n, make=make: make.over_horizon(n, 10), 2)
+        yield from count("n_rounds", lambda n, make=make: make.over_horizon(2, n))
+    yield from rows("combiner", learners.EXP4, TypeError, None, "a", learners.EWA)
+    yield from rows("eta", learners.EXP4, ValueError, -1.0, 0.0, np.nan)
+    yield from share("exploration", lambda gamma: learners.EXP4(0.1, gamma))
+    yield from count("n_experts", lambda n: learners.EXP4.over_horizon(n, 2, 10), 2)
+    yield from count("n_arms", lambda n: learners.EXP4.over_horizon(2, n, 10))
+    for make in (learners.LinUCB, learners.LinThompson):
+        yield from not_negative("width", make)
+        yield from positive("regularizer", lambda lam, make=make: make(1.0, lam))
+    yield from positive("delta", lambda delta: learners.GradientBandit(delta, 0.1))
+    yield from rows("delta", lambda delta: learners.GradientBandit(delta, 0.1), ValueError, 1.0, 2.0)
+    yield from positive("step_size", lambda step: learners.GradientBandit(0.1, step))
+    yield from positive("radius", lambda radius: learners.GradientBandit(0.1, 0.1, radius))
+    yield from thing("loss", feedback.LossOfMove, losses.Squared)
+
+
+def of_classifiers_and_steps():
+    yield from number("p", learners.PNormPerceptron, 1.5, -1.0)
+    yield from number("promotion", learners.Winnow, 1.0, 0.5)
+    yield from positive("threshold", lambda threshold: learners.Winnow(2.0, threshold), optional=True)
+    yield from option("variant", learners.PassiveAggressive, "PA1")
+    yield from positive("C", lambda C: learners.PassiveAggressive("PA-I", C))
+    yield from thing("kernel", lambda kernel: learners.KernelPerceptron(kernel, 3), kernels.Gaussian)
+    yield from count("max_mistakes", lambda n: learners.KernelPerceptron(kernels.Linear(), n))
+    yield from count("max_mistakes", learners.VotedPerceptron)
+    yield from rows("averaged", lambda yes: learners.VotedPerceptron(3, yes), TypeError, *NOT_FLAGS)
+    newton = learners.OnlineNewtonStep
+    yield from thing("estimator", lambda e: newton(e, 1.0, 1.0, 1.0), estimators.FullGradient)
+    yield from positive("gamma", lambda gamma: newton(FULL, gamma, 1.0, 1.0))
+    yield from positive("epsilon", lambda epsilon: newton(FULL, 1.0, epsilon, 1.0))
+    yield from positive("radius", lambda radius: newton(FULL, 1.0, 1.0, radius))
+    entropic = learners.ExponentiatedGradient
+    yield from thing("estimator", lambda e: entropic(e, 0.1), estimators.FullGradient)
+    yield from positive("step_size", lambda step: entropic(FULL, step))
+    yield from positive("scale", lambda scale: entropic(FULL, 0.1, scale))
+    yield from rows("signed", lambda yes: entropic(FULL, 0.1, signed=yes), TypeError, *NOT_FLAGS)
+    yield from thing("optimizer", lambda o: entropic(FULL, 0.1, optimizer=o), optax.adam, "adam")
+    yield from positive("eta", learners.InverseTime)
+    descent = jo.GradientLearner(FULL, 0.1)
+    bad = "hypothesis", 3.0
+    yield from rows(
+        "hypothesis", lambda h: learners.online_to_batch(descent, X, Y, losses.Squared(), h), TypeError, *bad
+    )
+    yield from rows("X", lambda X: learners.online_to_batch(descent, X, Y, losses.Squared()), ValueError, X[:2], X[0])
+
+
+def of_environments():
+    yield from vector("means", environments.GaussianArms)
+    yield from not_negative("std", lambda std: environments.GaussianArms([0.5], std))
+    yield from count("n_arms", lambda n: environments.HiddenBestArm(n, 0.1))
+    yield from number("gap", lambda gap: environments.HiddenBestArm(2, gap), 0.0, 0.6)
+    yield from count("n_rounds", lambda n: environments.HiddenBestArm.over_horizon(2, n))
+    yield from vector("means", environments.DriftingArms, [1.5], [-0.1])
+    yield from not_negative("step", lambda step: environments.DriftingArms([0.5], step))
+    bad = np.full((2, 2), np.nan), np.full((2, 2), 1.5), [0.5]
+    yield from rows("means", lambda means: environments.SwitchingArms(means, [2]), ValueError, *bad)
+    bad = [1], [2, 3], [np.nan]
+    yield from rows("starts", lambda at: environments.SwitchingArms(np.full((2, 2), 0.5), at), ValueError, *bad)
+    features = environments.ContextualLinearArms
+    yield from vector("weights", lambda weights: features(weights, 2), [1e39])
+    yield from count("n_arms", lambda n: features([1.0], n))
+    yield from not_negative("noise_std", lambda std: features([1.0], 2, std))
+    yield from positive("radius", lambda radius: features([1.0], 2, 0.0, radius))
+    yield from vector("advice", environments.ContraryLabels, [1.0, 1.0])
+    yield from count("n_experts", environments.ContraryLosses, 2)
+    yield from rows("blind", lambda yes: environments.ContraryLosses(2, yes), TypeError, *NOT_FLAGS)
+    yield from vector("errors", environments.FiniteClass, [1.5], [-0.1])
+    yield from option("outcomes_are", lambda what: environments.FiniteClass([0.1], what), "loss")
+    yield from count("n_experts", environments.SwitchingExperts, 2)
+    yield from number("every", lambda n: environments.SwitchingExperts(2, n), 0.0, -1.0)
+    yield from number("gap", lambda gap: environments.SwitchingExperts(2, 10, gap), 0.0, 1.1)
+    yield from count("n_experts", environments.RandomWalkExperts)
+    yield from positive("step", lambda step: environments.RandomWalkExperts(2, step))
+    yield from share("start", lambda start: environments.RandomWalkExperts(2, 0.1, start))
+    yield from count("dimension", environments.DriftingModel)
+    yield from not_negative("drift", lambda drift: environments.DriftingModel(2, drift))
+    yield from not_negative("noise_std", lambda std: environments.DriftingModel(2, 0.1, std))
+    yield from vector("direction", environments.SeparableData, [0.0, 0.0])
+    yield from positive("margin", lambda margin: environments.SeparableData([1.0, 0.0], margin))
+    yield from positive("radius", lambda radius: environments.SeparableData([1.0, 0.0], 0.1, radius))
+    yield from count("n_segments", comparators.BestSegments)
+    yield from thing("loss", comparators.BestExpert, losses.Squared)
+
+
+def of_bounds():
+    for bound, rest in (
+        (bounds.exponential_weights, (10,)), (bounds.fixed_share, (10, 1)), (bounds.perturbed_leader, (10,)),
+        (bounds.regularized_leader, (10,)), (bounds.label_efficient, (10, 5)),
+    ):  # fmt: skip
+        yield from count("n_experts", lambda n, b=bound, rest=rest: b(n, *rest), 2)
+        yield from count("n_rounds", lambda n, b=bound, rest=rest: b(2, n, *rest[1:]))
+    for bound in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader):
+        yield from positive("eta", lambda eta, b=bound: b(2, 10, eta), optional=True)
+    yield from count("n_experts", bounds.halving)
+    yield from count("best_mistakes", lambda n: bounds.halving(2, n), 0)
+    yield from share("beta", lambda beta: bounds.weighted_majority(2, beta, 0), 0.0, 1.0)
+    yield from count("best_mistakes", lambda n: bounds.weighted_majority(2, 0.5, n), 0)
+    yield from positive("constant", lambda c: bounds.doubling(c, 10))
+    yield from count("n_rounds", lambda n: bounds.doubling(1.0, n))
+    for bound in (bounds.exp3, bounds.minimax):
+        yield from count("n_arms", lambda n, b=bound: b(n, 10), 2)
+    for bound in (bounds.exp3_ix, bounds.exp3_p):
+        yield from count("n_arms", lambda n, b=bound: b(n, 10, 0.1), 2)
+        yield from share("delta", lambda delta, b=bound: b(2, 10, delta), 0.0, 1.0)
+    yield from count("n_arms", lambda n: bounds.moss(n, 10))
+    yield from count("n_experts", lambda n: bounds.exp4(n, 2, 10), 2)
+    wrong = "10", None, 1j
+    for bound in (bounds.exp3, bounds.moss, bounds.minimax, lambda K, T: bounds.ucb1([0.0, 0.5], T)):
+        yield from rows("n_rounds", lambda n, b=bound: b(2, n), TypeError, *wrong)
+        yield from rows("n_rounds", lambda n, b=bound: b(2, n), ValueError, 0, -1.0, np.nan)
+    yield from vector("gaps", lambda gaps: bounds.ucb1(gaps, 10), [0.1, 0.2], [0.0, 1.5], [0.0, -0.1])
+    yield from vector("means", bounds.lai_robbins, [0.0, 0.5], [0.5, 1.0])
+    yield from count("pulls_each", lambda m: bounds.explore_then_commit([0.0, 0.5], m, 10))
+    yield from positive("std", lambda std: bounds.explore_then_commit([0.0, 0.5], 2, 10, std))
+    yield from positive("radius", lambda radius: bounds.perceptron(radius, 0.1))
+    yield from positive("margin", lambda margin: bounds.perceptron(1.0, margin))
+    yield from number("p", lambda p: bounds.p_norm_perceptron(p, 1.0, 0.1), 1.5)
+    yield from count("n_relevant", lambda n: bounds.winnow(5, n))
+    yield from number("promotion", lambda a: bounds.winnow(5, 2, a), 1.0)
+    yield from option("variant", lambda v: bounds.passive_aggressive(v, 1.0, 1.0, [0.0]), "PA3")
+    bad = [-0.1], [np.nan], MASKED
+    yield from rows(
+        "hinge_losses", lambda h: bounds.passive_aggressive("PA-I", 1.0, 1.0, h), (ValueError, TypeError), *bad
+    )
+    for bound, first in ((bounds.projected_gradient, 1.0), (bounds.exponentiated_gradient, 2)):
+        yield from positive("gradient_bound", lambda G, b=bound, first=first: b(first, G, 10))
+    yield from positive("diameter", lambda D: bounds.projected_gradient(D, 1.0, 10))
+    yield from count("n_weights", lambda n: bounds.exponentiated_gradient(n, 1.0, 10), 2)
+    yield from positive("exp_concavity", lambda a: bounds.online_newton_step(a, 1.0, 1.0, 2, 10))
+    yield from count("dimension", lambda d: bounds.online_newton_step(1.0, 1.0, 1.0, d, 10))
+    yield from positive("loss_bound", lambda C: bounds.gradient_bandit(1.0, C, 1.0, 2, 10))
+    yield from positive("lipschitz", lambda L: bounds.gradient_bandit(1.0, 1.0, L, 2, 10))
+
+
+TABLE: list[Row] = [
+    bad
+    for part in (of_experts, of_arms, of_classifiers_and_steps, of_environments, of_bounds)
+    for bad in part()
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("calls", grouped(TABLE))
+def test_a_bad_call_is_a_clear_error(calls):
+    check(calls)
+
+
+def test_the_table_is_long():
+    assert len(TABLE) >= 1000

@@ -1,0 +1,242 @@
+"""Every bound on every game where it applies: the interval of the mean over runs lies below it.
+
+Intervals are those of the normal limit, with a false alarm of 1e-6 for each test, all its comparisons together.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from registry import LEARNERS
+from scipy import stats
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.comparators import best_segments
+from jaxonline.environments import (
+    BernoulliArms,
+    ContraryLabels,
+    ContraryLosses,
+    DataStream,
+    DriftingArms,
+    FiniteClass,
+    GaussianArms,
+    HiddenBestArm,
+    RandomWalkExperts,
+    SwitchingArms,
+    SwitchingExperts,
+)
+from jaxonline.learners import (
+    EWA,
+    EXP3,
+    EXP3IX,
+    EXP3P,
+    MOSS,
+    UCB1,
+    Doubling,
+    DrawnExpert,
+    ExploreThenCommit,
+    FixedShare,
+    FollowTheLeader,
+    FollowThePerturbedLeader,
+    FollowTheRegularizedLeader,
+    Halving,
+    Hedge,
+    LabelEfficientHedge,
+    WeightedMajority,
+)
+from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
+
+pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
+
+FALSE_ALARM = 1e-6
+K, T, RUNS = 4, 400, 512
+RUNS_OF_ARMS = 64
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3))
+def _histories(game, learner, n_rounds, n_runs):
+    keys = jax.vmap(lambda run: jax.random.fold_in(jax.random.key(7), run))(jnp.arange(n_runs, dtype=jnp.uint32))
+    return jax.vmap(lambda key: jo.play(game, learner, key, n_rounds)[1])(keys)
+
+
+def histories(environment, learner, feedback, loss, n_rounds=T, n_runs=RUNS):
+    """The moves, outcomes and losses of all runs."""
+    return _histories(jo.Game(environment, feedback, loss=loss), learner, n_rounds, n_runs)
+
+
+def upper(values, comparisons):
+    """The upper end of the interval of a mean."""
+    z = stats.norm.ppf(1 - FALSE_ALARM / comparisons)
+    return float(values.mean() + z * values.std(ddof=1) / np.sqrt(len(values)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Experts
+
+
+def alternating() -> DataStream:
+    losses = np.ones((T, K))
+    losses[:, :2] = ([[0.5, 0.0]] + [[0.0, 1.0], [1.0, 0.0]] * (T // 2))[:T]
+    return DataStream(None, losses)
+
+
+def hedge_for(n_rounds):
+    return Hedge(EWA(jnp.sqrt(8.0 * np.log(K) / n_rounds)))
+
+
+EXPERTS = {
+    "coins": BernoulliArms([0.5] * K),
+    "gap": BernoulliArms([0.3, 0.5, 0.5, 0.5]),
+    "walk": RandomWalkExperts(K),
+    "switching": SwitchingExperts(K, every=100, gap=0.8),
+    "finite class": FiniteClass([0.1, 0.3, 0.5, 0.5], "losses"),
+    "alternating": alternating(),
+    "contrary": ContraryLosses(K),
+    "contrary, blind": ContraryLosses(K, blind=True),
+}
+WEIGHTS, PERTURBED, REGULARIZED = (
+    of(K, T) for of in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
+)
+FULL, DOUBLED = jo.FullInformation(), bounds.doubling(float(np.sqrt(np.log(K) / 2)), T)
+# the learner, its feedback, its loss, its bound, and the number of switches of the comparator
+FOLLOWERS = {
+    "Hedge": (Hedge(EWA(WEIGHTS.eta)), FULL, ExpectedLoss(), WEIGHTS.value, 0),
+    "drawn expert": (DrawnExpert(EWA(WEIGHTS.eta)), FULL, ArmLoss(), WEIGHTS.value, 0),
+    "entropy": (Hedge(FollowTheRegularizedLeader(WEIGHTS.eta, "entropy")), FULL, ExpectedLoss(), WEIGHTS.value, 0),
+    "Euclidean": (Hedge(FollowTheRegularizedLeader(REGULARIZED.eta)), FULL, ExpectedLoss(), REGULARIZED.value, 0),
+    "doubling": (Doubling(hedge_for), FULL, ExpectedLoss(), DOUBLED, 0),
+    "fixed share": (
+        Hedge(FixedShare.over_horizon(K, T, 3)), FULL, ExpectedLoss(), bounds.fixed_share(K, T, 3).value, 3,
+    ),
+    "label-efficient": (
+        LabelEfficientHedge.over_horizon(K, T, 200), jo.OnRequest(), ExpectedLoss(),
+        bounds.label_efficient(K, T, 200).value, 0,
+    ),
+    "perturbed leader": (FollowThePerturbedLeader(PERTURBED.eta), FULL, ArmLoss(), PERTURBED.value, 0),
+    "Gumbel leader": (FollowThePerturbedLeader(WEIGHTS.eta, "gumbel"), FULL, ArmLoss(), WEIGHTS.value, 0),
+}  # fmt: skip
+
+
+def regrets_of(environment, learner, feedback, loss, switches):
+    """To the best expert or sequence in hindsight, run by run; where losses depend on moves, of which there is one
+    best for all runs, to the expert with the smallest mean (the theorems are on the largest mean regret)."""
+    found = histories(environment, learner, feedback, loss)
+    own, losses = np.asarray(found.loss, float).sum(axis=1), np.asarray(found.y, float)
+    if switches:
+        return own - [best_segments(run, switches + 1).loss for run in losses]
+    sums = losses.sum(axis=1)
+    return own - (sums.min(axis=1) if environment.oblivious else sums[:, sums.mean(axis=0).argmin()])
+
+
+@pytest.mark.parametrize("name", EXPERTS)
+def test_followers_of_experts(name):
+    """A perturbed leader shows its coin: against it the adversary answers to the move of the round before."""
+    for learner, (rule, feedback, loss, bound, switches) in FOLLOWERS.items():
+        if name == "contrary" and "leader" in learner:
+            continue
+        regrets = regrets_of(EXPERTS[name], rule, feedback, loss, switches)
+        assert upper(regrets, len(FOLLOWERS)) < bound, (learner, regrets.mean(), bound)
+
+
+def test_who_breaks_the_bounds():
+    """The leader's follower where experts alternate, and weights that do not move where one expert is better."""
+    follower = regrets_of(EXPERTS["alternating"], Hedge(FollowTheLeader()), FULL, ExpectedLoss(), 0)
+    still = regrets_of(EXPERTS["gap"], Hedge(EWA(1e-9)), FULL, ExpectedLoss(), 0)
+    assert follower.min() > REGULARIZED.value
+    assert -upper(-still, 1) > REGULARIZED.value
+
+
+@pytest.mark.parametrize("labels", ["perfect", "noisy", "contrary"])
+def test_voters(labels):
+    """Mistakes of halving and of weighted majority, in every run: with the mistakes of the best hypothesis of it."""
+    environment = ContraryLabels((-1.0, 1.0, 1.0, 1.0)) if labels == "contrary" else FiniteClass(
+        [0.0 if labels == "perfect" else 0.1, 0.5, 0.5, 0.5]
+    )  # fmt: skip
+    for learner, bound in (
+        (Halving(), bounds.halving), (WeightedMajority(0.5), lambda K, L: bounds.weighted_majority(K, 0.5, L)),
+    ):  # fmt: skip
+        found = histories(environment, learner, FULL, ZeroOne())
+        mistakes = np.asarray(found.loss).sum(axis=1)
+        best = (np.asarray(found.x) != np.asarray(found.y)[..., None]).sum(axis=1).min(axis=1)
+        assert (best == 0).all() == (labels == "perfect")
+        assert all(made <= bound(K, int(least)) for made, least in zip(mistakes, best, strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arms
+
+
+LONG, DELTA = 2000, 0.1
+ARMS = {
+    "gap": BernoulliArms([0.3, 0.5, 0.5, 0.5]),
+    "hidden": HiddenBestArm.over_horizon(K, LONG),
+    "drifting": DriftingArms([0.2, 0.4, 0.6, 0.8], step=0.02),
+    "switching": SwitchingArms([[0.1, 0.5, 0.5, 0.9], [0.9, 0.5, 0.5, 0.1], [0.1, 0.5, 0.5, 0.9]], [500, 1500]),
+    "finite class": FiniteClass([0.1, 0.3, 0.5, 0.5], "losses"),
+    "contrary": ContraryLosses(K),
+}
+EXPONENTIAL = {
+    "EXP3": (EXP3.over_horizon(K, LONG), bounds.exp3(K, LONG), None),
+    "EXP3-IX": (EXP3IX.over_horizon(K, LONG), bounds.exp3_ix(K, LONG, DELTA), DELTA),
+    "EXP3.P": (EXP3P.over_horizon(K, LONG, DELTA), bounds.exp3_p(K, LONG, DELTA), DELTA),
+}
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_exponential_weights_of_arms(name):
+    """EXP3's mean regret to the arm that is best in the mean of its run (of all runs, where losses depend on moves);
+    of EXP3-IX and EXP3.P the regret in hindsight, which is above the bound with probability 0.1 at most."""
+    environment = ARMS[name]
+    for learner, (rule, bound, delta) in EXPONENTIAL.items():
+        found = histories(environment, rule, jo.Bandit(), ArmLoss(), LONG, RUNS_OF_ARMS)
+        own, sums = np.asarray(found.loss, float).sum(axis=1), np.asarray(found.y, float).sum(axis=1)
+        if delta is not None:
+            above = int((own - sums.min(axis=1) > bound).sum())
+            assert stats.binomtest(above, RUNS_OF_ARMS, delta, alternative="greater").pvalue > FALSE_ALARM, learner
+        elif environment.oblivious:  # no more than to the best in hindsight
+            assert upper(own - sums.min(axis=1), 1) < bound, learner
+        else:
+            assert upper(own - sums[:, sums.mean(axis=0).argmin()], 1) < bound, learner
+
+
+@pytest.mark.parametrize("name", ["gap", "hidden", "Gaussian"])
+def test_policies_on_arms_that_stay_as_they_are(name):
+    """The pseudo-regret of UCB1, MOSS and explore-then-commit, with the environment's gaps; on Gaussian arms, whose
+    losses are not in [0, 1], that of explore-then-commit alone."""
+    means = [0.3, 0.5, 0.5, 0.5]
+    if name == "hidden":
+        means = [0.5 - float(ARMS[name].gap), 0.5, 0.5, 0.5]
+    environment = GaussianArms(means, std=0.5) if name == "Gaussian" else ARMS[name]
+    gaps = np.subtract(means, min(means))
+    promised = {"commit": (ExploreThenCommit(100), bounds.explore_then_commit(gaps, 100, LONG))}
+    if name != "Gaussian":
+        promised |= {"UCB1": (UCB1(), bounds.ucb1(gaps, LONG)), "MOSS": (MOSS(LONG), bounds.moss(K, LONG))}
+    game = jo.Game(environment, jo.Bandit(), ArmLoss(), jo.game.PseudoRegret())
+    found = jo.simulate(
+        game, {learner: rule for learner, (rule, _) in promised.items()}, n_runs=RUNS_OF_ARMS, n_rounds=LONG, key=1,
+        record_at=1, comparator=jo.BestArm(),
+    )  # fmt: skip
+    for i, (learner, (_, bound)) in enumerate(promised.items()):
+        assert upper(found.regret[i, :, -1], len(promised)) < bound, learner
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One expert or arm, one round, and losses that are all the same
+
+
+FOLLOW = [name for name, make in LEARNERS.items() if make().losses_of_arms and name != "gradient bandit"]
+
+
+@pytest.mark.parametrize("name", FOLLOW)
+@pytest.mark.parametrize(("n_arms", "n_rounds"), [(1, 1), (3, 12)])
+def test_where_there_is_nothing_to_choose(name, n_arms, n_rounds):
+    """Every learner of the registry that follows an expert or pulls an arm loses what all of them lose."""
+    entry, losses = LEARNERS[name](), np.full((n_rounds, n_arms), 0.75)
+    x = np.tile(np.eye(n_arms), (n_rounds, 1, 1)) if entry.contexts else None
+    game = jo.Game(DataStream(x, losses), entry.feedback, loss=entry.loss)
+    state, history = jo.play(game, entry.learner, jax.random.key(0), n_rounds)
+    np.testing.assert_allclose(history.loss, 0.75, rtol=1e-6)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
