@@ -119,10 +119,15 @@ def words():
 
 
 def proposals(t, turn):
-    """Two normal numbers and a uniform one, for all arms in turn 0 and else for one."""
-    first, second = (words()[t, turn] // 2 + 0.5) / 2**31
-    u = np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
-    return stats.norm.ppf(u[:2]).T, u[2]
+    """Two normal numbers and a uniform one, for all arms in turn 0 and else for one: Box and Muller's, by an angle."""
+    first, second = words()[t, turn]
+    lengths, angles, levels = (
+        np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
+    )
+    length = np.sqrt(-2 * np.log((lengths // 2 + 0.5) / 2**31))
+    rest = ((angles.astype(np.int64) * 4 + 2**31) % 2**32 - 2**31) / 2**32  # of a quarter, from its middle
+    angle = np.pi / 2 * (angles // 2**30 + rest)
+    return np.stack([length * np.cos(angle), length * np.sin(angle)], axis=-1), (levels // 2 + 0.5) / 2**31
 
 
 def expected(name, x, losses, change=1.0) -> list[int]:

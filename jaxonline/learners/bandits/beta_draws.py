@@ -42,9 +42,9 @@ def beta_draws(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) 
         proposed = jnp.sum(jnp.where(here, words, 0), axis=-1, dtype=words.dtype)
         proposal = _propose(jnp.where(rejected, random_words(key, turn, 3), proposed), x, y)
         good = proposal.accepted()
-        return jnp.where(here, proposal.draw, draws), accepted | (here & good), ~good, turn + 1
+        return jnp.where(here, proposal.draw, draws), accepted | (here & good), ~good, turn + (~good).astype(turn.dtype)
 
-    start = first.draw, first.surely_accepted(), jnp.bool_(False), jnp.int32(1)
+    start = first.draw, first.surely_accepted(), jnp.bool_(False), jnp.int32(0)
     return jax.lax.while_loop(some_open, look, start)[0]
 
 
