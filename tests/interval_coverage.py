@@ -3,6 +3,7 @@
 PYTHONPATH=tests python -m interval_coverage
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,12 @@ LAWS = {  # draws, and the expectation
 ROUNDS = 20
 
 
-def of_means() -> Table:
+def of_means(laws: Iterable[str] = tuple(LAWS), numbers_of_runs: Iterable[int] = RUNS) -> Table:
     """Of one mean: each law, each number of runs, each interval."""
     rows = []
-    for law, (draw, mean) in LAWS.items():
-        for n in RUNS:
+    for law in laws:
+        draw, mean = LAWS[law]
+        for n in numbers_of_runs:
             values = draw(np.random.default_rng([1, n]), (STUDIES, n))
             row: dict = {"law": law, "runs": n}
             for interval in ("student", "bootstrap-t", "anytime", "bounded"):
@@ -45,12 +47,12 @@ def of_means() -> Table:
     return Table("Of one mean", rows, (*columns, Number("bounded", "bounded", "{:.1f}")))
 
 
-def of_curves() -> Table:
+def of_curves(laws: Iterable[str] = ("normal", "exponential"), numbers_of_runs: Iterable[int] = RUNS[:2]) -> Table:
     """Of a whole curve of cumulative sums at 20 rounds."""
     rows = []
-    for law in ("normal", "exponential"):
+    for law in laws:
         draw, mean = LAWS[law]
-        for n in RUNS[:2]:
+        for n in numbers_of_runs:
             steps = draw(np.random.default_rng([2, n]), (STUDIES, n, ROUNDS))
             curves, truth = np.cumsum(steps, axis=2), mean * np.arange(1, ROUNDS + 1)
             row: dict = {"law": law, "runs": n}

@@ -19,7 +19,6 @@ from bandit_loops import (
     ucb1,
 )
 from jax.extend.random import threefry_2x32
-from scipy import stats
 from tiers import some
 
 import jaxonline as jo
