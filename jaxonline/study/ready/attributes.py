@@ -11,12 +11,15 @@ more.) What parameters are chosen from is in `attributes_mnist.Grids`.
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field
+from threadpoolctl import threadpool_limits
 
+from jaxonline._util.threads import in_parallel
 from jaxonline.datasets import mnist
 from jaxonline.results.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
@@ -45,7 +48,12 @@ class TableRow(NamedTuple):
         return f"{self.learner}, {'centred' if self.centred else 'raw'}"
 
 
-ROWS = tuple(TableRow(learner, centred) for learner in digits.LEARNERS for centred in (False, True))
+CENTRED_ONLY = "Baseline, cone"
+CHOSE = ": parameters"
+ROWS = tuple(
+    TableRow(learner, centred)
+    for learner in digits.LEARNERS for centred in (False, True) if centred or learner != CENTRED_ONLY
+)  # fmt: skip
 
 
 def parse_pairs(text: str) -> list[tuple[int, int]]:
@@ -87,10 +95,16 @@ class FewAttributes(Study):
         from jaxonline.study.ready import attributes_figures as figures
 
         X, y = mnist(self.data)
-        with context.parts(len(self.chosen_pairs) + 2) as part:
-            errors = {pair: self.play_pair(X, y, pair, part("{}-{}".format(*pair))) for pair in self.chosen_pairs}
+        # a row of the table is a thread; those of the linear algebra would only wait for each other
+        with threadpool_limits(1), context.parts(self.n_splits + 2) as part:
+            splits = [self.play_split(X, y, number, part(f"split {number}")) for number in range(self.n_splits)]
             curves = self.curves(X, y, part("prefixes"))
             found = theory.explore(part("lower bounds"), quick=self.quick)
+        played = {pair: [each[pair] for each in splits] for pair in self.chosen_pairs}
+        errors = {
+            pair: {row.name: np.stack([each[row.name] for each in of]) for row in ROWS} for pair, of in played.items()
+        }
+        chosen = _chosen_rows(each for of in played.values() for each in of)
         table = Table("Test errors, medians over pairs and splits", _rows(errors), COLUMNS)
         by_pair = Table(
             "Squared test errors by pair, medians over splits; centred pixels unless raw",
@@ -98,8 +112,9 @@ class FewAttributes(Study):
             _pair_columns(),
         )
         on_prefixes = Table("Test errors on prefixes of 3 vs 5, means over splits", _curve_rows(curves))
+        choices = Table("Parameters chosen by cross-validation", chosen)
         return Report(
-            {"table": table, "pairs": by_pair, "prefixes": on_prefixes, **found.tables},
+            {"table": table, "pairs": by_pair, "chosen": choices, "prefixes": on_prefixes, **found.tables},
             {
                 "images": lambda: figures.images(X, y, self.attributes, context.seed),
                 "prefixes": lambda: figures.prefixes(curves, self.attributes),
@@ -109,6 +124,7 @@ class FewAttributes(Study):
             numbers={
                 "table": {row["row"]: {measure: row[measure] for measure in MEASURES} for row in table.rows},
                 "pairs": {"{}-{}".format(*pair): _medians(of) for pair, of in errors.items()},
+                "chosen": chosen,
                 "prefixes": _curve_rows(curves),
                 "settings": self.model_dump(exclude={"data"}) | {"grids": self.grids._asdict()},
             } | {name: each.rows for name, each in found.tables.items()},
@@ -130,42 +146,56 @@ class FewAttributes(Study):
         """What parameters are chosen from."""
         return digits.QUICK if self.quick else digits.Grids()
 
-    def play_pair(self, X: np.ndarray, y: np.ndarray, pair: tuple[int, int], context: Context) -> dict[str, np.ndarray]:
-        """The test errors of each row of the table [splits, 2]."""
-        rows = {row.name: [] for row in ROWS}
-        with context.parts(self.n_splits) as part:
-            for number in range(self.n_splits):
-                seed = (context.seed, number)
+    def play_split(
+        self, X: np.ndarray, y: np.ndarray, number: int, context: Context
+    ) -> dict[tuple[int, int], dict[str, np.ndarray]]:
+        """Of each pair, the test errors of each row of the table [2], and the parameters it chose."""
+        found, seed = {}, (context.seed, number)
+        with context.parts(len(self.chosen_pairs)) as part:
+            for pair in self.chosen_pairs:
                 inputs = "split", pair, seed, self.attributes, self.grids
+                compute = partial(self.play_pair, X, y, pair, seed)
+                found[pair] = part("{}-{}".format(*pair)).keep(inputs, compute)
+        return found
 
-                def compute(seed: tuple[int, ...] = seed) -> dict[str, np.ndarray]:
-                    found = {}
-                    for centred in (False, True):
-                        split = digits.split_pair(X, y, pair, seed, self.grids.folds, centred)
-                        for learner in digits.LEARNERS:
-                            best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *pair))
-                            found[TableRow(learner, centred).name] = split.errors(best.w)
-                    return found
+    def play_pair(
+        self, X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...]
+    ) -> dict[str, np.ndarray]:
+        """One split of one pair."""
+        splits = [digits.split_pair(X, y, pair, seed, self.grids.folds, centred) for centred in (False, True)]
 
-                for name, each in part(f"split {number}").keep(inputs, compute).items():
-                    rows[name].append(each)
-        return {name: np.stack(each) for name, each in rows.items()}
+        def play(row: TableRow) -> tuple[np.ndarray, tuple[float, ...]]:
+            split = splits[row.centred]
+            best = digits.learn(row.learner, split, self.grids, self.attributes, (*seed, *pair))
+            return split.errors(best.w), best.parameters
+
+        found = in_parallel([partial(play, row) for row in ROWS])
+        errors = {row.name: each for row, (each, _) in zip(ROWS, found, strict=True)}
+        return errors | {f"{row.name}{CHOSE}": np.array(of) for row, (_, of) in zip(ROWS, found, strict=True)}
 
     def curves(self, X: np.ndarray, y: np.ndarray, context: Context) -> dict[str, np.ndarray]:
         """Fig. 2: squared test errors [splits, prefixes] of "3 vs 5" on centred pixels, and the prefixes' lengths."""
 
-        def compute() -> dict[str, np.ndarray]:
-            found: dict[str, list] = {}
+        found: list[dict[str, np.ndarray]] = []
+        with context.parts(self.n_splits) as part:
             for number in range(self.n_splits):
                 seed = (context.seed, number)
-                split = digits.split_pair(X, y, CURVE, seed, self.grids.folds, centred=True)
-                ends = tuple(int(n) for n in np.geomspace(len(split.y) / 100, len(split.y), PREFIXES).round())
-                for learner in digits.LEARNERS[:-1]:
-                    best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *CURVE))
-                    found.setdefault(learner, []).append(split.errors(best.prefixes(ends))[:, 0])
-            return {name: np.stack(each) for name, each in found.items()} | {"examples": np.array(ends)}
+                inputs = "curves", seed, self.attributes, self.grids
+                found.append(part(f"split {number}").keep(inputs, partial(self.play_prefixes, X, y, seed)))
+        curves = {name: np.stack([each[name] for each in found]) for name in found[0]}
+        return curves | {"examples": found[0]["examples"]}
 
-        return context.keep(("curves", context.seed, self.attributes, self.grids, self.n_splits), compute)
+    def play_prefixes(self, X: np.ndarray, y: np.ndarray, seed: tuple[int, ...]) -> dict[str, np.ndarray]:
+        """One split of "3 vs 5": squared test errors after the first rows, with the parameters for all rows."""
+        split = digits.split_pair(X, y, CURVE, seed, self.grids.folds, centred=True)
+        ends = tuple(int(n) for n in np.geomspace(len(split.y) / 100, len(split.y), PREFIXES).round())
+
+        def play(learner: str) -> np.ndarray:
+            best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *CURVE))
+            return split.errors(best.prefixes(ends))[:, 0]
+
+        found = in_parallel([partial(play, learner) for learner in digits.LEARNERS])
+        return dict(zip(digits.LEARNERS, found, strict=True)) | {"examples": np.array(ends)}
 
 
 COLUMNS = (
@@ -207,6 +237,18 @@ def _pair_columns() -> tuple[Text, ...]:
     names.remove("Baseline, cone, centred")
     heads = [name.replace(", centred", "").replace(", raw", ",\nraw").replace(" less", "\nless") for name in names]
     return (Text("pair"), *(Number(name, head, "{:.3f}") for name, head in zip(names, heads, strict=True)))
+
+
+def _chosen_rows(played: Iterable[dict[str, np.ndarray]]) -> list[dict[str, Any]]:
+    """How often each row of the table chose which parameters."""
+    counts: dict[tuple[str, str], int] = {}
+    for each in played:
+        for row in ROWS:
+            parameters = ", ".join(f"{number:g}" for number in each[f"{row.name}{CHOSE}"])
+            counts[row.name, parameters] = counts.get((row.name, parameters), 0) + 1
+    order = [row.name for row in ROWS]
+    ranked = sorted(counts.items(), key=lambda of: (order.index(of[0][0]), -of[1]))
+    return [{"row": name, "parameters": parameters, "times": times} for (name, parameters), times in ranked]
 
 
 def _curve_rows(curves: dict[str, np.ndarray]) -> list[dict[str, Any]]:
