@@ -144,6 +144,13 @@ class MakesCopies(Protocol):
 
 
 @runtime_checkable
+class ChecksSpecs(Protocol):
+    """A feedback that does not suit all instances: `check_specs` raises a ValueError for a game that it cannot serve."""
+
+    def check_specs(self, specs: "Specs") -> None: ...
+
+
+@runtime_checkable
 class StatesNoise(Protocol):
     """A feedback that says which laws its noise has, to learners that rely on them (`ChecksFeedback`).
 
