@@ -395,8 +395,8 @@ def of_bounds():
 TABLE: list[Row] = [
     bad
     for room in (
-        of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_attributes, of_sequences, of_comparators,
-        of_bounds,
+        of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_attributes, of_sequences,
+        of_comparators, of_bounds,
     )
     for bad in room()
 ]  # fmt: skip

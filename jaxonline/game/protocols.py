@@ -145,7 +145,7 @@ class MakesCopies(Protocol):
 
 @runtime_checkable
 class ChecksSpecs(Protocol):
-    """A feedback that does not suit all instances: `check_specs` raises a ValueError for a game that it cannot serve."""
+    """A feedback that does not suit all instances: `check_specs` raises a ValueError for those it cannot serve."""
 
     def check_specs(self, specs: "Specs") -> None: ...
 

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import ArrayLike, Float, Int
 
 from jaxonline.learners.attributes.baseline import l1_minimum
 from jaxonline.learners.attributes.streams import play_streams
@@ -22,8 +22,9 @@ from jaxonline.learners.attributes.streams import play_streams
 D = 784
 TEST = 10  # a part in ten
 N_ROWS = 13_824  # of the training part of any pair, rounded up: 9/10 of the 15,170 ones and sevens
-DESCENTS, FINAL_DESCENTS = 50, 300  # of the Baseline, in cross-validation and after it
-SWEEPS = 300  # of Lasso's coordinate descent, at most, for each penalty
+DESCENTS = 50  # of the Baseline
+SWEEPS = 300, 3000  # of Lasso's coordinate descent, at most, for each penalty: in cross-validation, and after it
+GAP = 1e-3, 1e-6  # of its duality, as a part of the mean of y^2, at which it stops
 
 
 Pairs = tuple[tuple[float, float], ...]
@@ -36,6 +37,7 @@ class Grids(NamedTuple):
         ridge: penalties alpha of |Xw - y|^2 / n + alpha |w|^2.
         lasso: penalties alpha of |Xw - y|^2 / (2 n) + alpha |w|_1, falling; they lead to the same w as radii.
         baseline: radii of the l1 ball.
+        descent: pairs of a step size and a radius of the l2 ball, for online gradient descent.
         aer: pairs of a regulariser lambda and a radius of the l1 ball.
         aerr: pairs of a step size and a radius of the l2 ball.
         folds: of the cross-validation.
@@ -44,12 +46,16 @@ class Grids(NamedTuple):
     ridge: tuple[float, ...] = (1e-3, 3e-3, 1e-2, 3e-2)
     lasso: tuple[float, ...] = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
     baseline: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
+    descent: Pairs = ((3e-4, 4.0), (1e-3, 4.0), (3e-3, 4.0), (1e-2, 4.0))
     aer: Pairs = ((8.0, 4.0), (8.0, 8.0), (8.0, 16.0), (16.0, 4.0), (16.0, 8.0))
     aerr: Pairs = ((1e-5, 0.5), (1e-5, 1.0), (1e-5, 4.0), (2e-5, 0.5), (2e-5, 1.0))
     folds: int = 10
 
 
-QUICK = Grids((1e-3, 1e-2), (1e-2, 1e-3), (1.0, 4.0), ((8.0, 4.0), (16.0, 8.0)), ((1e-5, 1.0), (2e-5, 0.5)), 3)
+QUICK = Grids(
+    ridge=(1e-3, 1e-2), lasso=(1e-2, 1e-3), baseline=(0.25, 1.0, 4.0), descent=((1e-3, 4.0), (3e-3, 4.0)),
+    aer=((8.0, 4.0), (16.0, 8.0)), aerr=((1e-5, 1.0), (2e-5, 0.5)), folds=3,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +160,14 @@ class PixelMoments(NamedTuple):
 
 
 def by_moments(
-    split: Split, solve: Callable[[PixelMoments, tuple[float, ...], int], np.ndarray], grid: tuple[float, ...],
+    split: Split, solve: Callable[[PixelMoments, tuple[float, ...], bool], np.ndarray], grid: tuple[float, ...],
     parts: list[PixelMoments], moments: Callable[[np.ndarray], PixelMoments],
 ) -> Found:  # fmt: skip
     """A learner that sees moments only: its parameter from `grid`, and its hypothesis.
 
     Args:
         split: the images.
-        solve: of means, hypotheses [parameters, 784], with so many steps.
+        solve: of means, hypotheses [parameters, 784]; with less care where they are not `final`.
         grid: the parameters.
         parts: the sums over each fold.
         moments: the sums over rows.
@@ -169,13 +175,13 @@ def by_moments(
     total = PixelMoments(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
     n = len(split.y)
     candidates = [
-        solve(total.without(part).mean(n - len(fold)), grid, DESCENTS)
+        solve(total.without(part).mean(n - len(fold)), grid, False)
         for part, fold in zip(parts, split.folds, strict=True)
     ]
     (best,) = _chosen(split, np.stack(candidates), [(each,) for each in grid])
 
     def after(sums: PixelMoments, n: int) -> np.ndarray:
-        return solve(sums.mean(n), (best,), FINAL_DESCENTS)[0]
+        return solve(sums.mean(n), (best,), True)[0]
 
     def prefixes(ends: tuple[int, ...]) -> np.ndarray:
         found, sums, begin = [], PixelMoments(np.zeros((D, D)), np.zeros(D)), 0
@@ -194,9 +200,9 @@ def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
     return PixelMoments(X.T @ X, X.T @ y)  # of one array with itself: half the operations
 
 
-def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], n_steps: int) -> np.ndarray:
+def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
     """argmin w'Aw - 2 w'b + alpha |w|^2."""
-    del n_steps
+    del final
     from scipy.linalg import cho_factor, cho_solve
 
     live = means.A.diagonal() > 0
@@ -208,27 +214,27 @@ def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], n_steps: int) ->
     return w
 
 
-def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], n_steps: int) -> np.ndarray:
+def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
     """argmin w'Aw / 2 - w'b + alpha |w|_1, by scikit-learn's coordinate descent down the path of falling alpha.
 
     It takes rows, of which it only uses the number and the mean of y^2 where their moments are given: here, one.
     """
-    del n_steps
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
 
-    w = np.zeros((len(alphas), D), np.float32)
-    row = np.zeros((1, D), np.float32, order="F"), np.ones(1, np.float32)
+    w, dtype = np.zeros((len(alphas), D), np.float32), np.float64 if final else np.float32
+    A, b, row = means.A.astype(dtype), means.b.astype(dtype), (np.zeros((1, D), dtype, order="F"), np.ones(1, dtype))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        _, path, _ = lasso_path(*row, alphas=np.array(alphas), precompute=np.ascontiguousarray(means.A), Xy=means.b,
-                                tol=1e-3, max_iter=SWEEPS, check_input=False)  # fmt: skip
+        _, path, _ = lasso_path(*row, alphas=np.array(alphas), precompute=A, Xy=b,
+                                tol=GAP[final], max_iter=SWEEPS[final], check_input=False)  # fmt: skip
     w[:] = path.T
     return w
 
 
-def solve_baseline(means: PixelMoments, radii: tuple[float, ...], n_steps: int, cone: bool) -> np.ndarray:
+def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, cone: bool) -> np.ndarray:
     """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; with `cone`, A is first made positive semi-definite."""
+    del final
     from scipy.linalg import eigh
     from scipy.sparse.linalg import eigsh
 
@@ -243,7 +249,7 @@ def solve_baseline(means: PixelMoments, radii: tuple[float, ...], n_steps: int, 
         largest = abs(eigsh(A, k=1, v0=np.ones(D, A.dtype), return_eigenvectors=False, tol=1e-2)[0])
     curvature = 2.1 * largest
     arrays = (jnp.asarray(of, jnp.float32) for of in (A, means.b, np.array(radii), curvature))
-    return np.asarray(_descend(*arrays, n_steps))
+    return np.asarray(_descend(*arrays, DESCENTS))
 
 
 @partial(jax.jit, static_argnames=("n_steps",))
@@ -276,35 +282,75 @@ def _repeats(pairs: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# From streams: AER, AERR
+# Online: AER, AERR, and gradient descent that sees all pixels
 
 
-def by_streams(law: str, split: Split, grid: Pairs, n_attributes: int, seed: int) -> Found:
-    """AER or AERR: the rate and the radius from the grid, and the averaged hypothesis after all rows.
+class Playing(Protocol):
+    """Averaged hypotheses [ends, streams, parameters, 784] after some of the rounds of streams of rows."""
 
-    The folds, and the play with all rows, see the same coordinates in the same round (those of each row are its own).
+    def __call__(
+        self, X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]
+    ) -> Float[ArrayLike, "ends S G 784"]: ...
+
+
+def by_streams(split: Split, play: Playing, grid: Pairs) -> Found:
+    """An online learner: its parameters from the grid, and the averaged hypothesis after all rows, in their order.
+
+    All rows are played with all parameters beside the folds, which takes less time than to play them afterwards.
     """
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
     X[:n], y[:n] = split.X, split.y
     device = jnp.asarray(X), jnp.asarray(y)
-    key = jax.random.key(seed)[None]
 
-    def play(rows: list[np.ndarray], parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
+    def on(rows: list[np.ndarray], parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
         padded = np.zeros((len(rows), N_ROWS), np.int32)
         for to, of in zip(padded, rows, strict=True):
             to[: len(of)] = of
-        rates, radii = np.array(parameters).T
-        found = play_streams(law, *device, padded, key, rates, radii, n_attributes, ends, split.live)
-        return np.asarray(found)
+        return np.asarray(play(*device, padded, parameters, ends))
 
     everything = np.arange(n)
     training = [np.setdiff1d(everything, fold, assume_unique=True) for fold in split.folds]
     shortest = min(map(len, training))
-    # all rows are played with all parameters beside the folds, which takes less time than to play them afterwards
-    played = play([*training, everything], grid, (shortest, n))
+    played = on([*training, everything], grid, (shortest, n))
     best = _chosen(split, played[0, :-1], grid)
-    return Found(played[1, -1, grid.index(best)], best, lambda ends: play([everything], (best,), ends)[:, 0, 0])
+    return Found(played[1, -1, grid.index(best)], best, lambda ends: on([everything], (best,), ends)[:, 0, 0])
+
+
+def few_pixels(law: str, n_attributes: int, dimension: int, seed: int) -> Playing:
+    """AER or AERR. All folds see the same coordinates in the same round."""
+    key = jax.random.key(seed)[None]
+
+    def play(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
+        rates, radii = np.array(parameters).T
+        return play_streams(law, X, y, rows, key, rates, radii, n_attributes, ends, dimension)
+
+    return play
+
+
+def all_pixels(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
+    """Online gradient descent with all attributes: what `GradientLearner(FullGradient())` plays."""
+    steps, radii = jnp.array(parameters, X.dtype).T
+    return _gradient_descent(X, y, rows, steps[None], radii[None], jnp.array(ends, jnp.int32))
+
+
+@jax.jit
+def _gradient_descent(X, y, rows, steps, radii, ends):
+    def play_round(t, now):
+        w, total = now  # [S, G, 784]
+        x, error = X[rows[:, t]], jnp.einsum("sgd,sd->sg", w, X[rows[:, t]]) - y[rows[:, t]][:, None]
+        w = w - (2 * steps * error)[..., None] * x[:, None]
+        norm = jnp.linalg.norm(w, axis=-1)
+        w = w * jnp.minimum(1.0, radii / jnp.where(norm > 0, norm, 1.0))[..., None]
+        return w, total + w
+
+    def play_until(state, until):
+        t, now = state
+        now = jax.lax.fori_loop(t, until, play_round, now)
+        return (until, now), now[1] / until.astype(X.dtype)
+
+    zeros = jnp.zeros((len(rows), steps.shape[1], X.shape[1]), X.dtype)
+    return jax.lax.scan(play_until, (jnp.int32(0), (zeros, zeros)), ends)[1]
 
 
 def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[int, ...]) -> Found:
@@ -317,7 +363,10 @@ def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[
         moments = pair_moments(split, n_attributes, seed)
         solve = partial(solve_baseline, cone=name == "Baseline, cone")
         return by_moments(split, solve, grids.baseline, [moments(fold) for fold in split.folds], moments)
-    return by_streams(name.lower(), split, getattr(grids, name.lower()), n_attributes, stream)
+    if name == "gradient descent":
+        return by_streams(split, all_pixels, grids.descent)
+    law, grid = ("aer", grids.aer) if name == "AER" else ("aerr", grids.aerr)
+    return by_streams(split, few_pixels(law, n_attributes, split.live, stream), grid)
 
 
-LEARNERS = ("ridge", "Lasso", "AER", "AERR", "Baseline", "Baseline, cone")
+LEARNERS = ("ridge", "Lasso", "gradient descent", "AER", "AERR", "Baseline", "Baseline, cone")
