@@ -88,7 +88,7 @@ def test_every_learner_is_better_than_nothing(name):
     X, y = blobs(n=8000)
     split = digits.split_pair(X, y, (3, 5), (0, 0), 3, True)
     # where the printed Baseline's descent ends in a larger ball is a matter of luck
-    found = digits.learn(name, split, digits.QUICK._replace(baseline=(0.25, 1.0)), 4, (0, 0))
+    found = digits.learn(name, split, digits.QUICK._replace(baseline=(0.1, 0.25)), 4, (0, 0))
     assert split.errors(found.w)[0] < 1.0
     ends = (100, len(split.y))
     np.testing.assert_allclose(found.prefixes(ends)[-1], found.w, atol=1e-4)
