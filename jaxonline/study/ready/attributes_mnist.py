@@ -54,7 +54,7 @@ class Grids(NamedTuple):
 
 QUICK = Grids(
     ridge=(1e-3, 1e-2), lasso=(1e-2, 1e-3), baseline=(0.25, 1.0, 4.0), descent=((1e-3, 4.0), (3e-3, 4.0)),
-    aer=((8.0, 4.0), (16.0, 8.0)), aerr=((1e-5, 1.0), (2e-5, 0.5)), folds=3,
+    aer=((8.0, 4.0), (8.0, 8.0)), aerr=((1e-5, 1.0), (2e-5, 0.5)), folds=3,
 )  # fmt: skip
 
 
