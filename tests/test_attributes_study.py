@@ -105,6 +105,9 @@ def test_a_pair_from_end_to_end(data_folder):
     report = FewAttributes(pairs="0-1", splits=1, quick=True, data=(str(data_folder),)).run(Context())
     numbers = json.loads(report.json())
     assert list(numbers["table"]) == [row.name for row in ROWS]
+    for of in (numbers["table"], numbers["pairs"]["0-1"]):
+        assert all(set(each) == {"squared", "classification"} for each in of.values())
+        assert all(0 <= each["classification"] <= 0.5 for each in of.values())
     squared = {name: each["squared"] for name, each in numbers["table"].items()}
     assert squared["ridge, centred"] < squared["AER, centred"] < squared["Baseline, centred"]
     assert squared["AER, centred"] < squared["AER, raw"]

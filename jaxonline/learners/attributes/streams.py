@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline.estimators.index_sampling import check_even, uniform_subset
@@ -197,16 +197,17 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
 
     zeros = [jnp.zeros((*shape, len(lanes)), X.dtype) for shape in ((n * n * size,), (n * n,), (1,))]
     of_coordinates, of_blocks, of_lanes = zeros
-    if law == "aer":
-        first, settled, goes_on, play, total = (
+    laws: dict[str, tuple[Any, ...]] = {
+        "aer": (
             _AER(of_coordinates, of_lanes, of_blocks, of_lanes, of_lanes, of_coordinates),
-            _settled_aer, lambda _: True, _aer, lambda now: now.total,
-        )  # fmt: skip
-    else:
-        first, settled, goes_on, play, total = (
+            _settled_aer, lambda _: True, _aer, lambda lanes: lanes.total,
+        ),
+        "aerr": (
             _AERR(of_coordinates, of_lanes + 1, of_blocks, of_lanes, of_coordinates),
-            _settled_aerr, lambda now: jnp.all(now.c > _LEAST_SCALE), _aerr, _total_aerr,
-        )  # fmt: skip
+            _settled_aerr, _may_go_on, _aerr, _total_aerr,
+        ),
+    }  # fmt: skip
+    first, settled, goes_on, play, total = laws[law]
 
     def play_some(state):
         t, until, lanes = state
@@ -310,6 +311,10 @@ def _settled_aerr(lanes: _AERR, size: int) -> _AERR:
     return _AERR(u, ones, _block_sums(jnp.square, u, size), jnp.zeros_like(ones), _total_aerr(lanes))
 
 
+def _may_go_on(lanes: _AERR) -> Bool[Array, ""]:
+    return jnp.all(lanes.c > _LEAST_SCALE)
+
+
 def _total_aerr(lanes: _AERR) -> Float[Array, "N L"]:
     return lanes.passed * lanes.u + lanes.kept
 
@@ -351,7 +356,7 @@ def _block_sums(values, a, size):
     blocks = a.reshape(-1, size, a.shape[-1])
     sums = [values(blocks[:, i]) for i in range(size)]
     while len(sums) > 1:
-        sums = [sum(sums[i : i + 2]) for i in range(0, len(sums), 2)]
+        sums = [sum(sums[i + 1 : i + 2], sums[i]) for i in range(0, len(sums), 2)]
     return sums[0]
 
 

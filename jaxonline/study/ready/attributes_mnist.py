@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ SWEEPS = 300, 3000  # of Lasso's coordinate descent, at most, for each penalty: 
 GAP = 1e-3, 1e-6  # of its duality, as a part of the mean of y^2, at which it stops
 
 
-Pairs = tuple[tuple[float, float], ...]
+Pairs = tuple[tuple[float, ...], ...]
 
 
 class Grids(NamedTuple):
@@ -226,8 +226,8 @@ def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
     A, b, row = means.A.astype(dtype), means.b.astype(dtype), (np.zeros((1, D), dtype, order="F"), np.ones(1, dtype))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        _, path, _ = lasso_path(*row, alphas=np.array(alphas), precompute=A, Xy=b,
-                                tol=GAP[final], max_iter=SWEEPS[final], check_input=False)  # fmt: skip
+        options: dict[str, Any] = {"alphas": np.array(alphas), "precompute": A, "Xy": b, "check_input": False}
+        _, path, _ = lasso_path(*row, **options, tol=GAP[final], max_iter=SWEEPS[final])
     w[:] = path.T
     return w
 
@@ -246,7 +246,8 @@ def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, c
         A[np.ix_(live, live)] = (vectors * values) @ vectors.T
         largest = values.max(initial=0.0)
     else:
-        largest = abs(eigsh(A, k=1, v0=np.ones(D, A.dtype), return_eigenvectors=False, tol=1e-2)[0])
+        options: dict[str, Any] = {"v0": np.ones(D, A.dtype), "tol": 1e-2, "return_eigenvectors": False}
+        largest = abs(eigsh(A, k=1, **options)[0])
     curvature = 2.1 * largest
     arrays = (jnp.asarray(of, jnp.float32) for of in (A, means.b, np.array(radii), curvature))
     return np.asarray(_descend(*arrays, DESCENTS))
