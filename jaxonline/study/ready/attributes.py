@@ -19,7 +19,7 @@ not (`attributes_printed`, docs/attributes.md):
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -105,8 +105,7 @@ class FewAttributes(Study):
         from jaxonline.study.ready import attributes_figures as figures
 
         X, y = mnist(self.data)
-        # a row of the table is a thread; those of the linear algebra would only wait for each other
-        with threadpool_limits(1), context.parts(self.n_splits + 3) as part:
+        with context.parts(self.n_splits + 3) as part:
             splits = [self.play_split(X, y, number, part(f"split {number}")) for number in range(self.n_splits)]
             curves = self.curves(X, y, part("prefixes"))
             explained = printed.explain(X, y, tuple(self.chosen_pairs), (context.seed, 0), part("as printed"))
@@ -181,7 +180,7 @@ class FewAttributes(Study):
             best = digits.learn(row.learner, split, self.grids, self.attributes, (*seed, *pair))
             return split.errors(best.w), best.parameters
 
-        found = in_parallel([partial(play, row) for row in ROWS])
+        found = _side_by_side([partial(play, row) for row in ROWS])
         errors = {row.name: each for row, (each, _) in zip(ROWS, found, strict=True)}
         return errors | {f"{row.name}{CHOSE}": np.array(of) for row, (_, of) in zip(ROWS, found, strict=True)}
 
@@ -206,8 +205,14 @@ class FewAttributes(Study):
             best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *CURVE))
             return split.errors(best.prefixes(ends))[:, 0]
 
-        found = in_parallel([partial(play, learner) for learner in digits.LEARNERS])
+        found = _side_by_side([partial(play, learner) for learner in digits.LEARNERS])
         return dict(zip(digits.LEARNERS, found, strict=True)) | {"examples": np.array(ends)}
+
+
+def _side_by_side(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """A learner is a thread; the threads of the linear algebra would only wait for each other."""
+    with threadpool_limits(1):
+        return in_parallel(jobs)
 
 
 COLUMNS = (

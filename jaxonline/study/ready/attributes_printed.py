@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from jaxonline.learners.attributes.streams import play_streams
 from jaxonline.results.tables import Number, Table, Text
@@ -40,10 +41,11 @@ def explain(
 
             def compute(pair: tuple[int, int] = pair) -> dict[str, np.ndarray]:
                 split = digits.split_pair(X, y, pair, seed, 10, centred=True)
-                return {"lasso": by_radius(split), "aer": by_looks(split, (*seed, *pair))}
+                with threadpool_limits(1):
+                    return {"lasso": by_radius(split), "aer": by_looks(split, (*seed, *pair))}
 
             found.append(part("{}-{}".format(*pair)).keep(("printed", pair, seed), compute))
-    names = [f"Lasso, |w|_1 = {radius:g}" for radius in RADII]
+    names = [f"Lasso, radius {radius:g}" for radius in RADII]
     names += [f"AER, {4 * passes} pixels of each image in {passes} passes" for passes in PASSES]
     names[-len(PASSES)] = "AER, 4 pixels of each image"
     names.append(f"AER, {MORE} pixels of each image")
