@@ -121,6 +121,20 @@ def test_streams_play_the_learner_of_the_game(law, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
+def test_one_key_is_that_of_all_streams(law, x64):
+    """Also where the steps are so large that AERR's scale begins anew within the first rounds."""
+    X, y = rows(4)
+    order, key = np.array([np.arange(T), np.arange(T)[::-1]]), jax.random.split(jax.random.key(3), 1)
+    grid = {"rates": [0.7, 1e-4] if law == "aer" else [0.05, 1e4], "radii": [0.8, 0.5], "n_attributes": K}
+    one, two = (play_streams(law, X, y, order, keys, **grid) for keys in (key, key[jnp.array([0, 0])]))
+    np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-15)
+    path, _ = reference(X[::-1], y[::-1], choices(key[0], "l1" if law == "aer" else "l2"), rate=grid["rates"][1],
+                        law="l1" if law == "aer" else "l2", radius=0.5)  # fmt: skip
+    np.testing.assert_allclose(one[0, 1, 1], path.mean(0), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", ["aer", "aerr"])
 def test_streams_see_k_attributes(law, x64):
     """Everything that was not chosen is poison: the hypotheses are the same, bit for bit."""
     X, y = rows(3)

@@ -39,7 +39,7 @@ from jaxonline.study.study import Names
 PAIRS = tuple(itertools.combinations(range(10), 2))
 QUICK_PAIRS = ((0, 1), (3, 5), (2, 7), (4, 9), (6, 8))
 CURVE = (3, 5)
-PREFIXES = 10  # sizes of the training part in Fig. 2
+PREFIXES = 12  # sizes of the training part in Fig. 2
 # as printed: squared error, and part of wrong signs in per cent
 PUBLISHED = {"ridge": (0.110, 1.3), "Lasso": (0.222, 1.1), "AER": (0.320, 3.5), "Baseline": (0.815, None)}
 MEASURES = "squared", "classification"
@@ -199,7 +199,7 @@ class FewAttributes(Study):
     def play_prefixes(self, X: np.ndarray, y: np.ndarray, seed: tuple[int, ...]) -> dict[str, np.ndarray]:
         """One split of "3 vs 5": squared test errors after the first rows, with the parameters for all rows."""
         split = digits.split_pair(X, y, CURVE, seed, self.grids.folds, centred=True)
-        ends = tuple(int(n) for n in np.geomspace(len(split.y) / 100, len(split.y), PREFIXES).round())
+        ends = tuple(int(n) for n in np.geomspace(len(split.y) / 400, len(split.y), PREFIXES).round())
 
         def play(learner: str) -> np.ndarray:
             best = digits.learn(learner, split, self.grids, self.attributes, (*seed, *CURVE))
