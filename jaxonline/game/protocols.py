@@ -145,9 +145,11 @@ class MakesCopies(Protocol):
 
 @runtime_checkable
 class ChecksSpecs(Protocol):
-    """A feedback that does not suit all instances: `check_specs` raises a ValueError for those it cannot serve."""
+    """A feedback that does not suit all instances."""
 
-    def check_specs(self, specs: "Specs") -> None: ...
+    def check_specs(self, specs: "Specs") -> None:
+        """Raise a ValueError that names the argument of the feedback which instances and outcomes do not allow."""
+        ...
 
 
 @runtime_checkable

@@ -142,7 +142,7 @@ def l1_minimum(
     step = jnp.where(largest > 0, 1 / jnp.where(largest > 0, largest, 1.0), jnp.ones_like(radius))
 
     def descend(now: _Descent, _: None) -> tuple[_Descent, None]:
-        w = _project(now.z - 2 * step * (now.Az - b), radius)
+        w = on_the_l1_ball(now.z - 2 * step * (now.Az - b), radius)
         Aw = A @ w
         value = w @ Aw - 2 * w @ b
         momentum = (1 + jnp.sqrt(1 + 4 * now.momentum**2)) / 2
@@ -156,6 +156,7 @@ def l1_minimum(
     return jax.lax.scan(descend, first, length=n_steps)[0].w
 
 
-def _project(w: Float[Array, "d"], radius: Float[Array, ""]) -> Float[Array, "d"]:
+def on_the_l1_ball(w: Float[Array, "d"], radius: Float[Array, ""]) -> Float[Array, "d"]:
+    """The nearest point of the l1 ball."""
     with jax.numpy_dtype_promotion("standard"):  # optax counts in integers
         return projection_l1_ball(w, radius).astype(w.dtype)
