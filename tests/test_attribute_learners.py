@@ -121,6 +121,20 @@ def test_streams_play_the_learner_of_the_game(law, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
+def test_one_key_is_that_of_all_streams(law, x64):
+    """Also where the steps are so large that AERR's scale begins anew within the first rounds."""
+    X, y = rows(4)
+    order, key = np.array([np.arange(T), np.arange(T)[::-1]]), jax.random.split(jax.random.key(3), 1)
+    grid = {"rates": [0.7, 1e-4] if law == "aer" else [0.05, 1e4], "radii": [0.8, 0.5], "n_attributes": K}
+    one, two = (play_streams(law, X, y, order, keys, **grid) for keys in (key, key[jnp.array([0, 0])]))
+    np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-15)
+    path, _ = reference(X[::-1], y[::-1], choices(key[0], "l1" if law == "aer" else "l2"), rate=grid["rates"][1],
+                        law="l1" if law == "aer" else "l2", radius=0.5)  # fmt: skip
+    np.testing.assert_allclose(one[0, 1, 1], path.mean(0), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", ["aer", "aerr"])
 def test_streams_see_k_attributes(law, x64):
     """Everything that was not chosen is poison: the hypotheses are the same, bit for bit."""
     X, y = rows(3)
@@ -151,7 +165,7 @@ def test_streams_see_k_attributes(law, x64):
 @pytest.mark.parametrize("cone", some([False, True], False))
 def test_the_baseline_minimises_what_it_estimated(cone, x64):
     """A and b are means of the moments of the pairs drawn; w is a minimiser, or stationary where A is not convex."""
-    X, y = rows(4, n=6, d=3)
+    X, y = rows(4, n=6, d=4)
     game, learner, key = (
         jo.Game(DataStream(X, y), Attributes(K)),
         Baseline(K, 0.8, cone, n_steps=200),
@@ -159,14 +173,14 @@ def test_the_baseline_minimises_what_it_estimated(cone, x64):
     )
     state, played = jo.play(game, learner, key, 6)
     assert played.queries.tolist() == [K] * 6
-    A, b = np.zeros((3, 3)), np.zeros(3)
+    A, b = np.zeros((4, 4)), np.zeros(4)
     for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
-        chosen = AttributePairs(K).choose(jax.random.fold_in(jax.random.fold_in(stream_keys(key).learner, t), 1), 3)
+        chosen = AttributePairs(K).choose(jax.random.fold_in(jax.random.fold_in(stream_keys(key).learner, t), 1), 4)
         for i, j in np.asarray(chosen).reshape(2, -1).T:
-            A[i, j] += 9 / K * x[i] * x[j] / 6
-            A[j, i] += 9 / K * x[i] * x[j] / 6
-            b[i] += target * 3 / K * x[i] / 6
-            b[j] += target * 3 / K * x[j] / 6
+            A[i, j] += 16 / K * x[i] * x[j] / 6
+            A[j, i] += 16 / K * x[i] * x[j] / 6
+            b[i] += target * 4 / K * x[i] / 6
+            b[j] += target * 4 / K * x[j] / 6
     np.testing.assert_allclose(state.A, A, atol=1e-12)
     np.testing.assert_allclose(state.b, b, atol=1e-12)
     values, vectors = np.linalg.eigh(A)
@@ -179,7 +193,7 @@ def test_the_baseline_minimises_what_it_estimated(cone, x64):
     slope = 2 * (A @ w - b)
     assert slope @ w + 0.8 * np.abs(slope).max() < 1e-6, "no way down within the ball"
     if cone:  # nothing on a grid of the ball is better
-        grid = np.stack(np.meshgrid(*[np.linspace(-0.8, 0.8, 41)] * 3), -1).reshape(-1, 3)
+        grid = np.stack(np.meshgrid(*[np.linspace(-0.8, 0.8, 25)] * 4), -1).reshape(-1, 4)
         grid = grid[np.abs(grid).sum(1) <= 0.8]
         value = lambda w: np.einsum("...i,ij,...j", w, A, w) - 2 * w @ b  # noqa: E731
         assert value(w) <= value(grid).min() + 1e-9

@@ -277,6 +277,26 @@ def of_learners():
     yield from thing("length", lambda g: for_horizon(MAP, g, 2, 10), LENGTH.series)
 
 
+def of_attributes():
+    for make in (learners.aer, learners.aerr):
+        yield from count("n_attributes", lambda n, make=make: make(n, 1.0, 1.0), 2)
+        yield from rows("n_attributes", lambda n, make=make: make(n, 1.0, 1.0), ValueError, 3)
+        yield from positive("radius", lambda radius, make=make: make(2, 1.0, radius))
+        yield from option("hypothesis", lambda h, make=make: make(2, 1.0, 1.0, h), "mean")
+    yield from positive("regularizer", lambda regularizer: learners.aer(2, regularizer, 1.0))
+    yield from positive("step_size", lambda step: learners.aerr(2, step, 1.0))
+    yield from count("n_attributes", lambda n: learners.Baseline(n, 1.0), 2)
+    yield from rows("n_attributes", lambda n: learners.Baseline(n, 1.0), ValueError, 5)
+    yield from positive("radius", lambda radius: learners.Baseline(2, radius))
+    yield from count("n_steps", lambda n: learners.Baseline(2, 1.0, n_steps=n))
+    yield from positive("radius", comparators.L1Ball)
+    yield from count("dimension", lambda d: environments.HiddenAttribute(d, 0.05))
+    yield from number("eps", lambda eps: environments.HiddenAttribute(4, eps), 0.0, 0.3)
+    for d, budget in ((1, 2), (3, 4)):
+        stream = environments.DataStream(np.ones((3, d)), Y)
+        yield from rows("budget", lambda k, stream=stream: jo.Game(stream, feedback.Attributes(k)), ValueError, budget)
+
+
 def of_sequences():
     yield from thing("combiner", lambda c: jo.aggregate(c, X, Y), learners.EWA)
     for name, call in (
@@ -375,8 +395,8 @@ def of_bounds():
 TABLE: list[Row] = [
     bad
     for room in (
-        of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_sequences, of_comparators,
-        of_bounds,
+        of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_attributes, of_sequences,
+        of_comparators, of_bounds,
     )
     for bad in room()
 ]  # fmt: skip

@@ -122,7 +122,7 @@ def baseline_risk(dimension: int, n_attributes: int, radius: float, n_examples: 
     * |A - mean x x'| <= (d^2/k) sqrt(2 log(2 d^2/delta) / m) for every entry (Lemma 2);
     * |b - mean y x| <= (d / sqrt(k)) sqrt(log(2 d/delta) / m) for every entry, by Hoeffding's inequality for all m k/2
       pairs. (Lemma 3 has d sqrt(2) / k for d / sqrt(k), from |v_i| <= 2 d/k, which holds for k = 2, where the two are
-      the same, but not beyond: an index may be in several pairs.)
+      the same, but not beyond: an index may be in several pairs; erratum E20.)
     * risk - mean loss <= 4 (B + 1) B sqrt(2 log(2 d) / m) + (B + 1)^2 sqrt(log(1/delta) / (2 m)) for all w of the ball
       (Rademacher), and mean loss - risk <= (B + 1)^2 sqrt(log(1/delta) / (2 m)) for the best one (Hoeffding).
 

@@ -116,3 +116,18 @@ def _convex(form: str, options: Options) -> Verification:
         A = _second_moments(keys).mean(axis=0).astype(jnp.float64)
         A = np.asarray(on_the_cone(A) if form == "corrected" else A)
     return bound(float(np.abs(np.linalg.eigvalsh(A)).sum()), float(np.trace(A)), note="sum of |eigenvalues|, trace")
+
+
+@claim(
+    "the largest entry of the Baseline's v",
+    "C, Lemma 3",
+    erratum=20,
+    cost="exact",
+    printed="violated",
+    corrected="respected",
+)
+def _largest_entry(form: str, options: Options) -> Verification:
+    """The largest of all outcomes for x = (1, ..., 1): an attribute in a pair with itself and in k/2 - 1 others."""
+    d = len(X)
+    largest = max(float(m.v.max()) for _, m in AttributePairs(K).support(np.ones(d)))
+    return bound(largest, (2 if form == "printed" else 1 + K // 2) * d / K, note="the largest entry, its bound")

@@ -173,6 +173,14 @@ ERRATA: tuple[Erratum, ...] = (
         "Labels +40 and -40 by a fair coin, linear kernel, T = 100: the least expected regret of any learner is 545.3, "
         "the printed bound 160, the corrected one 3360",
     ),
+    Erratum(
+        20, "C", "Lemma 3",
+        "every entry of the Baseline's v is at most 2 d/k, so that v is within (d/k) sqrt(8 ln(2 d/delta) / m) of its "
+        "mean",
+        "at most (1 + k/2) d/k; v is within (d/sqrt(k)) sqrt(4 ln(2 d/delta) / m)",
+        "From k = 4 on an attribute may be in several pairs. At d = 10, k = 100, m = 1, x = (1, ..., 1) one entry "
+        "alone is beyond the printed bound for delta = 0.05 with probability 0.098",
+    ),
 )  # fmt: skip
 
 

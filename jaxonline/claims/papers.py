@@ -89,6 +89,7 @@ PLACES: dict[str, list[Place]] = {
             "learners.aer estimators.AttributeGradient",
         ),
         Place("Hazan and Koren 2012", "AERR: the same with an l2 law", "learners.aerr estimators.AttributeGradient"),
+        Place("Lemma 3", "the size of the Baseline's v", "estimators.AttributePairs bounds.baseline_risk"),
         Place("Theorem 1, Theorem 2", "risks of Baseline and AER", "bounds.baseline_risk bounds.aer_regret"),
         Place(
             "section 2.3, Theorem 3, Theorem 4",

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
+from jaxonline.game.protocols import Specs
 
 
 class AttributesOracle:
@@ -72,10 +73,11 @@ class Attributes:
     """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
 
     Args:
-        budget: the most attributes of a round, at least 1; a learner may ask for fewer, or for a random number.
+        budget: the most attributes of a round, at least 1, at most as many as instances have; a learner may ask for
+            fewer, or for a random number.
 
     Raises:
-        ValueError: if `budget` is less than 1.
+        ValueError: if `budget` is less than 1 or, when a game is made of it, more than instances have attributes.
 
     Example:
         >>> import jaxonline as jo
@@ -87,6 +89,16 @@ class Attributes:
 
     def __post_init__(self):
         check.count("budget", self.budget)
+
+    def check_specs(self, specs: Specs) -> None:
+        """Check that instances have so many attributes.
+
+        Raises:
+            ValueError: if `budget` is more than the dimension of the instances.
+        """
+        shape = getattr(specs.instance, "shape", None)
+        if shape is not None and len(shape) == 1 and self.budget > shape[0]:
+            raise ValueError(f"budget must be at most d = {shape[0]}, the attributes of an instance, got {self.budget}")
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
         """The oracle of one round."""

@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.oracles import check_state, try_copies
+from jaxonline.game.oracles import check_state, try_feedback
 from jaxonline.game.protocols import (
     ChecksFeedback,
     DeclaresLossRange,
@@ -105,7 +105,7 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"
     with _cannot_play(what, game, entrant):
-        try_copies(entrant.feedback, game.specs, dtype)
+        try_feedback(entrant.feedback, game.specs, dtype)
         before, after, record = jax.eval_shape(_first_round, game, entrant, jax.eval_shape(lambda: jax.random.key(0)))
     check_state(f"{what}: update", before.learner, after.learner)
     check_state(f"{type(game.environment).__name__}.answer", before.environment, after.environment)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline._util.struct import cast_leaves
-from jaxonline.game.protocols import AdaptiveFeedback, MakesCopies, Specs
+from jaxonline.game.protocols import AdaptiveFeedback, ChecksSpecs, MakesCopies, Specs
 
 
 def open_oracle(
@@ -31,12 +31,15 @@ def observed(feedback: Any, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTr
     return feedback.observe(state, t, x, y, y_hat) if isinstance(feedback, AdaptiveFeedback) else state
 
 
-def try_copies(feedback: Any, specs: Specs, dtype: Any) -> None:
-    """Ask a feedback of copies for one and for a label, without computing anything.
+def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
+    """Whether a feedback suits the game; one of copies is asked for one and for a label, without computing anything.
 
     Raises:
-        ValueError: noise of another dimension than the instances; a state that changes its type.
+        ValueError: more attributes than instances have; noise of another dimension than the instances; a state that
+            changes its type.
     """
+    if isinstance(feedback, ChecksSpecs):
+        feedback.check_specs(specs)
     if not isinstance(feedback, MakesCopies):
         return
     feedback = cast_leaves(feedback, dtype)

@@ -144,6 +144,15 @@ class MakesCopies(Protocol):
 
 
 @runtime_checkable
+class ChecksSpecs(Protocol):
+    """A feedback that does not suit all instances."""
+
+    def check_specs(self, specs: "Specs") -> None:
+        """Raise a ValueError that names the argument of the feedback which instances and outcomes do not allow."""
+        ...
+
+
+@runtime_checkable
 class StatesNoise(Protocol):
     """A feedback that says which laws its noise has, to learners that rely on them (`ChecksFeedback`).
 

@@ -19,7 +19,7 @@ from jaxtyping import Array, Int, PyTree
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, struct
 from jaxonline.game.keys import StreamKeys
-from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_copies
+from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import (
     AdaptiveFeedback,
@@ -64,7 +64,8 @@ class Game:
     Raises:
         TypeError: if an argument is not what it must be.
         ValueError: if `regret` asks for copies that the feedback cannot make, or for expected outcomes that the
-            environment does not state; if `loss` is one of a margin, and an outcome neither -1 nor +1.
+            environment does not state; if `loss` is one of a margin, and an outcome neither -1 nor +1; if the feedback
+            does not suit the instances.
 
     Example:
         >>> import numpy as np
@@ -104,7 +105,7 @@ class Game:
             raise ValueError(
                 f"regret={name} needs an environment with expected_outcome, got {type(self.environment).__name__}"
             )
-        try_copies(self.feedback, self.specs, self.dtype)
+        try_feedback(self.feedback, self.specs, self.dtype)
 
     @property
     def specs(self) -> Specs:

@@ -9,12 +9,12 @@ Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited 
 
 from typing import Any
 
-import optax
 from jaxtyping import ArrayLike, Float
 
 from jaxonline._util import check
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
+from jaxonline.learners.attributes.baseline import on_the_l1_ball
 from jaxonline.learners.gradient import GradientLearner
 from jaxonline.learners.step_sizes import InverseTime
 
@@ -53,7 +53,7 @@ def aer(
         Regularised(AttributeGradient(n_attributes), regularizer),
         InverseTime(1 / regularizer),
         radius=radius,
-        projection=optax.projections.projection_l1_ball,
+        projection=on_the_l1_ball,
         hypothesis=hypothesis,
     )
 

@@ -10,7 +10,7 @@ from jaxonline.results.plotting import COLOURS, tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ALL_PIXELS = "ridge", "Lasso"
+ALL_PIXELS = "ridge", "Lasso", "gradient descent"
 
 
 def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figure":

@@ -4,25 +4,30 @@ Everything that is chosen (means of pixels, which of them are constant, paramete
 All pairs share their shapes, padded, so that each learner is one program.
 """
 
-from collections.abc import Callable
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import ArrayLike, Float, Int
 
-from jaxonline._util.threads import in_parallel
-from jaxonline.estimators.attribute_pairs import on_the_cone
 from jaxonline.learners.attributes.baseline import l1_minimum
 from jaxonline.learners.attributes.streams import play_streams
 
 D = 784
 TEST = 10  # a part in ten
 N_ROWS = 13_824  # of the training part of any pair, rounded up: 9/10 of the 15,170 ones and sevens
-STREAMS = 2  # folds in one program
-DESCENTS, FINAL_DESCENTS = 150, 600  # of Lasso and Baseline, in cross-validation and after it
+DESCENTS = 50  # of the Baseline
+SWEEPS = 300, 3000  # of Lasso's coordinate descent, at most, for each penalty: in cross-validation, and after it
+GAP = 1e-3, 1e-6  # of its duality, as a part of the mean of y^2, at which it stops
+
+
+Pairs = tuple[tuple[float, ...], ...]
 
 
 class Grids(NamedTuple):
@@ -30,25 +35,31 @@ class Grids(NamedTuple):
 
     Attributes:
         ridge: penalties alpha of |Xw - y|^2 / n + alpha |w|^2.
-        lasso: radii of the l1 ball; of the Baseline: `baseline`.
+        lasso: penalties alpha of |Xw - y|^2 / (2 n) + alpha |w|_1, falling; they lead to the same w as radii.
         baseline: radii of the l1 ball.
-        aer: regularisers lambda, and radii of the l1 ball.
-        aerr: step sizes, and radii of the l2 ball.
+        descent: pairs of a step size and a radius of the l2 ball, for online gradient descent.
+        aer: pairs of a regulariser lambda and a radius of the l1 ball.
+        aerr: pairs of a step size and a radius of the l2 ball.
         folds: of the cross-validation.
     """
 
-    ridge: tuple[float, ...] = (1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-    lasso: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-    baseline: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-    aer: tuple[tuple[float, ...], tuple[float, ...]] = ((2.0, 4.0, 8.0, 16.0, 32.0), (1.0, 2.0, 4.0, 8.0, 16.0))
-    aerr: tuple[tuple[float, ...], tuple[float, ...]] = ((3e-6, 1e-5, 3e-5, 1e-4), (0.25, 0.5, 1.0, 2.0))
+    ridge: tuple[float, ...] = (1e-3, 3e-3, 1e-2, 3e-2)
+    lasso: tuple[float, ...] = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
+    baseline: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
+    descent: Pairs = ((3e-4, 4.0), (1e-3, 4.0), (3e-3, 4.0), (1e-2, 4.0))
+    aer: Pairs = ((8.0, 4.0), (8.0, 8.0), (8.0, 16.0), (16.0, 4.0), (16.0, 8.0))
+    aerr: Pairs = ((1e-5, 0.5), (1e-5, 1.0), (1e-5, 4.0), (2e-5, 0.5), (2e-5, 1.0))
     folds: int = 10
 
 
-QUICK = Grids((1e-3, 1e-2), (4.0, 16.0), (0.25, 1.0), ((4.0, 12.0), (2.0, 8.0)), ((1e-5, 3e-5), (0.5, 1.0)), 3)
+QUICK = Grids(
+    ridge=(1e-3, 1e-2), lasso=(1e-2, 1e-3), baseline=(0.25, 1.0, 4.0), descent=((1e-3, 4.0), (3e-3, 4.0)),
+    aer=((8.0, 4.0), (8.0, 8.0)), aerr=((1e-5, 1.0), (2e-5, 0.5)), folds=3,
+)  # fmt: skip
 
 
-class Split(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Split:
     """A training and a test part of the images of two digits, the first of which is -1.
 
     Attributes:
@@ -57,7 +68,7 @@ class Split(NamedTuple):
         X_test: as X.
         y_test: as y.
         live: the number of pixels that learners play with.
-        folds: the rows of each fold.
+        folds: the rows of each fold, one after the other.
     """
 
     X: Float[np.ndarray, "n 784"]
@@ -72,6 +83,11 @@ class Split(NamedTuple):
         values = np.asarray(w) @ self.X_test.T
         squared = np.mean((values - self.y_test) ** 2, axis=-1)
         return np.stack([squared, np.mean(np.sign(values) != self.y_test, axis=-1)], axis=-1)
+
+    @functools.cached_property
+    def moments(self) -> list["PixelMoments"]:
+        """From all pixels of each fold."""
+        return [full_moments(self, fold) for fold in self.folds]
 
 
 def split_pair(
@@ -90,18 +106,20 @@ def split_pair(
     """
     rng = np.random.default_rng([*seed, *pair])
     order = rng.permutation(np.flatnonzero((y == pair[0]) | (y == pair[1])))
-    pixels, label = X[order].astype(np.float32) / 255, np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
+    pixels, label = X[order], np.where(y[order] == pair[0], -1.0, 1.0).astype(np.float32)
     n_test = len(order) // TEST
-    train = pixels[n_test:]
     live = D
     if centred:
-        constant = train.max(axis=0) == train.min(axis=0)
-        first = np.argsort(constant, kind="stable")
-        live = int(D - constant.sum())
-        pixels = (pixels - train.mean(axis=0))[:, first]
-        pixels[:, live:] = 0.0
-    rows = np.arange(len(train))  # the order is random already
-    return Split(pixels[n_test:], label[n_test:], pixels[:n_test], label[:n_test], live, np.array_split(rows, folds))
+        train = pixels[n_test:]
+        varies = train.max(axis=0) > train.min(axis=0)
+        live = int(varies.sum())
+        mean = train[:, varies].mean(axis=0, dtype=np.float64)
+        values = np.zeros(pixels.shape, np.float32)
+        values[:, :live] = (pixels[:, varies] - mean.astype(np.float32)) / np.float32(255)
+    else:
+        values = pixels / np.float32(255)
+    rows = np.arange(len(order) - n_test)  # the order is random already
+    return Split(values[n_test:], label[n_test:], values[:n_test], label[:n_test], live, np.array_split(rows, folds))
 
 
 class Found(NamedTuple):
@@ -112,7 +130,7 @@ class Found(NamedTuple):
     prefixes: Callable[[tuple[int, ...]], np.ndarray]
 
 
-def _chosen(split: Split, w: np.ndarray, parameters: list[tuple[float, ...]]) -> tuple[float, ...]:
+def _chosen(split: Split, w: np.ndarray, parameters: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     """The parameters with the least mean squared error on the folds, from hypotheses [folds, parameters, 784]."""
     errors = [
         np.mean((np.asarray(of) @ split.X[fold].T - split.y[fold]) ** 2, axis=1)
@@ -123,49 +141,47 @@ def _chosen(split: Split, w: np.ndarray, parameters: list[tuple[float, ...]]) ->
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# All attributes: ridge and Lasso
+# From moments: ridge, Lasso, the Baseline
 
 
 class PixelMoments(NamedTuple):
-    """Means of x x' [..., 784, 784] and of y x [..., 784]."""
+    """Sums, or means, of x x' [784, 784] and of y x [784], seen or estimated."""
 
     A: np.ndarray
     b: np.ndarray
 
+    def mean(self, n: int) -> "PixelMoments":
+        """The means, from the sums over n rows."""
+        return PixelMoments(*((part / n).astype(np.float32) for part in self))
 
-def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
-    """From all pixels of the rows: sums."""
-    return PixelMoments(split.X[rows].T @ split.X[rows], split.X[rows].T @ split.y[rows])
-
-
-def _leaving_out(parts: list[PixelMoments], sizes: list[int]) -> PixelMoments:
-    """The means of all parts but one, for each of them, from the sums of each."""
-    A, b, n = *(np.sum(each, axis=0) for each in zip(*parts, strict=True)), sum(sizes)
-    without = [
-        PixelMoments((A - part.A) / (n - size), (b - part.b) / (n - size))
-        for part, size in zip(parts, sizes, strict=True)
-    ]
-    return PixelMoments(*(np.stack(each).astype(np.float32) for each in zip(*without, strict=True)))
+    def without(self, other: "PixelMoments") -> "PixelMoments":
+        """The sums over the rows that are not in `other`."""
+        return PixelMoments(self.A - other.A, self.b - other.b)
 
 
 def by_moments(
-    split: Split, solve: Callable[[PixelMoments, tuple[float, ...], int], np.ndarray], grid: tuple[float, ...],
-    moments: Callable[[np.ndarray], PixelMoments],
+    split: Split, solve: Callable[[PixelMoments, tuple[float, ...], bool], np.ndarray], grid: tuple[float, ...],
+    parts: list[PixelMoments], moments: Callable[[np.ndarray], PixelMoments],
 ) -> Found:  # fmt: skip
     """A learner that sees moments only: its parameter from `grid`, and its hypothesis.
 
     Args:
         split: the images.
-        solve: of means [P, 784, 784], hypotheses [P, parameters, 784], with so many steps.
+        solve: of means, hypotheses [parameters, 784]; with less care where they are not `final`.
         grid: the parameters.
-        moments: the sums over rows of what is seen of them.
+        parts: the sums over each fold.
+        moments: the sums over rows.
     """
-    parts = [moments(fold) for fold in split.folds]
-    candidates = solve(_leaving_out(parts, [len(fold) for fold in split.folds]), grid, DESCENTS)
-    (best,) = _chosen(split, candidates, [(each,) for each in grid])
+    total = PixelMoments(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
+    n = len(split.y)
+    candidates = [
+        solve(total.without(part).mean(n - len(fold)), grid, False)
+        for part, fold in zip(parts, split.folds, strict=True)
+    ]
+    (best,) = _chosen(split, np.stack(candidates), [(each,) for each in grid])
 
     def after(sums: PixelMoments, n: int) -> np.ndarray:
-        return np.asarray(solve(PixelMoments(sums.A[None] / n, sums.b[None] / n), (best,), FINAL_DESCENTS))[0, 0]
+        return solve(sums.mean(n), (best,), True)[0]
 
     def prefixes(ends: tuple[int, ...]) -> np.ndarray:
         found, sums, begin = [], PixelMoments(np.zeros((D, D)), np.zeros(D)), 0
@@ -175,42 +191,71 @@ def by_moments(
             found.append(after(sums, end))
         return np.stack(found)
 
-    total = PixelMoments(*(np.sum(each, axis=0) for each in zip(*parts, strict=True)))
-    return Found(after(total, len(split.y)), (best,), prefixes)
+    return Found(after(total, n), (best,), prefixes)
 
 
-def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], n_steps: int) -> np.ndarray:
+def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
+    """Sums from all pixels of rows one after the other."""
+    X, y = (of[rows[0] : rows[-1] + 1] for of in (split.X, split.y))
+    return PixelMoments(X.T @ X, X.T @ y)  # of one array with itself: half the operations
+
+
+def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
     """argmin w'Aw - 2 w'b + alpha |w|^2."""
-    del n_steps
+    del final
     from scipy.linalg import cho_factor, cho_solve
 
-    def one(A: np.ndarray, b: np.ndarray, alpha: float) -> np.ndarray:
-        A = A.astype(np.float32, copy=True)
-        A.flat[:: D + 1] += alpha
-        return cho_solve(cho_factor(A, overwrite_a=True, check_finite=False), b.astype(np.float32), check_finite=False)
-
-    return np.stack([[one(A, b, alpha) for alpha in alphas] for A, b in zip(*means, strict=True)])
-
-
-def solve_in_l1_ball(means: PixelMoments, radii: tuple[float, ...], n_steps: int, cone: bool = False) -> np.ndarray:
-    """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0."""
-    jobs = [
-        lambda A=A, b=b: _descend(
-            jnp.asarray(A, jnp.float32), jnp.asarray(b, jnp.float32), jnp.array(radii), n_steps, cone
-        )
-        for A, b in zip(*means, strict=True)
-    ]
-    return np.stack([np.asarray(each) for each in in_parallel(jobs)])
+    live = means.A.diagonal() > 0
+    A, b, w = means.A[np.ix_(live, live)], means.b[live], np.zeros((len(alphas), D), np.float32)
+    for to, alpha in zip(w, alphas, strict=True):
+        shifted = A.copy()
+        shifted.flat[:: len(b) + 1] += alpha
+        to[live] = cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), b, check_finite=False)
+    return w
 
 
-@partial(jax.jit, static_argnames=("n_steps", "cone"))
-def _descend(A, b, radii, n_steps, cone):
-    A = on_the_cone(A) if cone else A
-    return jax.vmap(lambda radius: l1_minimum(A, b, radius, jnp.zeros_like(b), n_steps))(radii)
+def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
+    """argmin w'Aw / 2 - w'b + alpha |w|_1, by scikit-learn's coordinate descent down the path of falling alpha.
+
+    It takes rows, of which it only uses the number and the mean of y^2 where their moments are given: here, one.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import lasso_path
+
+    w, dtype = np.zeros((len(alphas), D), np.float32), np.float64 if final else np.float32
+    A, b, row = means.A.astype(dtype), means.b.astype(dtype), (np.zeros((1, D), dtype, order="F"), np.ones(1, dtype))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        options: dict[str, Any] = {"alphas": np.array(alphas), "precompute": A, "Xy": b, "check_input": False}
+        _, path, _ = lasso_path(*row, **options, tol=GAP[final], max_iter=SWEEPS[final])
+    w[:] = path.T
+    return w
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# k attributes: Baseline, AER, AERR
+def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, cone: bool) -> np.ndarray:
+    """argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; with `cone`, A is first made positive semi-definite."""
+    del final
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import eigsh
+
+    A, live = means.A, means.A.any(axis=0)
+    if cone:
+        values, vectors = eigh(A[np.ix_(live, live)], driver="evd", overwrite_a=True, check_finite=False)
+        values, vectors = values[values > 0], vectors[:, values > 0]
+        A = np.zeros_like(A)
+        A[np.ix_(live, live)] = (vectors * values) @ vectors.T
+        largest = values.max(initial=0.0)
+    else:
+        options: dict[str, Any] = {"v0": np.ones(D, A.dtype), "tol": 1e-2, "return_eigenvectors": False}
+        largest = abs(eigsh(A, k=1, **options)[0])
+    curvature = 2.1 * largest
+    arrays = (jnp.asarray(of, jnp.float32) for of in (A, means.b, np.array(radii), curvature))
+    return np.asarray(_descend(*arrays, DESCENTS))
+
+
+@partial(jax.jit, static_argnames=("n_steps",))
+def _descend(A, b, radii, curvature, n_steps):
+    return jax.vmap(lambda radius: l1_minimum(A, b, radius, jnp.zeros_like(b), n_steps, curvature))(radii)
 
 
 def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Callable[[np.ndarray], PixelMoments]:
@@ -223,7 +268,7 @@ def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Call
 
     def moments(rows: np.ndarray) -> PixelMoments:
         i, j = pairs[rows] // d, pairs[rows] % d
-        x_i, x_j = (np.take_along_axis(split.X[rows], of, axis=1).astype(float) for of in (i, j))
+        x_i, x_j = (split.X[rows[:, None], of].astype(float) for of in (i, j))
         A = np.bincount((i * D + j).ravel(), (x_i * x_j).ravel() * d * d / n_attributes, D * D).reshape(D, D)
         y = split.y[rows][:, None] * d / n_attributes
         b = np.bincount(i.ravel(), (y * x_i).ravel(), D) + np.bincount(j.ravel(), (y * x_j).ravel(), D)
@@ -237,55 +282,92 @@ def _repeats(pairs: np.ndarray) -> np.ndarray:
     return (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
 
 
-def by_streams(
-    law: str, split: Split, grid: tuple[tuple[float, ...], tuple[float, ...]], n_attributes: int, seed: int
-) -> Found:
-    """AER or AERR: the parameters from the grid of rates and radii, and the averaged hypothesis after all rows."""
+# ---------------------------------------------------------------------------------------------------------------------
+# Online: AER, AERR, and gradient descent that sees all pixels
+
+
+class Playing(Protocol):
+    """Averaged hypotheses [ends, streams, parameters, 784] after some of the rounds of streams of rows."""
+
+    def __call__(
+        self, X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]
+    ) -> Float[ArrayLike, "ends S G 784"]: ...
+
+
+def by_streams(split: Split, play: Playing, grid: Pairs) -> Found:
+    """An online learner: its parameters from the grid, and the averaged hypothesis after all rows, in their order.
+
+    All rows are played with all parameters beside the folds, which takes less time than to play them afterwards.
+    """
     n = len(split.y)
     X, y = np.zeros((N_ROWS, D), np.float32), np.zeros(N_ROWS, np.float32)
     X[:n], y[:n] = split.X, split.y
     device = jnp.asarray(X), jnp.asarray(y)
-    key = jax.random.key(seed)
 
-    def play(
-        rows: list[np.ndarray], keys: Any, parameters: list[tuple[float, ...]], ends: tuple[int, ...]
-    ) -> np.ndarray:
+    def on(rows: list[np.ndarray], parameters: Pairs, ends: tuple[int, ...]) -> np.ndarray:
         padded = np.zeros((len(rows), N_ROWS), np.int32)
         for to, of in zip(padded, rows, strict=True):
             to[: len(of)] = of
-        rates, radii = np.array(parameters).T
-        found = play_streams(law, *device, padded, keys, rates, radii, n_attributes, ends, split.live)
-        return np.asarray(found)
+        return np.asarray(play(*device, padded, parameters, ends))
 
     everything = np.arange(n)
     training = [np.setdiff1d(everything, fold, assume_unique=True) for fold in split.folds]
     shortest = min(map(len, training))
-    parameters = [(rate, radius) for rate in grid[0] for radius in grid[1]]
-    chunks = [list(range(first, min(first + STREAMS, len(training)))) for first in range(0, len(training), STREAMS)]
-    keys = jax.random.split(key, len(training) + 1)
-    jobs = [
-        lambda chunk=chunk: play([training[f] for f in chunk], keys[np.array(chunk)], parameters, (shortest,))[0]
-        for chunk in chunks
-    ]
-    best = _chosen(split, np.concatenate(in_parallel(jobs)), parameters)
+    played = on([*training, everything], grid, (shortest, n))
+    best = _chosen(split, played[0, :-1], grid)
+    return Found(played[1, -1, grid.index(best)], best, lambda ends: on([everything], (best,), ends)[:, 0, 0])
 
-    def prefixes(ends: tuple[int, ...]) -> np.ndarray:
-        return play([everything], keys[-1:], [best], ends)[:, 0, 0]
 
-    return Found(prefixes((n,))[0], best, prefixes)
+def few_pixels(law: str, n_attributes: int, dimension: int, seed: int) -> Playing:
+    """AER or AERR. All folds see the same coordinates in the same round."""
+    key = jax.random.key(seed)[None]
+
+    def play(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
+        rates, radii = np.array(parameters).T
+        return play_streams(law, X, y, rows, key, rates, radii, n_attributes, ends, dimension)
+
+    return play
+
+
+def all_pixels(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
+    """Online gradient descent with all attributes: what `GradientLearner(FullGradient())` plays."""
+    steps, radii = jnp.array(parameters, X.dtype).T
+    return _gradient_descent(X, y, rows, steps[None], radii[None], jnp.array(ends, jnp.int32))
+
+
+@jax.jit
+def _gradient_descent(X, y, rows, steps, radii, ends):
+    def play_round(t, now):
+        w, total = now  # [S, G, 784]
+        x, error = X[rows[:, t]], jnp.einsum("sgd,sd->sg", w, X[rows[:, t]]) - y[rows[:, t]][:, None]
+        w = w - (2 * steps * error)[..., None] * x[:, None]
+        norm = jnp.linalg.norm(w, axis=-1)
+        w = w * jnp.minimum(1.0, radii / jnp.where(norm > 0, norm, 1.0))[..., None]
+        return w, total + w
+
+    def play_until(state, until):
+        t, now = state
+        now = jax.lax.fori_loop(t, until, play_round, now)
+        return (until, now), now[1] / until.astype(X.dtype)
+
+    zeros = jnp.zeros((len(rows), steps.shape[1], X.shape[1]), X.dtype)
+    return jax.lax.scan(play_until, (jnp.int32(0), (zeros, zeros)), ends)[1]
 
 
 def learn(name: str, split: Split, grids: Grids, n_attributes: int, seed: tuple[int, ...]) -> Found:
     """Play one of `LEARNERS`."""
     stream = int(np.random.default_rng([*seed, 2]).integers(2**31))
-    if name == "ridge":
-        return by_moments(split, solve_ridge, grids.ridge, partial(full_moments, split))
-    if name == "Lasso":
-        return by_moments(split, solve_in_l1_ball, grids.lasso, partial(full_moments, split))
+    if name in ("ridge", "Lasso"):
+        solve, grid = (solve_ridge, grids.ridge) if name == "ridge" else (solve_lasso, grids.lasso)
+        return by_moments(split, solve, grid, split.moments, partial(full_moments, split))
     if name in ("Baseline", "Baseline, cone"):
-        solve = partial(solve_in_l1_ball, cone=name == "Baseline, cone")
-        return by_moments(split, solve, grids.baseline, pair_moments(split, n_attributes, seed))
-    return by_streams(name.lower(), split, getattr(grids, name.lower()), n_attributes, stream)
+        moments = pair_moments(split, n_attributes, seed)
+        solve = partial(solve_baseline, cone=name == "Baseline, cone")
+        return by_moments(split, solve, grids.baseline, [moments(fold) for fold in split.folds], moments)
+    if name == "gradient descent":
+        return by_streams(split, all_pixels, grids.descent)
+    law, grid = ("aer", grids.aer) if name == "AER" else ("aerr", grids.aerr)
+    return by_streams(split, few_pixels(law, n_attributes, split.live, stream), grid)
 
 
-LEARNERS = ("ridge", "Lasso", "AER", "AERR", "Baseline", "Baseline, cone")
+LEARNERS = ("ridge", "Lasso", "gradient descent", "AER", "AERR", "Baseline", "Baseline, cone")

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline import bounds
+from jaxonline._util.threads import in_parallel
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.learners.attributes.streams import play_streams
 from jaxonline.results.tables import Interval, Number, Table, Text
@@ -61,10 +63,11 @@ def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
     """
     cases = [(8, 2, 0.05), (16, 2, 0.05), (16, 4, 0.05), (16, 2, 0.025)]
     cases += [] if quick else [(32, 2, 0.05), (32, 4, 0.05), (32, 8, 0.05), (16, 4, 0.025), (16, 4, 0.0125)]
-    return [_hidden_case(seed, *case, runs=4 if quick else 16) for case in cases]
+    return in_parallel([partial(hidden_case, seed, *case, runs=4 if quick else 16) for case in cases])
 
 
-def _hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, Any]:
+def hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, Any]:
+    """One row of `hidden_attribute`."""
     X, y, j = _draw_hidden(HiddenAttribute(d, eps), jax.random.key(seed))
     order = np.stack([np.random.default_rng([seed, run]).permutation(POOL) for run in range(runs)])
     ends = tuple(int(n) for n in np.unique(np.geomspace(100, POOL, 40).round()))
