@@ -199,7 +199,7 @@ class Result:
             >>> result = jo.Result(("a", "b", "c"), np.arange(30), np.array([1]), measures)
             >>> ranking = result.ranking("cumulative_loss")
             >>> dict(zip(ranking.learners, ranking.letters, strict=True))
-            {'b': 'a', 'c': 'a', 'a': 'b'}
+            {'c': 'a', 'b': 'a', 'a': 'b'}
         """
         of, values = self.mean(quantity, level), self.values(quantity)
         if values.ndim > 3:
