@@ -204,7 +204,7 @@ def _by_sampling(sampler: Sampler, flat, settings: Settings, method, stated, lim
         exact_second_moment=None if stated is None else float(stated.sum()),
         cap_bias=None if cap_bias is None else float(cap_bias / units[i]),
         exceeded=drawn.exceeded,
-        notes=(*notes, *_remarks(drawn, level)),
+        notes=(*notes, *_remarks(drawn)),
         assumption=assumption,
         asked=settings.detect,
     )
@@ -216,12 +216,12 @@ def _warn_of_constant(drawn: Summary) -> None:
         warnings.warn(same, UserWarning, stacklevel=4)
 
 
-def _remarks(drawn: Summary, level: float) -> Iterator[str]:
+def _remarks(drawn: Summary) -> Iterator[str]:
     """What does not change the verdict."""
     if drawn.bets is None:
         return
     stated, found = drawn.bets.stated, drawn.moments.second_moment
-    excess = np.max(stated / np.maximum(found, np.finfo(float).tiny), initial=0.0)
+    excess = np.max(stated / np.where(found > 0, found, np.inf), initial=0.0)
     if excess > _LOOSE:
         yield f"the stated second moment is up to {excess:.3g} times the samples'"
 
@@ -241,7 +241,7 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
     if layout.is_complex:
         raise TypeError("second_moment must not be given for complex estimates: give range, or estimate both parts")
     shapes = [leaf.shape for leaf in layout.leaves]
-    leaves = jax.tree.leaves(value) if not layout.is_array else [value]
+    leaves = layout.structure.flatten_up_to(value)
     arrays = [check.reals("second_moment", leaf).astype(float) for leaf in leaves]  # infinite where nothing would do
     if [array.shape for array in arrays] != shapes:
         wanted, got = shapes, [array.shape for array in arrays]

@@ -41,11 +41,12 @@ class Layout:
         """A value of the estimate's structure and shapes as a vector in float64."""
         if jax.tree.structure(0) == self.structure:
             return self._reals(name, value, self.leaves[0])
-        found = jax.tree.structure(value)
-        if found != self.structure:
-            raise ValueError(f"{name} must have the structure of an estimate {self.structure}, got {found}")
-        leaves = zip(jax.tree.leaves(value), self.leaves, strict=True)
-        return np.concatenate([self._reals(name, part, leaf) for part, leaf in leaves])
+        try:
+            leaves = self.structure.flatten_up_to(value)
+        except (ValueError, TypeError):
+            found = jax.tree.structure(value)
+            raise ValueError(f"{name} must have the structure of an estimate {self.structure}, got {found}") from None
+        return np.concatenate([self._reals(name, *each) for each in zip(leaves, self.leaves, strict=True)])
 
     @staticmethod
     def _reals(name: str, value: Any, leaf: jax.ShapeDtypeStruct) -> np.ndarray:
