@@ -158,13 +158,19 @@ def with_value(out: Any, value: Any) -> Any:
     return Capped(value, out.exceeded) if isinstance(out, Capped) else value
 
 
-@functools.partial(jax.jit, static_argnames=("width", "mesh"))
-def _draw(estimator, key, blocks, width, mesh):
+def _blocks(estimator, key, blocks, width, mesh):
     def one_block(estimator, key, block):
         out = jax.vmap(lambda k: estimator(k))(item_keys(key, block, width))
         return value_of(out), jnp.asarray(out.exceeded if isinstance(out, Capped) else 0, jnp.int32)
 
     return over_blocks(one_block, mesh, 2, 1)(estimator, key, blocks)
+
+
+@functools.cache
+def _drawing(platform: str) -> Callable[..., Any]:
+    """The program of a block. On a CPU LLVM's later passes would take longer than they save."""
+    options: dict[str, Any] = {"xla_backend_optimization_level": 1} if platform == "cpu" else {}
+    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=options)
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
@@ -206,9 +212,11 @@ class Sampler:
         """
         left = n
 
+        draw = _drawing(self.mesh.devices.flat[0].platform)
+
         def launch(wave):
             indices, real = wave
-            return _draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
+            return draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
 
         for (values, exceeded), real in pipelined(launch, waves(range(first, first + -(-n // self.width)), self.mesh)):
             values, exceeded = np.asarray(values), np.asarray(exceeded)
