@@ -4,6 +4,7 @@ An estimate Psi~ is checked through its inner product with a clean Psi(x'), whos
 for each number of copies (for the Gaussian map, each pair of numbers), at the points of erratum E6.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -33,13 +34,13 @@ from jaxonline.verify.sampling import Capped
 from jaxonline.verify.strata import Strata
 
 AnyMap = DotProductFeatureMap | GaussianFeatureMap | PrintedGaussianFeatureMap
-X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.1, 2.0, 20
+X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
 WIDTH = 1.3
-_TAIL, _MOST = 1e-5, 24  # copies of a stratum
+_TAIL, _MOST, _BUDGET = 1e-5, 16, 1 << 19  # terms, copies of a stratum, samples
 
 
 def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
-    """A copy of x with Gaussian noise of variance 0.1 in each coordinate."""
+    """A copy of x with Gaussian noise of variance 0.05 in each coordinate."""
     return x + math.sqrt(VARIANCE) * jax.random.normal(key, x.shape, x.dtype)
 
 
@@ -68,9 +69,10 @@ def map_strata(
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
     laws = [feature_map.law] * len(sizes)
     logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
+    most = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
     return Strata(
         pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=jax.tree_util.Partial(_given, feature_map, jnp.asarray(counts, jnp.int32), _draw()),
+        given=jax.tree_util.Partial(_given(most), feature_map, jnp.asarray(counts, jnp.int32), _draw()),
         terms=terms,
         second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
         draw=jax.tree_util.Partial(_stratum, feature_map, jnp.asarray(sizes, jnp.int32)),
@@ -87,10 +89,16 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 }
 
 
-def _given(feature_map, counts, draw, key, n):
-    pair = counts.shape[1] == 2
-    psi = feature_map.given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, _MOST)
-    return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
+@functools.cache
+def _given(capacity: int) -> Callable[..., jax.Array]:
+    """<Psi~, Psi(x')> conditional on the counts of a stratum, with room for so many copies."""
+
+    def given(feature_map, counts, draw, key, n):
+        pair = counts.shape[1] == 2
+        psi = feature_map.given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, capacity)
+        return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
+
+    return given
 
 
 def _stratum(feature_map, sizes, key):
@@ -107,7 +115,7 @@ def _dot_product(kernel: DotProductKernel, options: Options, p: float = P, targe
     target = kernel_value(kernel) if target is None else target
     counts, rest = [(n,) for n in range(last + 1)], float(terms[last + 1 :].sum()) * (1 + 1e-9)
     strata = map_strata(feature_map, feature_map, counts, list(terms[: last + 1]), rest)
-    return unbiased(None, target, strata=strata, **options.sampling())
+    return unbiased(None, target, strata=strata, max_samples=_BUDGET, **options.sampling())
 
 
 @claim("feature map, linear kernel", "A, Subroutine 2", printed="unbiased")
@@ -158,14 +166,14 @@ def _gaussian(form: str, options: Options) -> Verification:
     right = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
     feature_map = PrintedGaussianFeatureMap(Gaussian(WIDTH), Geometric(P)) if form == "printed" else right
     counts = list(itertools.product(range(5), range(6)))
-    # (-|x|^2/w^2)^n1 / n1! of e^(-|x|^2/w^2), times (2 <x, x'>/w^2)^n2 / n2! of e^(2 <x, x'>/w^2), times e^(-|x'|^2/w^2)
+    # (-|x|^2/w^2)^n1 / n1! of e^(-|x|^2/w^2), (2 <x, x'>/w^2)^n2 / n2! of e^(2 <x, x'>/w^2), and e^(-|x'|^2/w^2)
     square, inner, clean = (float(v) / WIDTH**2 for v in (X @ X, 2 * X @ X2, X2 @ X2))
     first, second = ([a**n / math.factorial(n) for n in range(60)] for a in (-square, inner))
     terms = [first[n1] * second[n2] * math.exp(-clean) for n1, n2 in counts]
     all_terms = math.exp(square + inner - clean)  # in absolute value
     strata = map_strata(feature_map, right, counts, terms, all_terms - float(np.abs(terms).sum()) + 1e-12)
     target = math.exp(-float(np.sum((X - X2) ** 2)) / WIDTH**2)
-    return unbiased(None, target, strata=strata, **options.sampling())
+    return unbiased(None, target, strata=strata, max_samples=_BUDGET, **options.sampling())
 
 
 @claim(
