@@ -63,32 +63,25 @@ def _gradient(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
     return estimator(key, jnp.asarray(W, jnp.float32), _Seen())
 
 
-UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.1, -0.05, 0.3, 0.2])
+UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.3, -0.25, 0.4, 0.35])
 
 
 def _frequencies(estimators, key):
     """How often each attribute is looked at: for the estimate of <w, x> by both laws, and for that of x."""
-    half, w = 8, jnp.asarray(UNEVEN, jnp.float32)
-    seen = [estimator.choose(key, w) for estimator in estimators]
-    rows = [seen[0].weighted, seen[1].weighted, seen[0].subset[: half // 2]]
-    return jnp.concatenate([jnp.mean(jax.nn.one_hot(row, half, dtype=jnp.float32), axis=0) for row in rows])
+    w = jnp.asarray(UNEVEN, jnp.float32)
+    first, second = (estimator.choose(key, w) for estimator in estimators)
+    rows = (first.weighted, second.weighted, first.subset)
+    return jnp.concatenate([jnp.mean(jax.nn.one_hot(row, len(w), dtype=jnp.float32), axis=0) for row in rows])
 
 
 @claim("which attributes are looked at, l1 and l2 law", "C, Algorithm 2", corrected="unbiased")
 def _choices(form: str, options: Options) -> Verification:
     """Each frequency by itself, so that the rarest shows weights^1.03 for weights."""
-    half, laws = 8, [weights / weights.sum() for weights in (np.abs(UNEVEN), UNEVEN**2)]
-    p = np.concatenate([*laws, np.full(half, 1 / half)])
-    draws = np.repeat([half, half, half // 2], half)
-    second = p**2 + p * (1 - p) / draws  # the subset, drawn without replacement, has less
+    laws = [weights / weights.sum() for weights in (np.abs(UNEVEN), UNEVEN**2, np.ones(8))]
+    estimators = (AttributeGradient(8), AttributeGradient(8, law="l2"))
+    sampler = jax.tree_util.Partial(_frequencies, estimators)
     return unbiased(
-        jax.tree_util.Partial(_frequencies, (AttributeGradient(2 * half), AttributeGradient(2 * half, law="l2"))),
-        p,
-        second_moment=np.where(p > 0, second, 1e-12),
-        per_coordinate=True,
-        detect=0.08,
-        max_samples=1 << 23,
-        **options.sampling(),
+        sampler, np.concatenate(laws), range=(-1e-6, 1), per_coordinate=True, detect=0.05, **options.sampling()
     )
 
 
