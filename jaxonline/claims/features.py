@@ -98,7 +98,7 @@ def _exponential_weights(form: str, options: Options) -> Verification:
     return bound(float(np.sum(np.asarray(lost, float))), limit)
 
 
-@claim("rates of BOA where the range is a power of two", "Wintenberger 2017", cost="exact", improved="unbiased")
+@claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")
 def _powers_of_two(form: str, options: Options) -> Verification:
     """As it is with losses of 0 and 1: 2^ceil(log2 B) = B, and the first rate min(1/B, sqrt(ln K)/B) is 1/B."""
     boa, ranges = BOA(), np.array([1.0, 0.5, 0.25])

@@ -52,7 +52,7 @@ def _moments_of_noise(number, key):
 
 
 def _law_of_noise(name: str) -> None:
-    @claim(f"{name} noise: mean 0, and the covariance as stated", "B, section 2", improved="unbiased")
+    @claim(f"{name} noise: mean 0, and the covariance as stated", "A, section 2", improved="unbiased")
     def check(form: str, options: Options) -> Verification:
         sampler = jax.tree_util.Partial(_moments_of_noise, jnp.int32(list(LAWS).index(name)))
         v = np.array([0.6, -0.5, 0.4])

@@ -122,6 +122,10 @@ PLACES: dict[str, list[Place]] = {
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
+        Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
+        Place("Flaxman et al. 2005", "gradient descent without a gradient",
+              "learners.GradientBandit bounds.gradient_bandit"),
+        Place("Cesa-Bianchi et al. 2005", "label-efficient prediction", "learners.LabelEfficientHedge"),
     ],
 }  # fmt: skip
 

@@ -124,6 +124,7 @@ class Row:
             "cap_bias": known_or_none(found.cap_bias),
             "exceeded": found.exceeded,
             "seconds": round(self.seconds, 3),
+            "assumption": found.assumption,
             "notes": self.notes,
         }
 
