@@ -167,12 +167,13 @@ def _next_power_of_two(patch):
     patch.setattr(jnp, "frexp", frexp)
 
 
-def _step_of_the_round_before(patch):
+def _step_of_another_round(patch):
+    """The step size of a round that is twice as far."""
     right = GradientLearner.update
     patch.setattr(
         GradientLearner,
         "update",
-        lambda self, key, state, oracle: right(self, key, state._replace(t=state.t - 1), oracle),
+        lambda self, key, state, oracle: right(self, key, state._replace(t=2 * state.t), oracle),
     )
 
 
@@ -199,7 +200,7 @@ MUTANTS = {
     "second moment of the dot-product map": (_moment(DotProductFeatureMap, "second_moment"), "p/(p-1) Q(p E|x~|^2)"),
     "second moment of the Gaussian map": (_moment(GaussianFeatureMap, "second_moment"), "(E7)*corrected"),
     "BOA at a power of two": (_next_power_of_two, "rates of BOA"),
-    "step of the round before": (_step_of_the_round_before, "update of the gradient learner, attributes by the l1"),
+    "step of another round": (_step_of_another_round, "update of the gradient learner, attributes by the l1"),
 }
 SHORT = ("logistic coefficient 12", "BOA at a power of two", "Laplacian frequencies")
 

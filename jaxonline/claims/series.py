@@ -48,8 +48,8 @@ def one_program(estimator: SeriesEstimator) -> SeriesEstimator:
     """The same estimator with zeros at the ends of its tables, so that all of them are one program."""
     table, law = np.asarray(estimator.coefficients), estimator.law
     if isinstance(law, Law):
-        law = Law(np.pad(np.asarray(law.probabilities), (0, _TABLE - len(law.probabilities))))
-    return SeriesEstimator(np.pad(table, (0, _TABLE - len(table))), law, estimator.centre, estimator.constant)
+        law = Law(np.pad(np.asarray(law.probabilities), (0, max(_TABLE - len(law.probabilities), 0))))
+    return SeriesEstimator(np.pad(table, (0, max(_TABLE - len(table), 0))), law, estimator.centre, estimator.constant)
 
 
 def _given(estimator, mean, key, n):
