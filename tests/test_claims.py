@@ -23,7 +23,8 @@ from jaxonline.simulation.blocks import default_mesh
 
 KEYS = [
     "claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected", "level",
-    "second_moment", "exact_second_moment", "second_moment_bound", "cap_bias", "exceeded", "seconds", "notes",
+    "second_moment", "exact_second_moment", "second_moment_bound", "cap_bias", "exceeded", "seconds", "assumption",
+    "notes",
 ]  # fmt: skip
 ONE = default_mesh(jax.devices()[:1])
 
@@ -48,7 +49,8 @@ def test_claims_are_distinct_and_say_where_they_come_from():
     names = [(c.name, c.form) for c in all_claims()]
     assert len(set(names)) == len(names)
     assert {c.paper.split(",")[0] for c in all_claims()} == {
-        *PAPERS, "Hazan and Koren 2012", "Auer et al. 2002", "Neu 2015",
+        *PAPERS, "Hazan and Koren 2012", "Auer et al. 2002", "Neu 2015", "Kivinen and Warmuth 1997",
+        "Flaxman et al. 2005", "Cesa-Bianchi et al. 2005",
     }  # fmt: skip
     assert [(c.name, c.form) for c in all_claims()] == names  # asking twice registers nothing twice
 

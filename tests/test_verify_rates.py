@@ -15,7 +15,9 @@ from scipy import special, stats
 from verify_samples import ONE, geometric_product, weighted_product
 
 from jaxonline import verify
+from jaxonline.verify import bets as bets_module
 from jaxonline.verify import stratified
+from jaxonline.verify.bets import Bets
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, KnownVariance
 from jaxonline.verify.sampling import Moments
 
@@ -107,6 +109,100 @@ def test_false_alarms_of_empirical_bernstein(q):
     if q == 1e-3:
         z = np.abs(moments.mean - 1) > stats.norm.isf(LEVEL / 2) * np.sqrt(moments.variance / n)
         assert np.mean(z) > 5 * LEVEL
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rare events: 1/q with probability q, else 0. Hits are binomial, so that 2,000 experiments of any size cost nothing.
+
+LOOKS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+def moments_of_hits(hits: np.ndarray, n: int, q: float) -> Moments:
+    """The moments of n values, so many of which are 1/q and the others 0."""
+    p = hits / n
+    central = [n * (p * (1 - p) ** k + (1 - p) * (-p) ** k) / q**k for k in (2, 3, 4)]
+    return Moments(n, p / q, *central)
+
+
+def rare(q: float, n: int):
+    """The moments of 2,000 experiments at each of the looks on the way to n."""
+    rng, hits, before = np.random.default_rng(int(1 / q)), np.zeros(SEEDS, int), 0
+    for part in LOOKS:
+        now = int(part * n)
+        hits, before = hits + rng.binomial(now - before, q, SEEDS), now
+        yield moments_of_hits(hits, now, q)
+
+
+@pytest.mark.parametrize("q", [1e-7, 1e-5, 1e-4, 1e-3, 1e-2, 0.3])
+@pytest.mark.parametrize("n", [2000, 200_000])
+def test_false_alarms_of_every_method_on_rare_events_at_all_looks_together(q, n):
+    ones, kurtosis = np.ones(SEEDS), (1 - 3 * q * (1 - q)) / (q * (1 - q))
+    methods = {
+        "second moment": KnownVariance(ones * (1 / q - 1), LEVEL).at(n),
+        "kurtosis": BoundedKurtosis(kurtosis, ones / q, LEVEL).at(n),
+        "bernstein": Bernstein(0 * ones, ones / q).at(n),
+    }
+    for name, interval in methods.items():
+        alarms = np.zeros(SEEDS, bool)
+        for moments in rare(q, n):
+            alarms |= np.abs(moments.mean - 1) > interval.half_width(moments, LEVEL)
+        assert alarms.sum() <= MAX_ALARMS, name
+
+
+@pytest.mark.parametrize("q", [1e-7, 1e-6, 1e-5, 1e-4, 5e-4])
+def test_rare_events_beyond_the_assumed_kurtosis_are_refused(q):
+    """At the size and the level of a call without options, and without a single alarm in 2,000 seeds."""
+    n, level = 200_000, 1e-9
+    interval = BoundedKurtosis(1000.0, np.full(SEEDS, 1e-6), level).at(n)
+    for moments in rare(q, n):
+        alarm = np.abs(moments.mean - 1) > interval.half_width(moments, level)
+        constant = moments.m2 == 0
+        assert not np.any(alarm & ~constant & (moments.kurtosis <= 1000.0))
+
+
+def test_false_alarms_of_bets_against_a_second_moment():
+    """The mean of theta^2 is 1, which is what they bet on where 0.8 is stated; they win where 0.2 is."""
+    rng, q, n = np.random.default_rng(3), 1e-2, 6000
+    right, wrong = (Bets.against(np.full(SEEDS, s)) for s in (1 / bets_module._MARGIN, 0.2))
+    for _ in range(4):
+        values = np.where(rng.random((n // 4, SEEDS)) < q, q**-0.5, 0.0)
+        right, wrong = right.after(values), wrong.after(values)
+    assert right.won(LEVEL).sum() <= MAX_ALARMS
+    assert wrong.won(LEVEL).mean() > 0.99
+
+
+def _many_laws(key):
+    """Laws of mean 1, side by side: rare events, counts, weights p^N, exponentials of normal numbers."""
+    rare_key, count_key, weight_key, normal_key = jax.random.split(key, 4)
+    rare_events = jnp.where(jax.random.uniform(rare_key, (4,)) < RARE, 1 / RARE, 0.0)
+    count = jax.random.poisson(count_key, 1.0).astype(jnp.float32)
+    n = jax.random.geometric(weight_key, 1 - 1 / P, dtype=jnp.int32) - 1
+    weight = 0.32 * 2.0 * jnp.float32(P * 0.68) ** n.astype(jnp.float32)
+    lognormal = jnp.exp(jax.random.normal(normal_key) - 0.5)
+    return jnp.concatenate([rare_events, jnp.stack([count, weight, lognormal])])
+
+
+RARE = np.array([1e-4, 1e-3, 1e-2, 0.3], np.float32)
+SECONDS = np.array([*(1 / RARE), 2.0, 0.32**2 * raw_moment(0.68, 2), math.e])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["second moment", "bernstein", "kurtosis"])
+def test_false_alarms_of_the_whole_verifier_over_2000_seeds(method):
+    """All laws at once, at level 1e-2 together; with a range or a kurtosis, those that have one."""
+    part, known = {
+        "second moment": (slice(0, 7), {"second_moment": SECONDS}),
+        "bernstein": (slice(0, 4), {"range": (0, 1 / RARE.astype(float))}),
+        "kurtosis": (slice(2, 4), {"kurtosis": 100.0}),
+    }[method]
+    options = {"level": LEVEL, "samples": 4096, "width": 2048, "mesh": ONE}
+
+    def estimator(key):
+        return _many_laws(key)[part]
+
+    target = np.ones(part.stop - part.start)
+    verdicts = [verify.unbiased(estimator, target, seed=seed, **options, **known).verdict for seed in range(SEEDS)]
+    assert verdicts.count("biased") <= MAX_ALARMS
 
 
 def test_false_alarms_of_strata():

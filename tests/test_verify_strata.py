@@ -26,12 +26,18 @@ def test_only_the_sum_is_known():
 
 
 def test_a_remainder_too_large_is_undecided():
-    strata = verify.Strata(
-        pmf=[0.5, 0.25], given=of_stratum([2, 2], [0, 0]), terms=[1.0, 0.5], second_moments=[4.0, 4.0]
-    )
-    result = verify.unbiased(None, 2.0, strata=strata, mesh=ONE)
+    known = {"pmf": [0.5, 0.25], "given": of_stratum([2, 2], [0, 0]), "terms": [1.0, 0.5], "second_moments": [4.0, 4.0]}
+    result = verify.unbiased(None, 2.0, strata=verify.Strata(**known, remainder=0.5), mesh=ONE)
     assert result.verdict == "undecided"
     assert result.half_width == pytest.approx(0.25, abs=1e-4)
+    assert "give more strata, or a smaller remainder" in result.notes[0]
+    without = verify.unbiased(None, 2.0, strata=verify.Strata(**known), mesh=ONE)
+    assert without.verdict == "biased"
+    assert (
+        without.notes[0]
+        == "the terms sum to 1.5 and not to the target 2: give remainder if what is missing lies at N >= 2"
+    )
+    assert "nothing comes from N >= 2, of probability 0.25" in without.assumption
 
 
 def test_a_stratum_without_probability_is_left_out():

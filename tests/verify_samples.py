@@ -62,3 +62,14 @@ def _geometric_product(given, p, key):
 def geometric_product(weights, mean: float, spread: float, p: float = 2.0) -> Partial:
     """`weighted_product` of a random n, P(N = n) = (p-1)/p^(n+1), cut off where the weights end."""
     return Partial(_geometric_product, weighted_product(weights, mean, spread), jnp.float32(p))
+
+
+def _two_values(q, high, low, noise, key):
+    rare, own = jax.random.split(key)
+    value = jnp.where(jax.random.uniform(rare, (), jnp.float32) < q, high, low)
+    return value + noise * jax.random.uniform(own, (), jnp.float32, -1.0, 1.0)
+
+
+def two_values(q: float, high: float | None = None, low: float = 0.0, noise: float = 0.0) -> Partial:
+    """`high` (1/q by default) with probability q, else `low`; plus `noise` times a uniform number on [-1, 1]."""
+    return Partial(_two_values, *(jnp.float32(a) for a in (q, 1 / q if high is None else high, low, noise)))

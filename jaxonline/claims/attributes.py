@@ -63,6 +63,40 @@ def _gradient(estimator: Any, key: jax.Array) -> Float[Array, "d"]:
     return estimator(key, jnp.asarray(W, jnp.float32), _Seen())
 
 
+UNEVEN = np.array([2.0, -1.0, 0.5, 0.0, 0.3, -0.25, 0.4, 0.35])
+
+
+def _frequencies(estimators, key):
+    """How often each attribute is looked at: for the estimate of <w, x> by both laws, and for that of x."""
+    w = jnp.asarray(UNEVEN, jnp.float32)
+    first, second = (estimator.choose(key, w) for estimator in estimators)
+    rows = (first.weighted, second.weighted, first.subset)
+    return jnp.concatenate([jnp.mean(jax.nn.one_hot(row, len(w), dtype=jnp.float32), axis=0) for row in rows])
+
+
+@claim("which attributes are looked at, l1 and l2 law", "C, Algorithm 2", corrected="unbiased")
+def _choices(form: str, options: Options) -> Verification:
+    """Each frequency by itself, so that the rarest shows weights^1.03 for weights."""
+    laws = [weights / weights.sum() for weights in (np.abs(UNEVEN), UNEVEN**2, np.ones(8))]
+    estimators = (AttributeGradient(8), AttributeGradient(8, law="l2"))
+    sampler = jax.tree_util.Partial(_frequencies, estimators)
+    return unbiased(
+        sampler, np.concatenate(laws), range=(-1e-6, 1), per_coordinate=True, detect=0.05, **options.sampling()
+    )
+
+
+def _pair_moments(key):
+    return AttributePairs(K)(key, len(X), _Seen())
+
+
+@claim("x x' and x from k attributes, Baseline, the sampler", "C, Algorithm 1", improved="unbiased")
+def _pair_sampler(form: str, options: Options) -> Verification:
+    support = AttributePairs(K).support(X)
+    second = [sum(p * m[i] ** 2 for p, m in support) for i in (0, 1)]
+    target = PairMoments(np.outer(X, X), X)  # type: ignore[arg-type]
+    return unbiased(_pair_moments, target, second_moment=PairMoments(*second), **options.sampling())
+
+
 @claim("x x' from k attributes, Baseline", "C, Algorithm 1", cost="exact", printed="unbiased")
 def _pairs(form: str, options: Options) -> Verification:
     return unbiased(None, np.outer(X, X), support=[(p, m.A) for p, m in AttributePairs(K).support(X)])

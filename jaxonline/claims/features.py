@@ -15,13 +15,16 @@ from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.fourier import FourierFeatures
-from jaxonline.kernels import Gaussian, Kernel, Laplacian, ShiftInvariantKernel
-from jaxonline.learners import EWA, Hedge
+from jaxonline.feedback.full import FullOracle
+from jaxonline.game import Specs
+from jaxonline.kernels import Gaussian, Kernel, Laplacian, Scaled, ShiftInvariantKernel
+from jaxonline.learners import BOA, EWA, Hedge
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
 
-X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.5, 0.7, 0.1])
+X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.3, 0.9, 0.1])
+SIZE = 2.5  # k(x, x): not 1, where a root does not show; nor are width and scale
 
 
 def _inner_product(layout: str) -> Any:
@@ -35,24 +38,24 @@ def _inner_product(layout: str) -> Any:
 def _kernel(kernel: Kernel, layout: str, options: Options) -> Verification:
     with jax.enable_x64(True):
         target = float(kernel(jnp.asarray(X), jnp.asarray(X2)))
-    reach = (2.0 if layout == "cosine" else 1.0) * (1 + 1e-5)
+    reach = (2.0 if layout == "cosine" else 1.0) * SIZE * (1 + 1e-5)
     sample = jax.tree_util.Partial(_inner_product(layout), kernel)
     return unbiased(sample, target, range=(-reach, reach), **options.sampling())
 
 
 @claim("Fourier features sqrt(2) cos(<w, x> + b), Gaussian kernel", "D, section 2", printed="unbiased")
 def _cosine(form: str, options: Options) -> Verification:
-    return _kernel(Gaussian.from_standard_deviation(1.0), "cosine", options)
+    return _kernel(Scaled(Gaussian.from_standard_deviation(0.6), SIZE), "cosine", options)
 
 
 @claim("Fourier features (cos, sin), Gaussian kernel", "D, section 2", printed="unbiased")
 def _pair(form: str, options: Options) -> Verification:
-    return _kernel(Gaussian.from_standard_deviation(1.0), "pair", options)
+    return _kernel(Scaled(Gaussian.from_standard_deviation(0.6), SIZE), "pair", options)
 
 
 @claim("Fourier features (cos, sin), Laplacian kernel", "D, section 2", printed="unbiased")
 def _laplacian(form: str, options: Options) -> Verification:
-    return _kernel(Laplacian(1.0), "pair", options)
+    return _kernel(Scaled(Laplacian(2.2), SIZE), "pair", options)
 
 
 @claim(
@@ -82,8 +85,22 @@ def _exponential_weights(form: str, options: Options) -> Verification:
     step, limit = printed_exponential_weights(n, rounds)
     if form == "corrected":
         step, limit = exponential_weights(n, rounds).eta, exponential_weights(n, rounds).value
-    hedge, losses = Hedge(EWA(step)), np.ones((rounds, n))
+    losses = np.ones((rounds, n), np.float32)
     losses[:, 3] = 0.0
-    cumulative = jnp.asarray(np.cumsum(losses, axis=0) - losses)  # the state of the combiner before each round
-    moves = np.asarray(jax.vmap(hedge.weights)(cumulative), float)
-    return bound(float((moves * losses).sum()), limit)
+    hedge = Hedge(EWA(step))
+    specs = Specs((), jax.ShapeDtypeStruct((n,), jnp.float32))
+
+    def round_of(state: Any, y: jax.Array) -> tuple[Any, jax.Array]:
+        move = hedge.predict(None, state, ())
+        return hedge.update(None, state, FullOracle((), y))[0], move @ y
+
+    lost = jax.lax.scan(round_of, hedge.init(None, specs), jnp.asarray(losses))[1]
+    return bound(float(np.sum(np.asarray(lost, float))), limit)
+
+
+@claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")
+def _powers_of_two(form: str, options: Options) -> Verification:
+    """As it is with losses of 0 and 1: 2^ceil(log2 B) = B, and the first rate min(1/B, sqrt(ln K)/B) is 1/B."""
+    boa, ranges = BOA(), np.array([1.0, 0.5, 0.25])
+    state = boa.update(boa.init(3, jnp.dtype("float32")), jnp.asarray(1.0 - ranges, jnp.float32), 1.0)
+    return unbiased(None, 1 / ranges, support=[(1.0, np.asarray(state.rates))], per_coordinate=True)

@@ -4,14 +4,17 @@ An estimate Psi~ is checked through its inner product with a clean Psi(x'), whos
 for each number of copies (for the Gaussian map, each pair of numbers), at the points of erratum E6.
 """
 
+import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
+from scipy import special
 
 from jaxonline.claims.printed_kernels import (
     PrintedGaussianFeatureMap,
@@ -31,12 +34,13 @@ from jaxonline.verify.sampling import Capped
 from jaxonline.verify.strata import Strata
 
 AnyMap = DotProductFeatureMap | GaussianFeatureMap | PrintedGaussianFeatureMap
-X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.01, 2.0, 40
-_TAIL = 1e-5
+X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
+WIDTH = 1.3
+_TAIL, _MOST, _BUDGET = 1e-5, 16, 1 << 19  # terms, copies of a stratum, samples
 
 
 def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
-    """A copy of x with Gaussian noise of variance 0.01 in each coordinate."""
+    """A copy of x with Gaussian noise of variance 0.05 in each coordinate."""
     return x + math.sqrt(VARIANCE) * jax.random.normal(key, x.shape, x.dtype)
 
 
@@ -50,32 +54,51 @@ def kernel_value(kernel: Kernel) -> float:
         return float(kernel(jnp.asarray(X), jnp.asarray(X2)))
 
 
-def map_strata(feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]]) -> Strata:
+def map_strata(
+    feature_map: AnyMap, exact: AnyMap, counts: Sequence[tuple[int, ...]], terms: Sequence[float], remainder: float
+) -> Strata:
     """<Psi~, Psi(x')> of a feature map by strata.
 
     Args:
         feature_map: whose samples are drawn.
-        exact: whose terms are right; another one where `feature_map` is misprinted.
+        exact: whose second moments are right; another one where `feature_map` is misprinted.
         counts: the strata, a box of (N,) or (N1, N2) in lexicographic order.
+        terms: of the series of k(x, x'), from a source that shares nothing with the maps.
+        remainder: a bound on the sum of the other terms.
     """
     sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
     laws = [feature_map.law] * len(sizes)
     logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
-    terms = [exact.term(count, X, X2) for count in counts]
+    most = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
     return Strata(
         pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=jax.tree_util.Partial(_given, feature_map, jnp.asarray(counts, jnp.int32), _draw()),
+        given=jax.tree_util.Partial(_given(most), feature_map, jnp.asarray(counts, jnp.int32), _draw()),
         terms=terms,
         second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
         draw=jax.tree_util.Partial(_stratum, feature_map, jnp.asarray(sizes, jnp.int32)),
-        remainder=abs(kernel_value(exact.kernel) - math.fsum(terms)),
+        remainder=remainder,
     )
 
 
-def _given(feature_map, counts, draw, key, n):
-    pair = counts.shape[1] == 2
-    psi = feature_map.given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, CAPACITY)
-    return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
+# beta_n of the papers' kernels, from their names: 1/n!, binomial coefficients, (alpha)_n / n!.
+_BETAS: dict[type, Callable[[Any, int], float]] = {
+    Linear: lambda kernel, n: float(n == 1),
+    Inhomogeneous: lambda kernel, n: float(math.comb(kernel.degree, n)),
+    ExponentialKernel: lambda kernel, n: 1 / math.factorial(n),
+    Binomial: lambda kernel, n: float(special.poch(kernel.exponent, n)) / math.factorial(n),
+}
+
+
+@functools.cache
+def _given(capacity: int) -> Callable[..., jax.Array]:
+    """<Psi~, Psi(x')> conditional on the counts of a stratum, with room for so many copies."""
+
+    def given(feature_map, counts, draw, key, n):
+        pair = counts.shape[1] == 2
+        psi = feature_map.given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, capacity)
+        return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
+
+    return given
 
 
 def _stratum(feature_map, sizes, key):
@@ -87,11 +110,12 @@ def _stratum(feature_map, sizes, key):
 
 def _dot_product(kernel: DotProductKernel, options: Options, p: float = P, target: float | None = None) -> Verification:
     feature_map = DotProductFeatureMap(kernel, Geometric(p))
-    terms = np.abs([feature_map.term((n,), X, X2) for n in range(CAPACITY)])
-    last = int(np.flatnonzero(terms > _TAIL * terms.max())[-1])
+    terms = np.array([_BETAS[type(kernel)](kernel, n) * float(X @ X2) ** n for n in range(100)])
+    last = min(int(np.flatnonzero(terms > _TAIL * terms.max())[-1]), _MOST)
     target = kernel_value(kernel) if target is None else target
-    strata = map_strata(feature_map, feature_map, [(n,) for n in range(last + 1)])
-    return unbiased(None, target, strata=strata, **options.sampling())
+    counts, rest = [(n,) for n in range(last + 1)], float(terms[last + 1 :].sum()) * (1 + 1e-9)
+    strata = map_strata(feature_map, feature_map, counts, list(terms[: last + 1]), rest)
+    return unbiased(None, target, strata=strata, max_samples=_BUDGET, **options.sampling())
 
 
 @claim("feature map, linear kernel", "A, Subroutine 2", printed="unbiased")
@@ -139,11 +163,17 @@ def _binomial_definite(form: str, options: Options) -> Verification:
 
 @claim("feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", erratum=6, printed="biased", corrected="unbiased")
 def _gaussian(form: str, options: Options) -> Verification:
-    right = GaussianFeatureMap(Gaussian(1.0), Geometric(P))
-    feature_map = PrintedGaussianFeatureMap(Gaussian(1.0), Geometric(P)) if form == "printed" else right
-    strata = map_strata(feature_map, right, list(itertools.product(range(6), range(8))))
-    target = math.exp(-float(np.sum((X - X2) ** 2)))
-    return unbiased(None, target, strata=strata, **options.sampling())
+    right = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
+    feature_map = PrintedGaussianFeatureMap(Gaussian(WIDTH), Geometric(P)) if form == "printed" else right
+    counts = list(itertools.product(range(5), range(6)))
+    # (-|x|^2/w^2)^n1 / n1! of e^(-|x|^2/w^2), (2 <x, x'>/w^2)^n2 / n2! of e^(2 <x, x'>/w^2), and e^(-|x'|^2/w^2)
+    square, inner, clean = (float(v) / WIDTH**2 for v in (X @ X, 2 * X @ X2, X2 @ X2))
+    first, second = ([a**n / math.factorial(n) for n in range(60)] for a in (-square, inner))
+    terms = [first[n1] * second[n2] * math.exp(-clean) for n1, n2 in counts]
+    all_terms = math.exp(square + inner - clean)  # in absolute value
+    strata = map_strata(feature_map, right, counts, terms, all_terms - float(np.abs(terms).sum()) + 1e-12)
+    target = math.exp(-float(np.sum((X - X2) ** 2)) / WIDTH**2)
+    return unbiased(None, target, strata=strata, max_samples=_BUDGET, **options.sampling())
 
 
 @claim(
@@ -199,6 +229,7 @@ def _lemma3(form: str, options: Options) -> Verification:
         jax.tree_util.Partial(_norm, feature_map, _draw()),
         P / (P - 1) * math.exp(P * moment),
         exact=feature_map.second_moment(moment),
+        kurtosis=100.0,
         **options.sampling(),
     )
 
@@ -209,11 +240,12 @@ def _lemma5(form: str, options: Options) -> Verification:
     E <x~, x~'>^2 for its largest value (E |x~|^2)^2."""
     if form == "printed":
         return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
-    feature_map = GaussianFeatureMap(Gaussian(1.0), Geometric(P))
+    feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
     moment, pairs = copy_moments(X, VARIANCE)
     return second_moment(
         jax.tree_util.Partial(_norm, feature_map, _draw()),
         feature_map.second_moment(moment),
         exact=feature_map.second_moment(moment, pairs),
+        kurtosis=200.0,
         **options.sampling(),
     )

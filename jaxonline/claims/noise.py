@@ -1,5 +1,6 @@
 """Claims on noise with side information (paper B): gradients from noisy copies, and surrogate kernels."""
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -23,7 +24,7 @@ from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, TwoCopies
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate
 from jaxonline.feedback import NoisyCopies
-from jaxonline.feedback.noise import Noise, gaussian
+from jaxonline.feedback.noise import Noise, TwoPoints, gaussian, laplace, student_t, uniform
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy, GaussianMixture
 from jaxonline.verify.bias import unbiased
@@ -32,6 +33,36 @@ from jaxonline.verify.result import Verification
 
 W, X, Y = np.array([0.5, -1.0, 0.8]), np.array([0.6, 0.4, -0.2]), 0.7
 COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, -0.1], [0.0, -0.1, 0.3]])
+
+
+LAWS = {
+    "Gaussian": gaussian(COVARIANCE),
+    "Laplace": laplace(COVARIANCE),
+    "uniform": uniform(COVARIANCE),
+    "Student's": student_t(COVARIANCE, 12.0),
+    "two-point": TwoPoints([0.6, -0.5, 0.4]),
+}
+
+
+def _moments_of_noise(number, key):
+    """Noise and its products, of the law of this number: all laws are one program."""
+    zero = jnp.zeros(3, jnp.float32)
+    z = jax.lax.switch(number, [functools.partial(law.sample, t=jnp.int32(1), x=zero) for law in LAWS.values()], key)
+    return jnp.concatenate([z, jnp.outer(z, z).ravel()])
+
+
+def _law_of_noise(name: str) -> None:
+    @claim(f"{name} noise: mean 0, and the covariance as stated", "A, section 2", improved="unbiased")
+    def check(form: str, options: Options) -> Verification:
+        sampler = jax.tree_util.Partial(_moments_of_noise, jnp.int32(list(LAWS).index(name)))
+        v = np.array([0.6, -0.5, 0.4])
+        covariance = np.outer(v, v) if name == "two-point" else COVARIANCE
+        target = np.concatenate([np.zeros(3), covariance.ravel()])
+        return unbiased(sampler, target, kurtosis=300.0, **options.sampling())
+
+
+for _name in LAWS:
+    _law_of_noise(_name)
 
 
 def gradient_sample(

@@ -22,7 +22,9 @@ not the expected one.
 *Printed* is what the paper says, *corrected* what it should have said, *improved* goes beyond it; E1, E2, ... are the
 misprints below. *Bias* is in units of the target, with the half-width of its interval; for a bound it is
 value / bound - 1. *Detectable* is the minimum detectable bias: a larger one would have been found with probability
-0.999 or more. The false-alarm rate of each row is at most 1e-9. No interval leans on the central limit theorem.
+0.999 or more. The false-alarm rate of each row is at most 1e-9. No interval leans on the central limit theorem; one
+by the method *kurtosis*, *second moment* or *bernstein* holds if the kurtosis, the second moment or the range is what
+the claim says, and the rows of `jaxonline verify --json` say it.
 
 {table}
 ## The misprints

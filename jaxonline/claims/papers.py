@@ -123,6 +123,10 @@ PLACES: dict[str, list[Place]] = {
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
+        Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
+        Place("Flaxman et al. 2005", "gradient descent without a gradient",
+              "learners.GradientBandit bounds.gradient_bandit"),
+        Place("Cesa-Bianchi et al. 2005", "label-efficient prediction", "learners.LabelEfficientHedge"),
     ],
 }  # fmt: skip
 
@@ -158,7 +162,7 @@ def papers_page() -> str:
     lines = [
         "# Where each paper is in the code",
         "",
-        "Made by `python -m jaxonline.claims.papers > docs/papers.md`. The claims, and the misprints E1 to E19, are in "
+        "Made by `python -m jaxonline.claims.papers > docs/papers.md`. The claims, and the misprints E1 to E20, are in "
         "[claims.md](claims.md).",
     ]
     for letter, places in PLACES.items():

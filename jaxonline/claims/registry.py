@@ -26,7 +26,7 @@ from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verif
 FORMS = ("printed", "corrected", "improved")
 EXACT, SAMPLED = COSTS = ("exact", "sampled")
 MAX_SAMPLES = 2**31 - 1  # they are counted in int32
-TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "bandits")
+TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "bandits", "learners")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +124,7 @@ class Row:
             "cap_bias": known_or_none(found.cap_bias),
             "exceeded": found.exceeded,
             "seconds": round(self.seconds, 3),
+            "assumption": found.assumption,
             "notes": self.notes,
         }
 

@@ -1,25 +1,29 @@
 """Is this estimator unbiased? A verdict with stated error rates, by the strongest method that applies."""
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
 from jaxonline.verify.enumeration import Support, enumerate_support
-from jaxonline.verify.intervals import (
-    Bernstein,
-    BoundedKurtosis,
-    IntervalMethod,
-    KnownVariance,
-    detectable,
-    samples_needed,
+from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, detectable
+from jaxonline.verify.judging import Test, derived_samples, draw
+from jaxonline.verify.layout import AsVector, Layout
+from jaxonline.verify.result import (
+    BIASED,
+    UNDECIDED,
+    Verification,
+    unit_of,
+    units_of,
+    worst,
 )
-from jaxonline.verify.result import UNDECIDED, Verification, judge, unit_of, worst
 from jaxonline.verify.sampling import Progress, Sampler, Summary
 from jaxonline.verify.settings import Settings
 from jaxonline.verify.strata import Strata
@@ -27,6 +31,8 @@ from jaxonline.verify.stratified import verify_strata
 
 NEEDS = {"enumeration": "support", "stratified": "strata", "bernstein": "range", "second moment": "second_moment"}
 METHODS = ("auto", *NEEDS, "kurtosis")
+_PRECISION = 1e-7  # of a second moment that is stated: a float32, and what is computed from one
+_LOOSE = 1.25
 
 
 def unbiased(
@@ -44,8 +50,10 @@ def unbiased(
     second_moment: Any = None,
     kurtosis: float = 1000.0,
     cap_bias: float | None = None,
+    per_coordinate: bool = False,
     seed: int = 0,
     max_samples: int = 1 << 22,
+    max_seconds: float | None = None,
     width: int = 8192,
     mesh: Mesh | None = None,
     progress: Progress | None = None,
@@ -58,37 +66,47 @@ def unbiased(
     * `strata`: each value of a random integer N on its own, so that a wrong term is seen where its weight is tiny;
     * `range`: empirical Bernstein (Maurer and Pontil 2009);
     * `second_moment`: a self-normalised bound that needs nothing but the variance;
-    * otherwise: the same bound under an assumption that is stated, a kurtosis of at most `kurtosis`.
+    * otherwise: the same bound under an assumption, a kurtosis of at most `kurtosis`.
 
-    All of them hold for every number of samples, so heavy tails cost width, not truth: the mean of a correct
-    estimator is called biased with probability at most `level`, all coordinates together. (A z-test at the same
-    level is wrong far more often on the weights p^N of this field.) With the second moment given, what is tested is
-    the joint statement "this mean, and a second moment of at most this". The number of samples is derived from
-    `level`, `power` and `detect`, and a first block of samples that is not used again.
+    Each holds for every number of samples where what it assumes is true, so that heavy tails cost width, not truth:
+    the mean of a correct estimator is called biased with probability at most `level`, all coordinates together. (A
+    z-test at the same level is wrong far more often on the weights p^N of this field.) The verdict carries the
+    assumption, which no sample can check: 1/q with probability q, else 0, has the mean 1 and the kurtosis 1/q, and
+    shows nothing but zeros where q is small. What contradicts the assumption in the samples makes the verdict
+    "undecided": a value outside the range, a second moment or a kurtosis that is larger, or, where there is nothing
+    but the kurtosis, samples that are all identical.
+
+    The number of samples is derived from `level`, `power` and `detect`, and a first block of samples that is not used
+    again. The intervals hold for all numbers of samples together, so that a bias that shows earlier ends the sampling.
 
     Args:
-        estimator: a function of a key that returns an estimate (an array of any shape), or `Capped(estimate,
-            exceeded)`; a plain function or a struct of this package. Not used, and may be None, with `support` or
-            `strata`.
-        target: what its mean should be, of the estimate's shape.
+        estimator: a function of a key that returns an estimate (an array of any shape, real or complex, or any pytree
+            of them), or `Capped(estimate, exceeded)`; a plain function or a struct of this package. Not used, and may
+            be None, with `support` or `strata`, whose estimates are real arrays.
+        target: what its mean should be, of the estimate's structure and shapes.
         detect: a bias of this size, in units of the largest |target|, must be found; a verdict "unbiased" means
             that the whole interval lies within it.
         level: the probability of calling a correct estimator biased.
         power: the probability of finding a bias of `detect`.
-        samples: the number of samples, instead of the derived one (for strata: in all of them together).
+        samples: the number of samples, instead of the derived one (for strata: in all of them together); all of them
+            are drawn, whatever they show.
         method: "enumeration", "stratified", "bernstein", "second moment" or "kurtosis"; "auto" takes the first
             whose knowledge is given.
         support: pairs (probability, value), or a function that returns them.
         strata: the estimator given N = n, and what is known of it (`Strata`).
         range: the smallest and the largest value an estimate can take (numbers, or arrays of the target's shape).
-        second_moment: E theta^2 coordinate by coordinate, exact or an upper bound, of the target's shape. Infinite:
-            the verdict is "undecided", for then no number of samples would do.
+        second_moment: E theta^2 coordinate by coordinate, exact or an upper bound, of the target's structure; samples
+            that contradict it are noticed. Infinite: the verdict is "undecided", for then no number of samples would
+            do. Not for complex estimates.
         kurtosis: the largest kurtosis E (theta - E theta)^4 / Var^2 of a coordinate for which the last method's error
             rates are to hold; a sample that looks heavier is refused.
         cap_bias: a proven bound on the bias that a cap inside the estimator causes, in the target's units. It must be
             below the bias to detect.
+        per_coordinate: whether `detect` is in units of each coordinate of the target itself (of the estimator's root
+            mean square, where that is 0), and not of the largest one.
         seed: the seed of the samples.
         max_samples: the largest number of samples to draw when `samples` is None.
+        max_seconds: no more samples after this time. The numbers then depend on the machine; the error rates hold.
         width: samples in a block: the unit of compilation and of reproducibility.
         mesh: the devices (`jaxonline.simulation.blocks.default_mesh`); the numbers do not depend on how many.
         progress: called as `progress(done, total)` from the host.
@@ -97,7 +115,7 @@ def unbiased(
         UserWarning: all samples are identical, as those of an estimator that does not use its key.
 
     Raises:
-        TypeError: if `estimator` is not callable.
+        TypeError: if `estimator` is not callable, or does not return numbers.
         ValueError: if a shape differs from the target's, an error rate is not inside (0, 1), or a method lacks what
             it needs.
 
@@ -111,71 +129,101 @@ def unbiased(
         >>> print(verify.unbiased(estimator, 1.05 / 7, range=(0, 1)).verdict)
         biased
     """
-    target = check.finite_array("target", target).astype(float)
+    settings = Settings(
+        detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress, max_seconds, per_coordinate
+    )
     if cap_bias is not None:
         check.not_negative("cap_bias", cap_bias)
-    settings = Settings(detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress)
     method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
     if method == "enumeration":
-        return enumerate_support(support, target, detect)  # type: ignore[arg-type]
+        exact = check.finite_array("target", target).astype(float)
+        return enumerate_support(support, exact, detect, per_coordinate)  # type: ignore[arg-type]
     if method == "stratified":
         check.instance("strata", strata, Strata, "Strata")
-        return verify_strata(strata, target, settings)  # type: ignore[arg-type]
-    limits = None if method != "bernstein" else _bernstein(range, target)
-    exact = None if second_moment is None else _second_moment(second_moment, target)
+        exact = check.finite_array("target", target).astype(float)
+        return verify_strata(strata, exact, settings)  # type: ignore[arg-type]
     sampler = Sampler.create(estimator, seed, width, mesh)  # type: ignore[arg-type]
-    sampler.check_shape(target)
-    if exact is not None and np.any(np.isinf(exact)):
-        return _refused(target, settings)
-    return _by_sampling(sampler, target, settings, method, exact, limits, cap_bias)
+    layout = Layout.of(sampler.estimate)
+    if not layout.is_array:
+        sampler = dataclasses.replace(sampler, estimator=AsVector(sampler.estimator))
+    flat = layout.vector("target", target)
+    limits = None if method != "bernstein" else _bernstein(range, layout, settings)
+    stated = None if second_moment is None else _second_moment(second_moment, flat, layout)
+    if stated is not None and np.any(np.isinf(stated)):
+        return _refused(flat, settings)
+    return _by_sampling(sampler, flat, settings, method, stated, limits, cap_bias)
 
 
-def _by_sampling(sampler: Sampler, target, settings: Settings, method, exact, limits, cap_bias) -> Verification:
-    flat = target.ravel()
+def _by_sampling(sampler: Sampler, flat, settings: Settings, method, stated, limits, cap_bias) -> Verification:
     level = settings.level / max(flat.size, 1)
     pilot = sampler.summary(settings.width).moments
-    squares = pilot.second_moment if exact is None else exact
-    unit, unit_is = unit_of(flat, math.sqrt(float(squares.max(initial=0.0))))
-    tolerance = settings.detect * unit
-    rounding = 32 * sampler.epsilon * np.maximum(unit, np.sqrt(pilot.second_moment))
+    units, unit_is = units_of(flat, pilot.second_moment if stated is None else stated, settings.per_coordinate)
+    tolerance = settings.detect * units
+    rounding = 32 * sampler.epsilon * np.maximum(units, np.sqrt(pilot.second_moment))
     if method == "bernstein":
         interval: IntervalMethod = limits
     elif method == "second moment":
-        interval = KnownVariance(exact - flat**2, level)
+        least = np.maximum(rounding, math.sqrt(_PRECISION) * np.abs(flat)) ** 2
+        interval = KnownVariance(np.maximum(stated - flat**2, least), level)
     else:
-        interval = BoundedKurtosis(settings.kurtosis, pilot.variance, level)
-    wanted = settings.samples or _samples(interval, pilot.variance, tolerance - rounding, level, settings.power)
+        interval = BoundedKurtosis(settings.kurtosis, np.maximum(pilot.variance, rounding**2), level)
+    wanted = settings.samples or derived_samples(interval, pilot.variance, tolerance - rounding, level, settings.power)
     n = wanted if settings.samples else min(wanted, settings.max_samples)
-    drawn = sampler.summary(n, first=1, progress=settings.progress)
-    half_width = interval.half_width(drawn.moments, level) + rounding
-    if drawn.moments.n > 1 and drawn.low.size and np.all(drawn.low == drawn.high):
-        same = f"all {drawn.moments.n:,} samples of the estimator are identical: does it use its key?"
-        warnings.warn(same, UserWarning, stacklevel=3)
-    bias = drawn.moments.mean - flat
-    notes = list(_objections(drawn, interval, cap_bias, tolerance))
-    verdict, reason = judge(bias, half_width, tolerance, cap_bias or 0.0)
-    if notes:
-        verdict = UNDECIDED
-    elif reason is not None:
-        notes.append(reason if n >= wanted else f"{reason}; about {wanted:,} samples are needed")
+    if settings.looks or not isinstance(interval, Bernstein):
+        interval = interval.at(n)
+    test = Test(flat, interval, level, tolerance, rounding, cap_bias, settings)
+    drawn = draw(sampler, n, stated, test)
+    _warn_of_constant(drawn)
+    wrong = test.contradiction(drawn)
+    if wrong:
+        test = test.without_second_moment(drawn.moments.n, np.maximum(pilot.variance, rounding**2))
+    interval = test.interval
+    half_width, bias = test.half_width(drawn), drawn.moments.mean - flat
+    verdict, notes = test.verdict(drawn)
+    if wrong:
+        verdict, notes = verdict if verdict == BIASED else UNDECIDED, [wrong, *notes]
+    if drawn.samples < n and verdict == UNDECIDED:
+        notes = [*notes, f"the time was up after {drawn.samples:,} of {n:,} samples (max_seconds)"]
     i = worst(bias, half_width)
+    smallest = detectable(interval, drawn.moments, level, settings.power) + rounding
+    assumption = interval.assumption
+    if interval.method == "second moment" and stated is not None and flat.size == 1:
+        assumption = f"E theta^2 <= {stated[0]:.6g}"
     return Verification(
         verdict=verdict,
         method=interval.method,
-        bias=float(bias[i]) / unit,
-        half_width=float(half_width[i]) / unit,
-        detectable=float((detectable(interval, drawn.moments, level, settings.power) + rounding).max()) / unit,
+        bias=float(bias[i] / units[i]),
+        half_width=float(half_width[i] / units[i]),
+        detectable=float((smallest / units).max()),
         level=settings.level,
         power=settings.power,
-        samples=n,
-        unit=unit,
+        samples=drawn.samples,
+        unit=float(units[i]),
         unit_is=unit_is,
         second_moment=float(drawn.moments.second_moment.sum()),
-        exact_second_moment=None if exact is None else float(exact.sum()),
-        cap_bias=None if cap_bias is None else cap_bias / unit,
+        exact_second_moment=None if stated is None else float(stated.sum()),
+        cap_bias=None if cap_bias is None else float(cap_bias / units[i]),
         exceeded=drawn.exceeded,
-        notes=tuple(notes),
+        notes=(*notes, *_remarks(drawn)),
+        assumption=assumption,
+        asked=settings.detect,
     )
+
+
+def _warn_of_constant(drawn: Summary) -> None:
+    if drawn.low.size and drawn.constant.all():
+        same = f"all {drawn.moments.n:,} samples of the estimator are identical: does it use its key?"
+        warnings.warn(same, UserWarning, stacklevel=4)
+
+
+def _remarks(drawn: Summary) -> Iterator[str]:
+    """What does not change the verdict."""
+    if drawn.bets is None:
+        return
+    stated, found = drawn.bets.stated, drawn.moments.second_moment
+    excess = np.max(stated / np.where(found > 0, found, np.inf), initial=0.0)
+    if excess > _LOOSE:
+        yield f"the stated second moment is up to {excess:.3g} times the samples'"
 
 
 def _method(method: str, **known: Any) -> str:
@@ -188,58 +236,41 @@ def _method(method: str, **known: Any) -> str:
     return method
 
 
-def _second_moment(value: Any, target: np.ndarray) -> np.ndarray:
-    """The exact second moments, checked against the target: E theta^2 is at least (E theta)^2."""
-    array = check.reals("second_moment", value).astype(float)  # infinite where no number of samples would do
-    if array.shape != target.shape:
-        raise ValueError(f"second_moment must have the target's shape {target.shape}, got {array.shape}")
-    if not np.all(array >= target**2 * (1 - 1e-6)):
-        raise ValueError(f"second_moment must be at least the target squared {target**2}, got {array}")
-    return np.maximum(array, target**2).ravel()
+def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
+    """The stated second moments, checked against the target: E theta^2 is at least (E theta)^2."""
+    if layout.is_complex:
+        raise TypeError("second_moment must not be given for complex estimates: give range, or estimate both parts")
+    shapes = [leaf.shape for leaf in layout.leaves]
+    leaves = layout.structure.flatten_up_to(value)
+    arrays = [check.reals("second_moment", leaf).astype(float) for leaf in leaves]  # infinite where nothing would do
+    if [array.shape for array in arrays] != shapes:
+        wanted, got = shapes, [array.shape for array in arrays]
+        if layout.is_array:
+            wanted, got = wanted[0], got[0]
+        raise ValueError(f"second_moment must have the target's shape {wanted}, got {got}")
+    vector = np.concatenate([array.ravel() for array in arrays])
+    if not np.all(vector >= flat**2 * (1 - 10 * _PRECISION)):
+        raise ValueError(f"second_moment must be at least the target squared {flat**2}, got {vector}")
+    return np.maximum(vector, flat**2)
 
 
-def _bernstein(limits: Any, target: np.ndarray) -> Bernstein:
+def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
     check.instance("range", limits, isinstance(limits, tuple | list) and len(limits) == 2, "a pair (low, high)")
-    ends = [check.finite_array("range", end).astype(float) for end in limits]
-    if any(end.shape not in ((), target.shape) for end in ends):
-        raise ValueError(f"range must hold numbers, or arrays of the target's shape {target.shape}, got {limits}")
-    low, high = (np.broadcast_to(end, target.shape).ravel() for end in ends)
+    ends = []
+    size = sum(math.prod(leaf.shape) * (1 + jnp.issubdtype(leaf.dtype, jnp.complexfloating)) for leaf in layout.leaves)
+    for end in limits:
+        if jax.tree.structure(end) == jax.tree.structure(0) and np.ndim(end) == 0:
+            ends.append(np.full(size, float(check.finite_array("range", end))))
+        else:
+            ends.append(layout.vector("range", end))
+    low, high = ends
     if not np.all(low < high):
         raise ValueError(f"range must be (low, high) with low below high, got {limits}")
-    return Bernstein(low, high)
+    return Bernstein(low, high, 0 if settings.looks else None)
 
 
-def _samples(interval: IntervalMethod, pilot: np.ndarray, tolerance: np.ndarray, level: float, power: float) -> int:
-    """The number of samples that the error rates ask for."""
-    variance = interval.variance if isinstance(interval, KnownVariance) else 1.5 * pilot
-    if np.any(tolerance <= 0):
-        return 1 << 50
-    return max(interval.least_samples(level), samples_needed(interval, variance, tolerance, level, power))
-
-
-def _objections(drawn: Summary, interval: IntervalMethod, cap_bias: float | None, tolerance: float) -> Iterator[str]:
-    """Reasons not to give a verdict at all."""
-    if drawn.not_finite:
-        yield f"{drawn.not_finite} samples are not finite"
-    if isinstance(interval, Bernstein):
-        slack = 1e-5 * (interval.high - interval.low)
-        if np.any(drawn.low < interval.low - slack) or np.any(drawn.high > interval.high + slack):
-            yield f"a sample lies outside the stated range: [{drawn.low.min():.6g}, {drawn.high.max():.6g}]"
-    if isinstance(interval, BoundedKurtosis):
-        kurtosis = float(drawn.moments.kurtosis.max(initial=1.0))
-        if kurtosis > interval.kurtosis:
-            yield (
-                f"the sample's kurtosis {kurtosis:.3g} exceeds the {interval.kurtosis:g} that the error rates assume: "
-                "give second_moment, or a larger kurtosis"
-            )
-    if drawn.exceeded and cap_bias is None:
-        yield f"a cap was exceeded {drawn.exceeded} times and no bound on its bias is given (cap_bias)"
-    if cap_bias is not None and cap_bias >= tolerance:
-        yield f"the cap's bias of up to {cap_bias:.3g} is not below the bias to detect, {tolerance:.3g}"
-
-
-def _refused(target: np.ndarray, settings: Settings) -> Verification:
-    unit, unit_is = unit_of(target.ravel(), 1.0)
+def _refused(flat: np.ndarray, settings: Settings) -> Verification:
+    unit, unit_is = unit_of(flat, 1.0)
     return Verification(
         verdict=UNDECIDED,
         method="second moment",
@@ -253,5 +284,6 @@ def _refused(target: np.ndarray, settings: Settings) -> Verification:
         unit_is=unit_is,
         second_moment=math.nan,
         exact_second_moment=math.inf,
-        notes=("the second moment is infinite: no number of samples would decide",),
+        notes=("the second moment is infinite: no number of samples would decide; give range, strata or support",),
+        asked=settings.detect,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.verify.result import Verification, judge, unit_of, worst
+from jaxonline.verify.result import Verification, judge, units_of, worst
 
 Support = Iterable[tuple[float, Any]]
 
@@ -17,13 +17,16 @@ def _resolution(values: list[Any]) -> float:
     return max([float(np.finfo(k).eps) if np.issubdtype(k, np.floating) else np.finfo(float).eps for k in kinds])
 
 
-def enumerate_support(support: Support | Callable[[], Support], target: np.ndarray, detect: float) -> Verification:
+def enumerate_support(
+    support: Support | Callable[[], Support], target: np.ndarray, detect: float, per_coordinate: bool = False
+) -> Verification:
     """The bias of an estimator from its support, up to rounding.
 
     Args:
         support: pairs (probability, value), or a function that returns them.
         target: what the mean should be.
         detect: the largest bias that still counts as none, in units of the target.
+        per_coordinate: whether the unit of each coordinate is its own.
 
     Raises:
         ValueError: if the probabilities are not probabilities, or a value does not have the target's shape.
@@ -45,24 +48,25 @@ def enumerate_support(support: Support | Callable[[], Support], target: np.ndarr
     table = np.stack([value.astype(float).ravel() for value in values])
     flat = target.astype(float).ravel()
     second = p @ table**2
-    unit, unit_is = unit_of(flat, float(np.sqrt(second.max(initial=0.0))))
+    units, unit_is = units_of(flat, second, per_coordinate)
     # Values are computed from each other with cancellation: their rounding is that of the largest of them.
-    half_width = np.full(flat.shape, 16 * _resolution(values) * max(np.abs(table).max(initial=0.0), unit))
+    half_width = np.full(flat.shape, 16 * _resolution(values) * max(np.abs(table).max(initial=0.0), units.max()))
     bias = p @ table - flat
-    verdict, reason = judge(bias, half_width, detect * unit)
+    verdict, reason = judge(bias, half_width, detect * units)
     i = worst(bias, half_width)
     return Verification(
         verdict=verdict,
         method="enumeration",
-        bias=float(bias[i]) / unit,
-        half_width=float(half_width[i]) / unit,
-        detectable=2 * float(half_width.max()) / unit,
+        bias=float(bias[i] / units[i]),
+        half_width=float(half_width[i] / units[i]),
+        detectable=2 * float((half_width / units).max()),
         level=0.0,
         power=1.0,
         samples=len(outcomes),
-        unit=unit,
+        unit=float(units[i]),
         unit_is=unit_is,
         second_moment=float(second.sum()),
         exact_second_moment=float(second.sum()),
-        notes=(reason,) if reason else (),
+        notes=(f"{reason}; give values in float64, or a larger detect",) if reason else (),
+        asked=detect,
     )

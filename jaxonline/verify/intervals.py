@@ -13,6 +13,12 @@ batch of thousands of verdicts is one call.
 * `BoundedKurtosis`: E (X-EX)^4 <= k (Var X)^2. The squares are not negative, so that
   P( V^2/n <= (1 - e) Var X ) <= exp(-n e^2 / (2 k)); this turns the sample variance into a bound on the variance at
   the price of a tenth of the level, and the inequality above does the rest.
+
+What is averaged is a supermartingale in n for each l. With r fixed beforehand, for the number of samples `planned`, the
+second interval holds for all n at once (Ville's inequality). So does the third: exp(-l sum Z + l n EZ - l^2 n E Z^2/2)
+is a supermartingale for Z >= 0 and l > 0, and the l that is best at `planned` gives the shortfall
+e(n) = (1 + planned/n)/2 e(planned). The first is not of this kind, and pays for its looks before `planned`: together a
+tenth of the level.
 """
 
 import dataclasses
@@ -23,12 +29,25 @@ import numpy as np
 from jaxonline.verify.sampling import Moments
 
 _VARIANCE_SHARE = 0.1
+# Looks before the planned number of samples, of which there are at most 32 (numbers of blocks that are powers of two,
+# and one when the time is up), have this share of the level together.
+_EARLY_SHARE, _EARLY_LOOKS = 0.1, 32
+_TINY = np.finfo(float).tiny ** 0.5
 
 
 class IntervalMethod(Protocol):
     """A way to turn moments into the half-width of an interval around the sample mean."""
 
     method: ClassVar[str]
+
+    @property
+    def assumption(self) -> str:
+        """What it rests on."""
+        ...
+
+    def at(self, planned: int) -> "IntervalMethod":
+        """The same for a planned number of samples: intervals at all smaller numbers hold together."""
+        ...
 
     def least_samples(self, level: float) -> int:
         """The number of samples below which the half-width may be infinite."""
@@ -54,7 +73,7 @@ def _self_normalised(n, fixed, slope, r, log_inverse_level):
 
 def _mixing(n, scale, log_inverse_level):
     """The free constant of the mixture, near its best value when `scale` is near the variance."""
-    return np.maximum(n * scale / (2 * log_inverse_level), np.finfo(float).tiny ** 0.5)
+    return np.maximum(n * scale / (2 * log_inverse_level), _TINY)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +82,18 @@ class Bernstein:
 
     low: np.ndarray
     high: np.ndarray
+    planned: int | None = None
     method: ClassVar[str] = "bernstein"
+
+    @property
+    def assumption(self) -> str:
+        """The range."""
+        low, high = float(np.min(self.low)), float(np.max(self.high))
+        return f"every value is in [{low:.6g}, {high:.6g}]"
+
+    def at(self, planned: int) -> "Bernstein":
+        """With looks before `planned`."""
+        return dataclasses.replace(self, planned=planned)
 
     def least_samples(self, level: float) -> int:
         """The number of samples below which there is no bound."""
@@ -72,7 +102,10 @@ class Bernstein:
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
         """Empirical Bernstein, both sides."""
-        n, log = moments.n, np.log(4 / level)
+        n = moments.n
+        if self.planned is not None:
+            level = level * (_EARLY_SHARE / _EARLY_LOOKS if n < self.planned else 1 - _EARLY_SHARE)
+        log = np.log(4 / level)
         if n < 2:
             return np.full(np.shape(moments.mean), np.inf)
         return np.sqrt(2 * moments.variance * log / n) + 7 * (self.high - self.low) * log / (3 * (n - 1))
@@ -80,11 +113,21 @@ class Bernstein:
 
 @dataclasses.dataclass(frozen=True)
 class KnownVariance:
-    """A variance of at most `variance`; `level` tunes the free constant and does not touch validity."""
+    """A variance of at most `variance`; `level` and `planned` tune the free constant and do not touch validity."""
 
     variance: np.ndarray
     level: float
+    planned: int | None = None
     method: ClassVar[str] = "second moment"
+
+    @property
+    def assumption(self) -> str:
+        """The second moment."""
+        return "the second moment is at most the stated one"
+
+    def at(self, planned: int) -> "KnownVariance":
+        """With the constant that is best at `planned`."""
+        return dataclasses.replace(self, planned=planned)
 
     def least_samples(self, level: float) -> int:
         """The number of samples below which the bound may be infinite."""
@@ -92,8 +135,8 @@ class KnownVariance:
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
         """Self-normalised mixture bound with the variance known."""
-        n = moments.n
-        r = _mixing(n, self.variance, np.log(1 / self.level))
+        n = max(moments.n, 1)
+        r = _mixing(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
         return _self_normalised(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
@@ -108,11 +151,28 @@ class BoundedKurtosis:
     kurtosis: float
     scale: np.ndarray
     level: float
+    planned: int | None = None
     method: ClassVar[str] = "kurtosis"
+
+    @classmethod
+    def affordable(cls, kurtosis: float, n: int, scale: np.ndarray, level: float) -> "BoundedKurtosis":
+        """With as much of a kurtosis as `n` samples can bear: they know the variance within a factor of four."""
+        most = 0.75**2 * n / (-2 * np.log(_VARIANCE_SHARE * level))
+        return cls(max(min(kurtosis, float(most)), 1.0), scale, level)
+
+    @property
+    def assumption(self) -> str:
+        """The kurtosis."""
+        return f"kurtosis <= {self.kurtosis:.4g}"
+
+    def at(self, planned: int) -> "BoundedKurtosis":
+        """With the constants that are best at `planned`."""
+        return dataclasses.replace(self, planned=planned)
 
     def shortfall(self, n: int, level: float) -> float:
         """How far the mean of the squared deviations may lie below the variance, relatively."""
-        return mean_shortfall(self.kurtosis, n, _VARIANCE_SHARE * level)
+        planned = n if self.planned is None else self.planned
+        return mean_shortfall(self.kurtosis, planned, _VARIANCE_SHARE * level) * (1 + planned / n) / 2
 
     def least_samples(self, level: float) -> int:
         """The number of samples with which the variance is known within a factor of two."""
@@ -124,7 +184,7 @@ class BoundedKurtosis:
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
         slope = 1 / 3 + 2 / (3 * (1 - shortfall))
-        r = _mixing(n, self.scale, np.log(1 / self.level))
+        r = _mixing(n if self.planned is None else self.planned, self.scale, np.log(1 / self.level))
         return _self_normalised(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
@@ -148,16 +208,19 @@ def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
     return moments.mean - np.sqrt(2 * moments.variance * log / n) - 7 * top * log / (3 * (n - 1))
 
 
-def weighted_sum(squares: np.ndarray, variance: np.ndarray, tuned_to: float, level: float) -> np.ndarray:
+def weighted_sum(
+    squares: np.ndarray, variance: np.ndarray, scale: np.ndarray, tuned_to: float, level: float
+) -> np.ndarray:
     """The half-width of a sum of independent, differently weighted deviations from their means.
 
     Args:
         squares: a bound on the sum of their squares.
         variance: a bound on the sum of their variances.
+        scale: a guess of the sum of their variances, made without the samples judged.
         tuned_to: the level at which the bound is tightest.
         level: the probability that the sum exceeds the half-width.
     """
-    r = _mixing(1, variance, np.log(1 / tuned_to))
+    r = _mixing(1, scale, np.log(1 / tuned_to))
     return _self_normalised(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
 
 

@@ -14,11 +14,14 @@ from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
+from jaxonline.verify.layout import squared_norm
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
-from jaxonline.verify.sampling import Capped, Moments, Progress, Sampler, Summary, as_pytree
+from jaxonline.verify.sampling import Moments, Progress, Sampler, Summary, as_pytree, value_of, with_value
 from jaxonline.verify.settings import Settings
 
 _ROUNDING = 1e-9
+_AGREEMENT = 1e-5  # of an exact value with samples in float32
+_SHORTFALL = 0.25  # how far above the samples an exact value must be to be found wrong
 
 
 def bound(value: float, limit: float, *, note: str = "") -> Verification:
@@ -80,13 +83,15 @@ def second_moment(
 
     A violation needs no assumption: min(|theta|^2, c) has a smaller mean and a range, so that a lower confidence
     limit of it above the bound (empirical Bernstein; c is chosen on samples not used again) is a proof at the stated
-    level. That the bound is respected is certain where the exact value is given, and otherwise rests on the stated
-    kurtosis: E |theta|^4 <= kurtosis (E |theta|^2)^2. In the result, `bias` is E |theta|^2 / limit - 1.
+    level. That the bound is respected rests on the exact value where that is given, and otherwise on the kurtosis:
+    E |theta|^4 <= kurtosis (E |theta|^2)^2, which the verdict says, and of which samples that are all identical say
+    nothing. In the result, `bias` is E |theta|^2 / limit - 1.
 
     Args:
-        estimator: a function of a key that returns an estimate (an array of any shape), or `Capped`.
+        estimator: a function of a key that returns an estimate (arrays as in `unbiased`), or `Capped`.
         limit: the bound on E |theta|^2, the squares summed over all coordinates; above 0.
-        exact: the exact E |theta|^2 where it is known; the samples then only have to agree with it.
+        exact: the exact E |theta|^2 where it is known; the samples then only have to agree with it: one that is too
+            small, or a quarter too large (if the kurtosis holds), is found.
         level: the probability of a wrong verdict.
         kurtosis: see above.
         samples: the number of samples, instead of one derived from a first block.
@@ -115,20 +120,31 @@ def second_moment(
     low = max(float(bernstein_lower(drawn.moments, cut, level / 2)[1]), 0.0)
     shortfall = mean_shortfall(kurtosis, n, level / 2)
     high = sample / (1 - shortfall) if shortfall < 1 and spread <= kurtosis else math.inf
-    value, half_width, notes = sample, max(high - sample, sample - low), []
+    notes = []
     if exact is None:
+        value, half_width = sample, max(high - sample, sample - low)
         verdict = VIOLATED if low > limit else RESPECTED if high <= limit else UNDECIDED
-        if spread > kurtosis:
-            notes.append(f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds the assumed {kurtosis:g}")
+        if verdict != VIOLATED and drawn.constant[0] and kurtosis > 1:
+            verdict = UNDECIDED
+            same = f"all {n:,} samples of |theta| are identical"
+            notes.append(f"{same}, which says nothing of others: give exact, or kurtosis=1 if |theta| is constant")
+        elif verdict == UNDECIDED:
+            notes.append(_advice(sample, spread, limit, settings))
     else:
         value, half_width = float(exact), _ROUNDING * exact
         verdict = VIOLATED if exact > limit * (1 + _ROUNDING) else RESPECTED
-        if low > exact * (1 + 1e-5):
+        if not low <= exact * (1 + _AGREEMENT) or exact * (1 - _AGREEMENT) > high:
             verdict = UNDECIDED
-            notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is at least {low:.6g}")
+            found = f"at least {low:.6g}" if low > exact else f"at most {high:.6g}"
+            notes.append(f"the samples contradict the exact value {exact:.6g}: E |theta|^2 is {found}; check exact")
+        else:
+            notes.append(f"the samples put E |theta|^2 between {low:.4g} and {high:.4g}")
     if drawn.not_finite:
         verdict = UNDECIDED
-        notes.append(f"{drawn.not_finite} samples are not finite")
+        notes.append(f"{drawn.not_finite} samples are not finite: such an estimate has no second moment")
+    assumed = f"E |theta|^4 <= {kurtosis:g} (E |theta|^2)^2"
+    if exact is not None:
+        assumed = f"the exact value is right, and {assumed}"
     notes.append(f"the bound is {limit / value:.4g} times the value" if value > 0 else "the value is 0")
     return Verification(
         verdict=verdict,
@@ -146,6 +162,7 @@ def second_moment(
         second_moment_bound=float(limit),
         exceeded=drawn.exceeded,
         notes=tuple(notes),
+        assumption=assumed if verdict == RESPECTED else "",
     )
 
 
@@ -183,10 +200,8 @@ class _Norms:
 
     def __call__(self, key):
         out = self.estimator(key)
-        value = jnp.asarray(out.value if isinstance(out, Capped) else out)
-        square = jnp.sum(value.astype(jnp.promote_types(value.dtype, jnp.float32)) ** 2)
-        norms = jnp.stack([square, jnp.minimum(square, jnp.asarray(self.cut, square.dtype))])
-        return Capped(norms, out.exceeded) if isinstance(out, Capped) else norms
+        square = squared_norm(value_of(out))
+        return with_value(out, jnp.stack([square, jnp.minimum(square, jnp.asarray(self.cut, square.dtype))]))
 
 
 @struct
@@ -197,9 +212,7 @@ class _AsNumbers:
 
     def __call__(self, key):
         out = self.counts(key)
-        if isinstance(out, Capped):
-            return Capped(jnp.asarray(out.value).astype(jnp.float32), out.exceeded)
-        return jnp.asarray(out).astype(jnp.float32)
+        return with_value(out, jax.tree.map(lambda count: jnp.asarray(count).astype(jnp.float32), value_of(out)))
 
 
 def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
@@ -210,7 +223,11 @@ def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: 
     n = settings.samples or _samples(float(pilot.mean()), limit, exact, settings)
     cut = _cut(pilot, n, settings.level / 2)
     sampler = dataclasses.replace(sampler, estimator=_Norms(norms.estimator, np.float32(cut)))
-    return sampler.summary(n, first=1, progress=settings.progress), n, cut
+    drawn = Summary.of_none(2, None)
+    for drawn in sampler.running(n, 1):
+        if settings.progress is not None:
+            settings.progress(drawn.samples, n)
+    return drawn, n, cut
 
 
 def _spread(moments: Moments) -> float:
@@ -221,10 +238,25 @@ def _spread(moments: Moments) -> float:
 
 def _samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:
     """Enough samples to separate the first block's second moment from the bound."""
-    if exact is not None or pilot >= limit:
+    least = math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / _SHORTFALL**2)
+    if exact is not None:
+        return min(least, settings.max_samples)
+    if pilot >= limit:
         return min(1 << 18, settings.max_samples)
     gap = min(max((limit - pilot) / (2 * limit), 0.01), 0.5)
     return min(math.ceil(2 * settings.kurtosis * math.log(2 / settings.level) / gap**2), settings.max_samples)
+
+
+def _advice(sample: float, spread: float, limit: float, settings: Settings) -> str:
+    """What would decide."""
+    if spread > settings.kurtosis:
+        heavy = f"the sample's E |theta|^4 / (E |theta|^2)^2 of {spread:.3g} exceeds the assumed {settings.kurtosis:g}"
+        return f"{heavy}: give exact, or a larger kurtosis"
+    gap = abs(1 - sample / limit)
+    needed = 2 * settings.kurtosis * math.log(2 / settings.level) / max(gap, 1e-9) ** 2
+    if needed > 1 << 40:
+        return "the samples are too close to the bound: give exact"
+    return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples), or exact, or less kurtosis"
 
 
 def _cut(pilot: np.ndarray, n: int, level: float) -> float:

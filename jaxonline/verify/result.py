@@ -1,6 +1,7 @@
 """What a verification says: a verdict, and everything needed to judge how much it is worth."""
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -33,7 +34,10 @@ class Verification:
         second_moment_bound: the bound on it that a paper states, where there is one.
         cap_bias: the bound on the bias of a cap, in units of `unit`, where it was given.
         exceeded: how often a cap was exceeded in the samples.
-        notes: reasons and remarks, one sentence each.
+        notes: reasons and remarks, one sentence each; an undecided verdict comes with advice.
+        assumption: what the error rates hold under, besides what is true of every estimator; "" where nothing is
+            assumed. What is assumed is not checked by the verdict: a value too rare for the sample is not in it.
+        asked: the bias that had to be found (`detect`), NaN where nothing was asked for.
 
     Example:
         >>> from jaxonline import verify
@@ -58,6 +62,8 @@ class Verification:
     cap_bias: float | None = None
     exceeded: int = 0
     notes: tuple[str, ...] = ()
+    assumption: str = ""
+    asked: float = math.nan
 
     def __str__(self) -> str:
         """Two lines for a person to read: the verdict with its number, and what it is worth."""
@@ -66,6 +72,10 @@ class Verification:
             found = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
         else:
             found = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {unit}"
+        if self.verdict == UNBIASED and not math.isnan(self.asked):
+            found += f", within the {self.asked:g} asked for"
+        if self.assumption:
+            found += f", if {self.assumption}"
         kind = "outcomes" if self.method == "enumeration" else "samples"
         worth = [
             f"{self.method}, {self.samples:,} {kind}" if self.samples else self.method,
@@ -85,12 +95,24 @@ def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
     return 1.0, "1 (the target and the estimator are 0)"
 
 
+def units_of(target: np.ndarray, second_moment: np.ndarray, per_coordinate: bool) -> tuple[np.ndarray, str]:
+    """What 1 means in each coordinate: the same for all, by `unit_of`, or each by its own target."""
+    roots = np.sqrt(second_moment)
+    if not per_coordinate:
+        unit, unit_is = unit_of(target, float(roots.max(initial=0.0)))
+        return np.full(target.shape, unit), unit_is
+    units = np.where(target != 0, np.abs(target), np.where(roots > 0, roots, 1.0))
+    return units, "the target's coordinate (the estimator's root mean square where that is 0)"
+
+
 def worst(bias: np.ndarray, half_width: np.ndarray) -> int:
     """The coordinate whose bias is largest relative to its interval."""
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
-def judge(bias: np.ndarray, half_width: np.ndarray, tolerance: float, cap_bias: float = 0.0) -> tuple[str, str | None]:
+def judge(
+    bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray, cap_bias: float = 0.0
+) -> tuple[str, str | None]:
     """The verdict of simultaneous intervals, and the reason where there is none.
 
     A bias is called one when some interval excludes every bias that the cap explains; absence of bias when every
@@ -98,7 +120,13 @@ def judge(bias: np.ndarray, half_width: np.ndarray, tolerance: float, cap_bias: 
     """
     if np.any(np.abs(bias) > half_width + cap_bias):
         return BIASED, None
-    reach = float(np.max(np.abs(bias) + half_width))
-    if reach <= tolerance:
+    reach = float(np.max((np.abs(bias) + half_width) / tolerance))
+    if reach <= 1:
         return UNBIASED, None
-    return UNDECIDED, f"the interval reaches {reach / tolerance:.3g} times the bias it must exclude"
+    return UNDECIDED, f"the interval reaches {reach:.3g} times the bias it must exclude"
+
+
+def samples_to_decide(n: int, bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray) -> float:
+    """About how many samples would have decided, where `n` did not: half-widths shrink with their root."""
+    goal = np.maximum(np.abs(bias), tolerance - np.abs(bias))
+    return float(n * np.max(half_width / np.maximum(goal, np.finfo(float).tiny)) ** 2)

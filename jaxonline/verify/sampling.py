@@ -18,8 +18,11 @@ from jax.sharding import Mesh
 from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
+from jaxonline.verify.bets import Bets
 
 Progress = Callable[[int, int], None]
+# Roots of other streams: numbers that no sample has, for samples are counted in int32.
+LAW, STRATA = 2**32 - 1, 2**32 - 2
 
 
 @struct
@@ -100,26 +103,74 @@ class Moments:
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What is kept of a stream of samples: moments, extremes, and what went wrong."""
+    """What is kept of a stream of samples: moments, extremes, and what went wrong.
 
+    `bets` are against a stated second moment, None where there is none.
+    """
+
+    samples: int
     moments: Moments
     low: np.ndarray
     high: np.ndarray
-    not_finite: int
-    exceeded: int
+    not_finite: int = 0
+    exceeded: int = 0
+    bets: Bets | None = None
+
+    @classmethod
+    def of_none(cls, size: int, stated: np.ndarray | None) -> "Summary":
+        """Before the first sample."""
+        bets = None if stated is None else Bets.against(stated)
+        return cls(0, Moments(0, *[np.zeros(size)] * 4), np.full(size, np.inf), np.full(size, -np.inf), bets=bets)
+
+    def after(self, values: np.ndarray, exceeded: int) -> "Summary":
+        """After more samples [n, size]."""
+        values = values.astype(np.float64)
+        good = values[np.isfinite(values).all(axis=1)]
+        summary = dataclasses.replace(
+            self,
+            samples=self.samples + len(values),
+            not_finite=self.not_finite + len(values) - len(good),
+            exceeded=self.exceeded + exceeded,
+        )
+        if len(good) == 0:
+            return summary
+        return dataclasses.replace(
+            summary,
+            moments=self.moments.merge(Moments.of(good)),
+            low=np.minimum(self.low, good.min(axis=0)),
+            high=np.maximum(self.high, good.max(axis=0)),
+            bets=None if self.bets is None else self.bets.after(good),
+        )
+
+    @property
+    def constant(self) -> np.ndarray:
+        """The coordinates in which all samples are identical."""
+        return (self.low == self.high) & (self.moments.n > 1)
 
 
-def _value(out):
+def value_of(out: Any) -> Any:
+    """What an estimator estimates, without the count of its caps."""
     return out.value if isinstance(out, Capped) else out
 
 
-@functools.partial(jax.jit, static_argnames=("width", "mesh"))
-def _draw(estimator, key, blocks, width, mesh):
+def with_value(out: Any, value: Any) -> Any:
+    """The same for another value."""
+    return Capped(value, out.exceeded) if isinstance(out, Capped) else value
+
+
+def _blocks(estimator, key, blocks, width, mesh):
     def one_block(estimator, key, block):
         out = jax.vmap(lambda k: estimator(k))(item_keys(key, block, width))
-        return _value(out), jnp.asarray(out.exceeded if isinstance(out, Capped) else 0, jnp.int32)
+        return value_of(out), jnp.asarray(out.exceeded if isinstance(out, Capped) else 0, jnp.int32)
 
     return over_blocks(one_block, mesh, 2, 1)(estimator, key, blocks)
+
+
+@functools.cache
+def _drawing(platform: str) -> Callable[..., Any]:
+    """The program of a block. On a CPU LLVM's later passes would take longer than they save."""
+    options: dict[str, Any] = {"xla_backend_optimization_level": 1} if platform == "cpu" else {}
+    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=options)
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
@@ -146,10 +197,13 @@ class Sampler:
     mesh: Mesh
 
     @classmethod
-    def create(cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None) -> "Sampler":
-        """A sampler of `estimator` with the key of an integer seed."""
+    def create(cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, *root: int) -> "Sampler":
+        """A sampler of `estimator` with the key of an integer seed; with `root`, with a key of its own beside it."""
         mesh = default_mesh() if mesh is None else check_mesh(mesh)
-        return cls(as_pytree(estimator), jax.random.key(seed), width, mesh)
+        key = jax.random.key(seed)
+        for number in root:
+            key = jax.random.fold_in(key, np.uint32(number))
+        return cls(as_pytree(estimator), key, width, mesh)
 
     def blocks(self, n: int, first: int = 0) -> Iterator[tuple[np.ndarray, int]]:
         """`n` samples from block `first` on, block by block: `(values [samples, ...], caps exceeded)`.
@@ -158,9 +212,11 @@ class Sampler:
         """
         left = n
 
+        draw = _drawing(self.mesh.devices.flat[0].platform)
+
         def launch(wave):
             indices, real = wave
-            return _draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
+            return draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
 
         for (values, exceeded), real in pipelined(launch, waves(range(first, first + -(-n // self.width)), self.mesh)):
             values, exceeded = np.asarray(values), np.asarray(exceeded)
@@ -170,9 +226,11 @@ class Sampler:
                 yield values[i, :take], int(exceeded[i, :take].sum()) if exceeded.ndim > 1 else 0
 
     @functools.cached_property
-    def estimate(self) -> jax.ShapeDtypeStruct:
+    def estimate(self) -> Any:
         """The shape and dtype of an estimate."""
-        return jax.eval_shape(lambda estimator, key: jnp.asarray(_value(estimator(key))), self.estimator, self.key)
+        return jax.eval_shape(
+            lambda estimator, key: jax.tree.map(jnp.asarray, value_of(estimator(key))), self.estimator, self.key
+        )
 
     @property
     def epsilon(self) -> float:
@@ -186,28 +244,14 @@ class Sampler:
         dtype = self.estimate.dtype
         return float(jnp.finfo(dtype).tiny) if jnp.issubdtype(dtype, jnp.floating) else 0.0
 
-    def check_shape(self, target: np.ndarray) -> None:
-        """Check that an estimate has the shape of its target."""
-        if self.estimate.shape != target.shape:
-            raise ValueError(f"target must have the shape of an estimate {self.estimate.shape}, got {target.shape}")
+    def summary(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Summary:
+        """What is kept of `n` samples, entry by entry (flattened), from block `first` on; see `running`."""
+        return list(self.running(n, first, stated))[-1]
 
-    def summary(self, n: int, first: int = 0, progress: Progress | None = None) -> Summary:
-        """The moments of `n` samples, entry by entry (flattened), from block `first` on."""
+    def running(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Iterator[Summary]:
+        """What is kept of the samples so far, after each block; with bets against the second moments `stated`."""
         size = math.prod(self.estimate.shape)
-        empty = np.zeros(size)
-        total = Moments(0, *[empty] * 4)
-        low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        not_finite = exceeded = done = 0
-        for values, over in self.blocks(n, first):
-            values = values.reshape(len(values), size).astype(np.float64)
-            good = np.isfinite(values).all(axis=1)
-            not_finite += int((~good).sum())
-            exceeded += over
-            done += len(values)
-            values = values[good]
-            if len(values):
-                total = total.merge(Moments.of(values))
-                low, high = np.minimum(low, values.min(axis=0)), np.maximum(high, values.max(axis=0))
-            if progress is not None:
-                progress(done, n)
-        return Summary(total, low, high, not_finite, exceeded)
+        summary = Summary.of_none(size, stated)
+        for values, exceeded in self.blocks(n, first):
+            summary = summary.after(values.reshape(len(values), size), exceeded)
+            yield summary

@@ -1,6 +1,7 @@
 """The settings that every method shares."""
 
 import dataclasses
+import time
 
 from jax.sharding import Mesh
 
@@ -23,6 +24,9 @@ class Settings:
     width: int
     mesh: Mesh | None
     progress: Progress | None
+    max_seconds: float | None = None
+    per_coordinate: bool = False
+    began: float = dataclasses.field(default_factory=time.monotonic)
 
     def __post_init__(self):
         check.positive("detect", self.detect)
@@ -38,6 +42,18 @@ class Settings:
         check.count("width", self.width, ge=2)
         if self.samples is not None:
             check.count("samples", self.samples)
+        if self.max_seconds is not None:
+            check.positive("max_seconds", self.max_seconds)
+        check.flag("per_coordinate", self.per_coordinate)
+
+    @property
+    def looks(self) -> bool:
+        """Whether the samples may be judged before all of them are drawn."""
+        return self.samples is None or self.max_seconds is not None
+
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.max_seconds is not None and time.monotonic() - self.began > self.max_seconds
 
     @property
     def miss(self) -> float:

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.verify.sampling import Sampler
+from jaxonline.verify.sampling import LAW, Sampler
 from jaxonline.verify.settings import Settings
 
 _LAW_SAMPLES = 1 << 18
@@ -26,8 +26,9 @@ class Strata:
             known, and each stratum's kurtosis is assumed to be bounded.
         draw: `draw(key)` returns N as the estimator draws it, to check its law; None leaves the law unchecked, and
             the verification says so.
-        remainder: a bound on |sum of the terms from n = m on|, in the target's units; by default, the target minus
-            the sum of the `terms`.
+        remainder: a bound on |sum of the terms from n = m on|, in the target's units. Without one they count as 0, and
+            `terms` that do not sum to the target (to a hundredth of the bias to detect) are a finding: then they, or
+            the target, are wrong.
 
     Raises:
         ValueError: if the sizes do not fit together, `pmf` is no part of a law, or `terms` and `remainder` are both
@@ -97,7 +98,7 @@ def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
 
     if strata.draw is None:
         return []
-    sampler = Sampler.create(strata.draw, settings.seed + 1, settings.width, settings.mesh)
+    sampler = Sampler.create(strata.draw, settings.seed, settings.width, settings.mesh, LAW)
     size, m = _LAW_SAMPLES, len(strata.pmf)
     counts = np.zeros(m + 1, np.int64)
     for values, _ in sampler.blocks(size):

@@ -11,13 +11,25 @@ import jax
 import numpy as np
 
 from jaxonline.verify.intervals import BoundedKurtosis, KnownVariance, samples_needed, weighted_sum
-from jaxonline.verify.result import BIASED, UNDECIDED, Verification, judge, unit_of, worst
-from jaxonline.verify.sampling import Moments, Sampler, as_pytree
+from jaxonline.verify.layout import Layout
+from jaxonline.verify.result import (
+    BIASED,
+    UNDECIDED,
+    Verification,
+    judge,
+    samples_to_decide,
+    unit_of,
+    units_of,
+    worst,
+)
+from jaxonline.verify.sampling import STRATA, Moments, Sampler, Summary, as_pytree
 from jaxonline.verify.settings import Settings
 from jaxonline.verify.strata import Strata, law_errors
 
 # How the false-alarm rate is shared out: each term, their sum, the law of N.
 _TERMS, _SUM, _LAW = 0.5, 0.4, 0.1
+_SLACK = 0.01  # a share of the bias to detect that terms may be off by without a finding, as sums that are cut off are
+_PRECISION = 1e-8  # of a second moment that is stated
 
 
 def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Verification:
@@ -28,7 +40,7 @@ def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Ver
     sizes = _allocate(strata_of_n, np.abs(target).max(), _SUM * level, settings)
     terms = []
     for stratum, size in zip(strata_of_n, sizes, strict=True):
-        terms.append(stratum.sample(size, settings))
+        terms.append(stratum.sample(2 if settings.over() else size, settings))
         if settings.progress is not None:
             settings.progress(sum(sizes[: len(terms)]), sum(sizes))
     return _conclude(strata, target.ravel(), terms, settings)
@@ -36,6 +48,11 @@ def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Ver
 
 def _conditional(given, n, key):
     return given(key, n)
+
+
+def _rounding(n: int, sampler: Sampler, second_moment: np.ndarray) -> np.ndarray:
+    """A product of n factors carries the rounding of n operations, and may vanish altogether."""
+    return (32 + 4 * n) * sampler.epsilon * np.sqrt(second_moment) + sampler.tiny
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,26 +67,30 @@ class _Stratum:
     rounding: np.ndarray
     term: np.ndarray
     level: float
+    stated: np.ndarray | None = None
 
     @classmethod
     def create(cls, strata: Strata, n: int, target: np.ndarray, settings: Settings, level: float) -> "_Stratum":
         p = float(strata.pmf[n])
         estimator = jax.tree_util.Partial(_conditional, as_pytree(strata.given), np.int32(n))
-        sampler = Sampler.create(estimator, settings.seed, settings.width, settings.mesh)
-        sampler = dataclasses.replace(sampler, key=jax.random.fold_in(sampler.key, n))
-        sampler.check_shape(target)
+        sampler = Sampler.create(estimator, settings.seed, settings.width, settings.mesh, STRATA, n)
+        layout = Layout.of(sampler.estimate)
+        if not layout.is_array:
+            raise TypeError(f"given must return one array of real numbers, got {sampler.estimate}")
+        layout.vector("target", target)
         term = np.full(target.size, np.nan) if strata.terms is None else strata.terms[n].ravel()
-        if strata.second_moments is not None:
-            second_moment = strata.second_moments[n].ravel()
-            variance = np.maximum(second_moment - np.nan_to_num(term / p) ** 2, 0.0)
+        stated = None if strata.second_moments is None else strata.second_moments[n].ravel()
+        if stated is not None:
+            rounding = _rounding(n, sampler, stated)
+            least = np.maximum(rounding**2, _PRECISION * stated)
+            variance = np.maximum(stated - np.nan_to_num(term / p) ** 2, least)
             interval: KnownVariance | BoundedKurtosis = KnownVariance(variance, level)
         else:
             pilot = sampler.summary(settings.width).moments
-            second_moment, variance = pilot.second_moment, 1.5 * pilot.variance
-            interval = BoundedKurtosis(settings.kurtosis, pilot.variance, level)
-        # A product of n factors carries the rounding of n operations, and may vanish altogether.
-        rounding = (32 + 4 * n) * sampler.epsilon * np.sqrt(second_moment) + sampler.tiny
-        return cls(n, p, sampler, interval, variance, rounding, term, level)
+            rounding = _rounding(n, sampler, pilot.second_moment)
+            interval = BoundedKurtosis(settings.kurtosis, np.maximum(pilot.variance, rounding**2), level)
+            variance = 1.5 * interval.scale
+        return cls(n, p, sampler, interval, variance, rounding, term, level, stated)
 
     def needed(self, settings: Settings, n_strata: int) -> float:
         """The samples that resolve this term to `detect` of itself; infinite where it is zero or not known."""
@@ -84,14 +105,31 @@ class _Stratum:
 
     def sample(self, size: int, settings: Settings) -> "_Term":
         """Draw samples of this stratum and judge its term."""
-        drawn = self.sampler.summary(size, first=1)
-        term = self.judge(drawn.moments, settings.miss)
-        refusal = None
-        if drawn.not_finite:
-            refusal = f"{drawn.not_finite} samples given N = {self.n} are not finite"
-        elif isinstance(self.interval, BoundedKurtosis) and drawn.moments.kurtosis.max() > settings.kurtosis:
-            refusal = f"the sample's kurtosis given N = {self.n} exceeds the assumed {settings.kurtosis:g}"
+        drawn = Summary.of_none(self.term.size, self.stated)
+        for last in self.sampler.running(size, 1, self.stated):
+            drawn = last
+            if settings.over():
+                break
+        judged, wrong = self, None
+        if drawn.bets is not None and np.any(drawn.bets.won(self.level)):
+            wrong = f"the samples contradict the second moment stated for N = {self.n}: give second_moments that hold"
+            interval = BoundedKurtosis.affordable(settings.kurtosis, drawn.moments.n, self.guess, self.level)
+            judged = dataclasses.replace(self, interval=interval)
+        term = judged.judge(drawn.moments, settings.miss)
+        refusal = judged.objection(drawn, term) or (None if np.any(term.wrong()) else wrong)
         return dataclasses.replace(term, refusal=refusal)
+
+    def objection(self, drawn: Summary, term: "_Term") -> str | None:
+        """Why the samples do not count, if there is a reason."""
+        if drawn.not_finite:
+            return f"{drawn.not_finite} samples given N = {self.n} are not finite: such an estimate has no mean"
+        if isinstance(self.interval, BoundedKurtosis):
+            if drawn.moments.kurtosis.max() > self.interval.kurtosis:
+                heavy = f"the sample's kurtosis given N = {self.n} exceeds the assumed {self.interval.kurtosis:.4g}"
+                return f"{heavy}: give second_moments, or a larger kurtosis"
+            if np.any(term.wrong()) and not np.any(term.wrong() & ~drawn.constant):
+                return f"all samples given N = {self.n} are identical, and say nothing of others: give second_moments"
+        return None
 
     def judge(self, moments: Moments, miss: float) -> "_Term":
         """What the moments of this stratum say of its term."""
@@ -105,10 +143,16 @@ class _Stratum:
             rounding=self.p * self.rounding,
             squares=scale * (moments.m2 + moments.n * half_width**2),
             variance=scale * moments.n * self.interval.variance_bound(moments, half_width, self.level),
+            scale=scale * moments.n * self.guess,
             second_moment=self.p * moments.second_moment,
             samples=moments.n,
             target=self.term,
         )
+
+    @property
+    def guess(self) -> np.ndarray:
+        """The variance, as it is known without the samples that are judged."""
+        return self.interval.variance if isinstance(self.interval, KnownVariance) else self.interval.scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +169,7 @@ class _Term:
     rounding: np.ndarray
     squares: np.ndarray
     variance: np.ndarray
+    scale: np.ndarray
     second_moment: np.ndarray
     samples: int
     target: np.ndarray
@@ -160,54 +205,91 @@ def _allocate(strata: list[_Stratum], target: float, level: float, settings: Set
 
 def _half_width_of_sum(terms: list[_Term], tuned_to: float, level: float) -> np.ndarray:
     """The half-width of the sum of all terms: the intervals of the terms bound what it needs to know."""
-    squares, variance, rounding = (
-        np.sum([getattr(term, name) for term in terms], axis=0) for name in ("squares", "variance", "rounding")
+    squares, variance, scale, rounding = (
+        np.sum([getattr(term, name) for term in terms], axis=0) for name in ("squares", "variance", "scale", "rounding")
     )
-    return weighted_sum(squares, variance, tuned_to, level) + rounding
+    return weighted_sum(squares, variance, scale, tuned_to, level) + rounding
 
 
 def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Settings) -> Verification:
     second_moment = sum(term.second_moment for term in terms)
-    unit, unit_is = unit_of(flat, float(np.sqrt(np.max(second_moment))))
-    remainder = strata.remainder
-    if remainder is None:
-        remainder = float(np.abs(flat - strata.terms.reshape(len(strata.pmf), -1).sum(axis=0)).max())
+    units, unit_is = units_of(flat, np.asarray(second_moment), settings.per_coordinate)
+    tolerance = settings.detect * units
+    remainder, contradiction = _remainder(strata, flat, tolerance)
     bias = sum(term.mean for term in terms) - flat
     level = _SUM * settings.level / flat.size
     half_width = remainder + _half_width_of_sum(terms, level, level)
     seen = half_width + _half_width_of_sum(terms, level, settings.miss)
-    verdict, reason = judge(bias, half_width, settings.detect * unit)
+    verdict, reason = judge(bias, half_width, tolerance)
     wrong, law = [term for term in terms if np.any(term.wrong())], law_errors(strata, settings, _LAW * settings.level)
+    wrong = [term for term in wrong if term.refusal is None]
     refusals = [term.refusal for term in terms if term.refusal is not None]
-    notes = [*law, *refusals]
+    notes = [*contradiction, *law, *refusals]
     notes += [f"the term of N = {t.n} is {_largest(t.mean):.4g} instead of {_largest(t.target):.4g}" for t in wrong]
-    notes += _coverage(strata, terms, remainder / unit, settings.detect, unit)
+    notes += _coverage(strata, terms, remainder / float(units.min()), settings.detect, float(units.max()))
     if wrong and verdict != BIASED:  # the sum does not show it: report the term that does
         first = wrong[0]
         unit, _ = unit_of(first.target, 1.0)
-        unit_is = f"the term of N = {first.n}"
+        units, unit_is = np.full(flat.shape, unit), f"the term of N = {first.n}"
         bias, half_width, seen = first.mean - first.target, first.half_width, first.detectable
-    if wrong or law:
+    if wrong or law or contradiction:
         verdict = BIASED
-    elif refusals and verdict != BIASED:
+    elif refusals:
         verdict = UNDECIDED
     elif verdict == UNDECIDED:
-        notes.insert(0, str(reason))
+        samples = sum(term.samples for term in terms)
+        notes.insert(0, f"{reason}; {_advice(samples, bias, half_width, tolerance, remainder, settings)}")
     i = worst(bias, half_width)
     return Verification(
         verdict=verdict,
         method="stratified",
-        bias=float(bias[i]) / unit,
-        half_width=float(half_width[i]) / unit,
-        detectable=float(np.max(seen)) / unit,
+        bias=float(bias[i] / units[i]),
+        half_width=float(half_width[i] / units[i]),
+        detectable=float(np.max(seen / units)),
         level=settings.level,
         power=settings.power,
         samples=sum(term.samples for term in terms),
-        unit=unit,
+        unit=float(units[i]),
         unit_is=unit_is,
         second_moment=float(np.sum(second_moment)),
         notes=tuple(notes),
+        assumption=_assumption(strata, settings),
+        asked=settings.detect,
     )
+
+
+def _remainder(strata: Strata, flat: np.ndarray, tolerance: np.ndarray) -> tuple[float, list[str]]:
+    """A bound on the sum of what lies beyond the strata; and what is wrong where the terms do not sum to the target."""
+    stated = strata.remainder
+    if strata.terms is None:
+        return float(stated), []  # type: ignore[arg-type]
+    total = strata.terms.reshape(len(strata.pmf), -1).sum(axis=0)
+    gap = np.abs(flat - total)
+    if not np.any(gap > (stated or 0.0) + _SLACK * tolerance):
+        return float(gap.max()) if stated is None else stated, []
+    i = int(np.argmax(gap / tolerance))
+    text = f"the terms sum to {total[i]:.6g} and not to the target {flat[i]:.6g}"
+    if stated is None:
+        return 0.0, [f"{text}: give remainder if what is missing lies at N >= {len(strata.pmf)}"]
+    return stated, [f"{text}, further off than the remainder {stated:.3g}"]
+
+
+def _assumption(strata: Strata, settings: Settings) -> str:
+    known = "the second moments given N are at most the stated ones"
+    text = known if strata.second_moments is not None else f"kurtosis given N <= {settings.kurtosis:g}"
+    beyond = 1 - strata.pmf.sum()
+    if strata.remainder is None and beyond > 1e-6:
+        text += f" and nothing comes from N >= {len(strata.pmf)}, of probability {beyond:.2g}"
+    return text
+
+
+def _advice(samples: int, bias, half_width, tolerance, remainder: float, settings: Settings) -> str:
+    if settings.over():
+        return f"the time was up after {samples:,} samples (max_seconds)"
+    if np.any(np.abs(bias) + remainder >= tolerance):
+        return f"the remainder {remainder:.3g} leaves too little room: give more strata, or a smaller remainder"
+    needed = samples_to_decide(samples, bias, half_width - remainder, tolerance - remainder)
+    return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples)"
 
 
 def _coverage(strata: Strata, terms: list[_Term], remainder: float, detect: float, unit: float) -> list[str]:

@@ -1,0 +1,218 @@
+"""Claims on learners: the mean of an update is the step that the paper takes with the exact gradient.
+
+A learner plays ten rounds through its own oracle; at the state where that leads, its update in the next round is a
+random number whose mean is known. So what is checked is the whole path of an update: what is asked for, the estimate,
+the step size, and what is kept. (EXP3 and its kin are in `bandits`, outcome by outcome.)
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline.claims.registry import Options, claim
+from jaxonline.estimators import (
+    AttributeGradient,
+    DotProductFeatureMap,
+    GradientLength,
+    KnownCovariance,
+    Law,
+    Surrogate,
+    TwoCopies,
+    minimum_variance,
+)
+from jaxonline.feedback import Attributes, LossOfMove, NoisyCopies, OnRequest
+from jaxonline.feedback.noise import gaussian
+from jaxonline.game import Specs
+from jaxonline.kernels import Gaussian, Inhomogeneous
+from jaxonline.learners import (
+    EWA,
+    Baseline,
+    ExponentiatedGradient,
+    GradientBandit,
+    GradientLearner,
+    InverseSqrt,
+    LabelEfficientHedge,
+    NoisyKernel,
+    Storage,
+    SurrogateKernel,
+)
+from jaxonline.losses import Squared, SquaredDistance
+from jaxonline.verify.bias import unbiased
+from jaxonline.verify.result import Verification
+
+ROUNDS, STEP, VARIANCE = 10, 0.3, 0.1
+_RNG = np.random.default_rng(20100627)
+XS = _RNG.uniform(-1, 1, (ROUNDS + 1, 3)).astype(np.float32)
+YS = (XS @ np.array([0.7, -0.4, 0.2]) + 0.3).astype(np.float32)
+YS[-1] -= 2.0  # an error to learn from
+LOSSES = _RNG.uniform(size=(ROUNDS + 1, 3)).astype(np.float32)
+X, Y, NOW = XS[-1].astype(float), float(YS[-1]), STEP / math.sqrt(ROUNDS + 1)
+COPIES = NoisyCopies(gaussian([0.1, 0.2, 0.05]), gaussian(VARIANCE), reveal_covariance=True)
+
+
+def _step(learner: Any, feedback: Any, state: Any, t: Any, x: Any, y: Any, key: jax.Array) -> Any:
+    """The state after round t."""
+    move_key, oracle_key, key = jax.random.split(key, 3)
+    oracle = feedback.open(oracle_key, t, x, y, learner.predict(move_key, state, x))
+    return learner.update(key, state, oracle)[0]
+
+
+def _trajectory(learner: Any, feedback: Any, rows: Any, outcomes: np.ndarray) -> Any:
+    """The state after ten rounds."""
+    shapes = (jax.ShapeDtypeStruct(part.shape[1:], jnp.float32) for part in (rows, outcomes))
+    state, step = learner.init(jax.random.key(1), Specs(*shapes)), jax.jit(_step)
+    for t in range(ROUNDS):
+        key = jax.random.fold_in(jax.random.key(2), t)
+        state = step(learner, feedback, state, jnp.int32(t + 1), rows[t], outcomes[t], key)
+    return state
+
+
+@functools.cache
+def _looking(look: Callable[..., Any]) -> Callable[..., Any]:
+    """`look(learner, before, after)` at one update."""
+
+    def sample(learner, feedback, state, x, y, key):
+        after = _step(learner, feedback, state, jnp.int32(ROUNDS + 1), x, y, key)
+        return jax.tree.map(lambda part: part.astype(jnp.float32), look(learner, state, after))
+
+    return sample
+
+
+def _check(learner, feedback, state, look, target, options: Options, rows=XS, outcomes=YS, **known) -> Verification:
+    """The mean of what `look` sees of the update in the last round against its target."""
+    sampler = jax.tree_util.Partial(_looking(look), learner, feedback, state, rows[-1], outcomes[-1])
+    return unbiased(sampler, target, **{"detect": 0.08} | known, **options.sampling())
+
+
+def _gradient(w: np.ndarray) -> np.ndarray:
+    """Of the squared loss in the last round."""
+    return 2 * (w @ X - Y) * X
+
+
+def _stepped(learner, before, after):
+    return (before.w - after.w) / np.float32(NOW)
+
+
+def _descends(estimator: Any, feedback: Any, options: Options) -> Verification:
+    learner = GradientLearner(estimator, InverseSqrt(STEP))
+    state = _trajectory(learner, feedback, XS, YS)
+    return _check(learner, feedback, state, _stepped, _gradient(np.asarray(state.w, float)), options, kurtosis=100.0)
+
+
+@claim("update of the gradient learner, two copies", "B, Algorithm 1", improved="unbiased")
+def _two_copies(form: str, options: Options) -> Verification:
+    return _descends(TwoCopies(), COPIES, options)
+
+
+@claim("update of the gradient learner, known covariance", "B, Lemma 2", improved="unbiased")
+def _known_covariance(form: str, options: Options) -> Verification:
+    return _descends(KnownCovariance(), COPIES, options)
+
+
+@claim("update of the gradient learner, attributes by the l1 law", "C, Algorithm 2", improved="unbiased")
+def _attributes(form: str, options: Options) -> Verification:
+    return _descends(AttributeGradient(4), Attributes(4), options)
+
+
+@claim("update of the gradient learner, attributes by the l2 law", "Hazan and Koren 2012", improved="unbiased")
+def _attributes_l2(form: str, options: Options) -> Verification:
+    return _descends(AttributeGradient(4, law="l2"), Attributes(4), options)
+
+
+def _log_ratios(learner, before, after):
+    change = (before.logarithms - after.logarithms) / np.float32(NOW)
+    return change[1:] - change[0]
+
+
+@claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
+def _exponentiated(form: str, options: Options) -> Verification:
+    """The ratios of the weights are multiplied by the exponentials of the gradient's differences."""
+    learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
+    state = _trajectory(learner, COPIES, XS, YS)
+    g = 1.5 * _gradient(np.asarray(learner.w(state), float))
+    both = np.concatenate([g, -g])
+    return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
+
+
+_POINT = np.array([0.4, -0.3, 0.5], np.float32)
+
+
+def _change_at_a_point(learner, before, after):
+    change = learner.predict(None, after, _POINT) - learner.predict(None, before, _POINT)
+    return -change / np.float32(NOW)
+
+
+@claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", improved="unbiased")
+def _noisy_kernel(form: str, options: Options) -> Verification:
+    """The hypothesis changes at z by -step l'(<w, Psi(x)> - y) k(x, z) on average."""
+    feature_map = DotProductFeatureMap(Inhomogeneous(2), Law([0.2, 0.4, 0.4]))
+    length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
+    learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
+    feedback = NoisyCopies(gaussian(0.02), gaussian(VARIANCE))
+    state = _trajectory(learner, feedback, XS, YS)
+    value = float(learner.predict(None, state, XS[-1]))
+    target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
+    return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
+
+
+def _surrogate_change(learner, before, after):
+    change = after.at(learner.surrogate, _POINT) - before.at(learner.surrogate, _POINT)
+    return -change / np.float32(NOW)
+
+
+@claim("update of kernel learning with a surrogate", "B, Theorem 3", improved="unbiased")
+def _surrogate(form: str, options: Options) -> Verification:
+    """With the surrogate kernel, which undoes the noise of the new point: -step 2 (w(x) - y) k(x, z) on average."""
+    variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
+    learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
+    state = _trajectory(learner, COPIES, XS, YS)
+    value = float(learner.predict(None, state, XS[-1]))
+    target = 2 * (value - Y) * float(kernel(XS[-1], _POINT))
+    return _check(learner, COPIES, state, _surrogate_change, target, options, kurtosis=100.0)
+
+
+def _moments(learner, before, after):
+    t = np.float32(ROUNDS + 1)
+    return before.A + t * (after.A - before.A), before.b + t * (after.b - before.b)
+
+
+@claim("update of the Baseline's moments", "C, Algorithm 1", improved="unbiased")
+def _baseline(form: str, options: Options) -> Verification:
+    learner, feedback = Baseline(4, 1.0), Attributes(4)
+    state = _trajectory(learner, feedback, XS, YS)
+    target = (np.outer(X, X), Y * X)
+    most = np.float32(9 / 4 * 2)  # d^2/k x_i x_j, twice on the diagonal; no |x_i| is above 1, no |y| above 2
+    return _check(learner, feedback, state, _moments, target, options, range=(-2 * most, 2 * most))
+
+
+def _ball_step(learner, before, after):
+    return (before - after) / np.float32(0.05)
+
+
+@claim("update of gradient descent without a gradient", "Flaxman et al. 2005", improved="unbiased")
+def _bandit(form: str, options: Options) -> Verification:
+    """Of |w - y|^2, whose mean over a ball has the same gradient."""
+    learner, feedback = GradientBandit(1.5, 0.05, 20.0), LossOfMove(SquaredDistance())
+    w = _trajectory(learner, feedback, np.zeros((ROUNDS + 1, 0), np.float32), 3 * LOSSES)
+    target = 2 * (np.asarray(w, float) - 3 * LOSSES[-1].astype(float))
+    known = {"rows": np.zeros((ROUNDS + 1, 0), np.float32), "outcomes": 3 * LOSSES, "kurtosis": 100.0}
+    return _check(learner, feedback, w, _ball_step, target, options, **known)
+
+
+def _added(learner, before, after):
+    return after - before
+
+
+@claim("update of label-efficient Hedge", "Cesa-Bianchi et al. 2005", improved="unbiased")
+def _label_efficient(form: str, options: Options) -> Verification:
+    """The losses are added to the state of exponential weights on average."""
+    learner, feedback, rows = LabelEfficientHedge(EWA(0.4), 0.3), OnRequest(), np.zeros((ROUNDS + 1, 0), np.float32)
+    state = _trajectory(learner, feedback, rows, LOSSES)
+    target = LOSSES[-1].astype(float)
+    top = float(target.max()) / 0.3 * 1.001
+    return _check(learner, feedback, state, _added, target, options, rows, LOSSES, range=(-1e-4, top))

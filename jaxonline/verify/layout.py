@@ -1,0 +1,91 @@
+"""An estimate may be any pytree of real or complex arrays; the verifier sees it as one vector of real numbers."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline._util import check
+from jaxonline._util.struct import struct
+from jaxonline.verify.sampling import value_of, with_value
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The leaves of an estimate, in their order in the vector; of a complex leaf first the real parts."""
+
+    structure: Any
+    leaves: tuple[jax.ShapeDtypeStruct, ...]
+
+    @classmethod
+    def of(cls, estimate: Any) -> "Layout":
+        """The layout of an estimate of which shapes and dtypes are known."""
+        leaves = tuple(jax.tree.leaves(estimate))
+        if not leaves or not all(jnp.issubdtype(leaf.dtype, jnp.number) or leaf.dtype == bool for leaf in leaves):
+            raise TypeError(f"estimator must return numbers, got {estimate}")
+        return cls(jax.tree.structure(estimate), leaves)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether there is a complex number in it."""
+        return any(jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in self.leaves)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the estimate is one array of real numbers, which needs no laying out."""
+        return jax.tree.structure(0) == self.structure and not self.is_complex
+
+    def vector(self, name: str, value: Any) -> np.ndarray:
+        """A value of the estimate's structure and shapes as a vector in float64."""
+        if jax.tree.structure(0) == self.structure:
+            return self._reals(name, value, self.leaves[0])
+        try:
+            leaves = self.structure.flatten_up_to(value)
+        except (ValueError, TypeError):
+            found = jax.tree.structure(value)
+            raise ValueError(f"{name} must have the structure of an estimate {self.structure}, got {found}") from None
+        return np.concatenate([self._reals(name, *each) for each in zip(leaves, self.leaves, strict=True)])
+
+    @staticmethod
+    def _reals(name: str, value: Any, leaf: jax.ShapeDtypeStruct) -> np.ndarray:
+        is_complex = jnp.issubdtype(leaf.dtype, jnp.complexfloating)
+        if is_complex and np.iscomplexobj(value):
+            parts = [check.finite_array(name, part) for part in (np.real(value), np.imag(value))]
+        else:
+            parts = [check.finite_array(name, value)]
+            parts += [np.zeros_like(parts[0])] * is_complex
+        if parts[0].shape != leaf.shape:
+            raise ValueError(f"{name} must have the shape of an estimate {leaf.shape}, got {parts[0].shape}")
+        return np.concatenate([part.astype(float).ravel() for part in parts])
+
+
+@struct
+class AsVector:
+    """The same estimator, its estimate laid out as one vector."""
+
+    estimator: Any
+
+    def __call__(self, key):
+        out = self.estimator(key)
+        leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(value_of(out))]
+        parts = [part for leaf in leaves for part in _real_parts(leaf)]
+        widest = max((part.dtype for part in parts), key=lambda dtype: jnp.dtype(dtype).itemsize)
+        return with_value(out, jnp.concatenate([part.ravel().astype(widest) for part in parts]))
+
+
+def squared_norm(value: Any) -> jax.Array:
+    """|theta|^2, the squares of all numbers of an estimate together."""
+    parts = [part for leaf in jax.tree.leaves(value) for part in _real_parts(jnp.asarray(leaf))]
+    total = jnp.sum(parts[0] ** 2)
+    for part in parts[1:]:
+        total = total + jnp.sum(part**2).astype(total.dtype)
+    return total
+
+
+def _real_parts(leaf: jax.Array) -> list[jax.Array]:
+    """The leaf as floating-point numbers; its real and its imaginary part."""
+    if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
+        return [jnp.real(leaf), jnp.imag(leaf)]
+    return [leaf if leaf.dtype == jnp.float64 else leaf.astype(jnp.float32)]
