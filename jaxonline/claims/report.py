@@ -14,7 +14,7 @@ from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims,
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # From these widths on the table has columns for second moments, and for paper, form and method.
-_MOMENTS, _ORIGINS = 96, 140
+_MOMENTS, _ORIGINS = 96, 144
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
     "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"

@@ -75,7 +75,7 @@ class AsVector:
         return with_value(out, jnp.concatenate([part.ravel().astype(widest) for part in parts]))
 
 
-def squared_norm(value: Any) -> jax.Array:
+def square_of_estimate(value: Any) -> jax.Array:
     """|theta|^2, the squares of all numbers of an estimate together."""
     parts = [part for leaf in jax.tree.leaves(value) for part in _real_parts(jnp.asarray(leaf))]
     total = jnp.sum(parts[0] ** 2)

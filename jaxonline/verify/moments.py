@@ -14,7 +14,7 @@ from jaxonline._util import check
 from jaxonline._util.struct import struct
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
-from jaxonline.verify.layout import squared_norm
+from jaxonline.verify.layout import square_of_estimate
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
 from jaxonline.verify.sampling import Moments, Progress, Sampler, Summary, as_pytree, value_of, with_value
 from jaxonline.verify.settings import Settings
@@ -200,7 +200,7 @@ class _Norms:
 
     def __call__(self, key):
         out = self.estimator(key)
-        square = squared_norm(value_of(out))
+        square = square_of_estimate(value_of(out))
         return with_value(out, jnp.stack([square, jnp.minimum(square, jnp.asarray(self.cut, square.dtype))]))
 
 
