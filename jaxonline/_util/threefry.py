@@ -54,7 +54,7 @@ def _seed(seed: Array) -> Array:
     return jax.random.key_data(jax.random.key(seed, impl="threefry2x32"))
 
 
-def _fold_in(key: Array, data: Array) -> Array:
+def _fold_in(key: Array, data: Array | int) -> Array:
     low = jnp.asarray(data, jnp.uint32)
     return jnp.stack(threefry(key, jnp.zeros_like(low), low))
 

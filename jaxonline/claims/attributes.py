@@ -92,7 +92,7 @@ def _pair_moments(key):
 @claim("x x' and x from k attributes, Baseline, the sampler", "C, Algorithm 1", improved="unbiased")
 def _pair_sampler(form: str, options: Options) -> Verification:
     support = AttributePairs(K).support(X)
-    second = [sum(p * m[i] ** 2 for p, m in support) for i in (0, 1)]
+    second = [np.sum([p * m[i] ** 2 for p, m in support], axis=0) for i in (0, 1)]
     target = PairMoments(np.outer(X, X), X)  # type: ignore[arg-type]
     return unbiased(_pair_moments, target, second_moment=PairMoments(*second), **options.sampling())
 

@@ -92,7 +92,7 @@ def _exponential_weights(form: str, options: Options) -> Verification:
 
     def round_of(state: Any, y: jax.Array) -> tuple[Any, jax.Array]:
         move = hedge.predict(None, state, ())
-        return hedge.update(None, state, FullOracle((), y))[0], move @ y
+        return hedge.update(None, state, FullOracle(jnp.zeros(0), y))[0], move @ y
 
     lost = jax.lax.scan(round_of, hedge.init(None, specs), jnp.asarray(losses))[1]
     return bound(float(np.sum(np.asarray(lost, float))), limit)

@@ -155,7 +155,7 @@ def _noisy_kernel(form: str, options: Options) -> Verification:
     learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
     feedback = NoisyCopies(gaussian(0.02), gaussian(VARIANCE))
     state = _trajectory(learner, feedback, XS, YS)
-    value = float(learner.predict(None, state, XS[-1]))
+    value = float(learner.predict(jax.random.key(0), state, XS[-1]))
     target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
     return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
 
@@ -171,7 +171,7 @@ def _surrogate(form: str, options: Options) -> Verification:
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
     state = _trajectory(learner, COPIES, XS, YS)
-    value = float(learner.predict(None, state, XS[-1]))
+    value = float(learner.predict(jax.random.key(0), state, XS[-1]))
     target = 2 * (value - Y) * float(kernel(XS[-1], _POINT))
     return _check(learner, COPIES, state, _surrogate_change, target, options, kurtosis=100.0)
 

@@ -44,7 +44,7 @@ def _projection(form: str, options: Options) -> Verification:
     tensors = (w.tensors[0], jnp.array([0.0, math.sqrt(norm)], jnp.float32))
     w = learner._projected(dataclasses.replace(w, tensors=tensors, squared_norm=jnp.float32(norm)))
     found = float(jnp.sum(w.tensors[1] ** 2))
-    return unbiased(None, np.full(2, limit), support=[(1.0, np.float32([found, float(w.squared_norm)]))])
+    return unbiased(None, np.full(2, limit), support=[(1.0, np.array([found, float(w.squared_norm)], np.float32))])
 
 
 def length_sample(

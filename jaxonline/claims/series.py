@@ -243,7 +243,7 @@ def _sequence(form: str, options: Options) -> Verification:
     centre, scale = (low + high) / 2, (high - low) / 2
     sequence = chebyshev(_erf, degree, low, high)
     estimator = PolynomialSequenceEstimator.for_sequence(sequence, _second(mean, centre), mean)
-    c = np.polynomial.chebyshev.chebinterpolate(lambda z: _erf(centre + scale * z), 60)
+    c = np.polynomial.chebyshev.chebinterpolate(lambda z: _erf(centre + scale * z), 60)  # type: ignore[arg-type]
     n, angle = np.arange(degree + 1), math.acos((mean - centre) / scale)
     pmf = np.exp(estimator.law.log_table(degree + 1))
     strata = Strata(

@@ -68,7 +68,7 @@ def rank(learners: Sequence[str], values: np.ndarray, quantity: str, level: floa
     p_values = pairwise_p_values(values[order])
     letters = shared_letters(p_values >= 1 - level)
     rows = [dict(rows[i], letters=each) for i, each in zip(order, letters, strict=True)]
-    return Ranking(tuple(learners[i] for i in order), rows, letters, p_values, quantity, level)
+    return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level)
 
 
 def shared_letters(alike: np.ndarray) -> tuple[str, ...]:

@@ -199,7 +199,7 @@ def pairwise_p_values(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L 
         difference = difference[~np.isnan(difference)]
         if len(difference) > 1 and difference.any():
             with np.errstate(divide="ignore"), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-                p[at] = stats.ttest_1samp(difference, 0.0).pvalue
+                p[at] = stats.ttest_rel(values[i], values[j], nan_policy="omit").pvalue
     order = np.argsort(p)
     corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     found = np.ones((n, n))

@@ -71,7 +71,7 @@ class Interval(Number):
         low, high = limits(row, self.key)
         if self.brackets:
             return "{} [{}, {}]".format(*(_formed(self.form, each) for each in (value, low, high)))
-        return f"{_formed(self.form, value)} ± {_formed(self.form, (high - low) / 2)}"
+        return f"{_formed(self.form, value)} ± {_formed(self.form, (high - low) / 2).removeprefix('+')}"
 
 
 @dataclass(frozen=True)

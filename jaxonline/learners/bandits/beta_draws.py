@@ -85,9 +85,9 @@ class _Proposal(NamedTuple):
 def _propose(words: UInt[Array, "3 ..."], a: Float[Array, "..."], b: Float[Array, "..."]) -> _Proposal:
     shapes = a - 1 / 3, b - 1 / 3
     normals = two_normals(words[0], words[1], a.dtype)
-    w = tuple(z * jax.lax.rsqrt(9.0 * d) for z, d in zip(normals, shapes, strict=True))
-    g, h = (d * (1.0 + each) ** 3 for d, each in zip(shapes, w, strict=True))
-    return _Proposal(g / (g + h), open_uniform(words[2], a.dtype), shapes, w)
+    v, w = (z * jax.lax.rsqrt(9.0 * d) for z, d in zip(normals, shapes, strict=True))
+    g, h = (d * (1.0 + each) ** 3 for d, each in zip(shapes, (v, w), strict=True))
+    return _Proposal(g / (g + h), open_uniform(words[2], a.dtype), shapes, (v, w))
 
 
 def _exponent(d: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, "..."]:
