@@ -26,6 +26,7 @@ class Test:
     settings: Settings
 
     def half_width(self, drawn: Summary) -> np.ndarray:
+        """Of the interval of each coordinate, rounding included."""
         return self.interval.half_width(drawn.moments, self.level) + self.rounding
 
     def verdict(self, drawn: Summary) -> tuple[str, list[str]]:
