@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, tidy
+from jaxonline.results.plotting import COLOURS, log_log, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,8 @@ def price(rows: Sequence[dict[str, Any]]) -> "Figure":
         axes.plot(budgets, [row[key] for row in rows], "o-", color=colour, label=name)
         low, high = ([row[f"{key}_{end}"] for row in rows] for end in ("low", "high"))
         axes.fill_between(budgets, low, high, color=colour, alpha=0.2, lw=0)
-    axes.set(xscale="log", yscale="log")
+    log_log(axes, linear_y=True)
+    axes.set_ylim(bottom=0.0)
     tidy(axes, "measurements bought", "squared test error", "Breast cancer: error for money")
     axes.legend(frameon=False)
     return figure
