@@ -139,3 +139,9 @@ def test_real_data_have_labels_and_at_most_unit_length(name, size):
 def test_bad_fields_are_named(name, fields, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         rows(name, **fields)
+
+
+def test_skewed_runs_are_said_below_the_table(monkeypatch):
+    monkeypatch.setattr("jaxonline.results.statistics.skewness", lambda values: np.full(len(values), 99.0))
+    report = rows("mistakes", experts=2, labels="contrary", rounds=30)[1]
+    assert sum("Note: the " in sentence and " is skewed" in sentence for sentence in report.sentences) == 1

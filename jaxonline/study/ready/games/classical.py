@@ -1,5 +1,6 @@
 """What the classical games share: learners in one environment, a quantity with its interval, and a theorem."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -61,11 +62,14 @@ class ClassicalGame(Study):
         bounds = {name: bound for name, bound in setting.bounds.items() if name in learners}
         curves = {name: np.array([bound(int(t)) for t in result.rounds]) for name, bound in bounds.items()}
         title = f"{self.title.rstrip('.')}: {self.runs:,} runs of {self.rounds:,} rounds"
-        table = Table(title, _rows(result, setting, curves), _columns(setting, result))
+        with warnings.catch_warnings(record=True) as said:  # of skewed runs: a remark below the table
+            warnings.simplefilter("always", RuntimeWarning)
+            table = Table(title, _rows(result, setting, curves), _columns(setting, result))
+        remarks = list(dict.fromkeys(f"Note: {each.message}." for each in said))
         return Report(
             {"table": table},
             {"figure": lambda: result.plot(quantity=setting.quantity, bounds=curves or None)},
-            setting.sentences,
+            [*setting.sentences, *remarks],
             {"result": result},
         )
 
