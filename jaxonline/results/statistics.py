@@ -193,13 +193,10 @@ def pairwise_p_values(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L 
 
     n = len(values)
     first, second = np.triu_indices(n, 1)
-    p = np.ones(len(first))
-    for at, (i, j) in enumerate(zip(first, second, strict=True)):
-        difference = values[i] - values[j]
-        difference = difference[~np.isnan(difference)]
-        if len(difference) > 1 and difference.any():
-            with np.errstate(divide="ignore"), warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-                p[at] = stats.ttest_rel(values[i], values[j], nan_policy="omit").pvalue
+    of = mean_over_runs(values[first] - values[second])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2.0 * stats.t.sf(np.abs(of.mean / of.standard_error), np.maximum(of.n_runs - 1, 1))
+    p = np.where(np.isnan(p), 1.0, p)
     order = np.argsort(p)
     corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     found = np.ones((n, n))
