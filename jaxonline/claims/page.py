@@ -8,7 +8,7 @@ from jaxonline.claims.report import markdown_errata, markdown_table
 
 _PAGE = """# What five papers claim, checked
 
-Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all of it in about a minute,
+Made by `python -m jaxonline.claims.page > docs/claims.md`. `jaxonline verify` checks all of it in a minute or two,
 prints the table with second moments beside their exact values and the papers' bounds, and exits with 1 if a verdict is
 not the expected one.
 
