@@ -97,7 +97,7 @@ def test_streams_are_the_pseudocode(case, x64):
         path, _ = reference(X[order[s]], y[order[s]], choices(keys[s], law), law=law,
                             rate=grid["rates"][g], radius=grid["radii"][g])  # fmt: skip
         expected = path[:3].mean(0), path.mean(0)
-        np.testing.assert_allclose(averages[:, s, g], expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(averages[:, s, g], expected, rtol=1e-9, atol=1e-15)
         if case.endswith("ball"):
             assert np.abs(path).sum(1).max() < radius, "no projection here"
 

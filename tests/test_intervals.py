@@ -43,8 +43,8 @@ def test_bootstrap_t_by_a_loop():
         ratios = np.sort(ratios, axis=0)
         low, high = ratios[int(0.05 * RESAMPLED) - 1], ratios[int(0.95 * RESAMPLED) - 1]
         error = np.std(kept, axis=0, ddof=1) / np.sqrt(len(kept))
-        np.testing.assert_allclose(found.low[learner], np.mean(kept, axis=0) - high * error, rtol=0.02)
-        np.testing.assert_allclose(found.high[learner], np.mean(kept, axis=0) - low * error, rtol=0.02)
+        np.testing.assert_allclose(found.low[learner], np.mean(kept, axis=0) - high * error, rtol=1e-9)
+        np.testing.assert_allclose(found.high[learner], np.mean(kept, axis=0) - low * error, rtol=1e-9)
 
 
 def test_bootstrap_t_reaches_further_on_the_long_side():

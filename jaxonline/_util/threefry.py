@@ -43,9 +43,12 @@ def is_threefry(key: Key[Array, "..."]) -> bool:
     return jax.random.key_impl(key) in ("threefry2x32", WRITTEN_OUT)
 
 
+def _own(key: Array) -> Key[Array, ""]:
+    """The key for jax's own generator, which counts beyond 2^32."""
+    return jax.random.wrap_key_data(key, impl="threefry2x32")
+
+
 def _counters(shape: tuple[int, ...]) -> tuple[Array, Array]:
-    if math.prod(shape) >= 2**32:
-        raise NotImplementedError(f"more than 2^32 random numbers at once, of the shape {shape}")
     low = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
     return jnp.zeros_like(low), low
 
@@ -60,10 +63,14 @@ def _fold_in(key: Array, data: Array | int) -> Array:
 
 
 def _split(key: Array, shape: tuple[int, ...]) -> Array:
+    if math.prod(shape) >= 2**32:
+        return jax.random.key_data(jax.random.split(_own(key), shape))
     return jnp.stack(threefry(key, *_counters(tuple(shape))), axis=-1)
 
 
 def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
+    if math.prod(shape) >= 2**32:
+        return jax.random.bits(_own(key), shape, f"uint{bit_width}")
     high, low = threefry(key, *_counters(tuple(shape)))
     if bit_width == 64:
         return (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
