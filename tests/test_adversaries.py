@@ -292,6 +292,17 @@ def test_its_law(x64, skew):
             assert (stats.binomtest(int(rare.sum()), n, 1 / (1 + skew)).pvalue < FALSE_ALARM) == (skew != 1.0)
 
 
+def test_without_rest_there_is_noise_after_bad_predictions_too(x64):
+    """Of length sqrt(variance) where the law is symmetric, along the aim."""
+    always, n_bad = ChasingNoise(2.5, skew=1.0, memory=0.7, always=True), 0
+    for state, aim, _, right in trajectory(always):
+        noise = np.asarray(always.sample(jax.random.key(3), state, jnp.int32(9), jnp.int32(0), jnp.zeros(3)))
+        np.testing.assert_allclose(abs(noise @ aim), np.sqrt(2.5) * np.linalg.norm(aim), rtol=1e-12)
+        np.testing.assert_allclose(noise @ noise, 2.5, rtol=1e-12)
+        n_bad += not right
+    assert n_bad > 2
+
+
 @pytest.mark.long
 def test_its_budget_holds_after_any_time():
     """A hypothesis of 0 makes the aim decay to nothing; its direction stays one, in float32, too."""
@@ -326,6 +337,35 @@ def test_it_hurts_the_naive_learner_most():
     assert lower(chasing[0, :, 1] - 2 * isotropic[0, :, 1]) > 0
     assert lower(chasing[0, :, 1] - 3.5 * chasing[0, :, 0]) > 0
     assert lower(3 * chasing[1, :, 0] - chasing[1, :, 1]) > 0
+
+
+@pytest.mark.long
+def test_without_rest_it_hurts_naive_learners_with_kernels_more_than_gaussian_noise():
+    """With the same E|noise|^2, run by run, wrong with probability 1e-6 each; with rests it hurts them no more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X *= 0.5 * (rng.uniform(size=300) ** (1 / 3) / np.linalg.norm(X, axis=1))[:, None]
+    y = 0.5 * np.tanh(1.5 * np.sin(6 * X[:, 0]) + 3 * X[:, 1])
+    kernel, variance, rounds = jo.kernels.Gaussian(2.0), 0.6, 1200
+    estimators = {"one copy": NaiveCopy(), "mean of 2": MeanOfCopies(2)}
+    learners = {
+        name: jo.learners.KernelGradient(kernel, estimator, jo.InverseSqrt(0.1), rounds, 1.0)
+        for name, estimator in estimators.items()
+    }
+
+    def loss(feedback):
+        game = jo.Game(jo.environments.DataStream(X, y), feedback)
+        found = jo.simulate(game, learners, n_runs=48, n_rounds=rounds, record_at=1, mesh=ONE_DEVICE)
+        return found.cumulative_loss[:, :, -1]
+
+    gaussian = loss(jo.NoisyCopies(jo.noise.gaussian(variance / 3)))
+    always, resting = (
+        loss(AdversarialCopies(ChasingNoise(variance, **options)))
+        for options in ({"skew": 1.0, "always": True}, {"skew": 2.0})
+    )
+    for i in range(2):
+        assert lower(always[i] - gaussian[i]) > 0
+        assert lower(resting[i] - gaussian[i]) < 0, "the mutant is seen"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

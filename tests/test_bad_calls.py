@@ -82,6 +82,7 @@ def of_environments():
     yield from number("variance", environments.ChasingNoise, -1.0)
     yield from positive("skew", lambda skew: environments.ChasingNoise(1.0, skew))
     yield from number("memory", lambda memory: environments.ChasingNoise(1.0, memory=memory), -0.1, 1.0)
+    yield from rows("always", lambda yes: environments.ChasingNoise(1.0, always=yes), TypeError, "yes", 1, None)
     yield from vector("direction", indistinguishable_pair, [2.0])
     yield from thing("loss", lambda loss: indistinguishable_pair(loss=loss), losses.Squared)
     yield from rows("reveal_covariance", lambda yes: indistinguishable_pair(reveal_covariance=yes), TypeError, "yes", 1)

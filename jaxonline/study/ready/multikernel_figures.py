@@ -55,7 +55,10 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
 
 def draws(studies: Sequence[Draws]) -> "Figure":
     """Mean over many draws with 95 % intervals, the middle 90 % of single draws, and the printed number."""
-    words = "Blue: online ridge; red: true VAW; bands: 90 % of single draws; crosses: as printed (5 draws)"
+    words = (
+        "Blue: online ridge; red: true VAW; crosses: as printed (5 draws)\n"
+        "thick: 90 % of single draws; thin: 95 % interval of the mean (Student's, each alone)"
+    )
     figure, panels = _panels(words, len(studies))
     for axes, one in zip(panels, studies, strict=True):
         tidy(axes, "MSE x 1000", title=f"{one.name}, {len(next(iter(one.mse.values())))} draws")
