@@ -12,7 +12,7 @@ from scipy import stats
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, Context
 from jaxonline.study.ready.gaussian_noise import GaussianNoise
-from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, NOISY
+from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, NOISY, TOLD
 
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
 SMALL = GaussianNoise(runs=2, rounds=128, noises=[0.0, 0.3], etas=[0.06, 0.6])
@@ -47,11 +47,15 @@ def check(report, names, folder):
             assert numbers["eta"] in found["settings"]["etas"]
             assert set(numbers["growth"]) == {"exponent", "low", "high"}
             assert len(numbers["regret"]) == len(numbers["queries"]) == len(each["rounds"])
-            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, ALGORITHM_2))
+            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, TOLD, ALGORITHM_2))
     queries = {name: numbers["queries"][-1] / 128 for name, numbers in found["shown"]["learners"].items()}
     exact = {CLEAN: 1, ALGORITHM_2: 2, NAIVE: 1, "mean of 2 copies": 2, "mean of 5 copies": 5, "mean of 20 copies": 20}
     assert {name: queries[name] for name in exact if name in names} == {n: q for n, q in exact.items() if n in names}
-    shown, across = report.shown
+    shown, long, across = report.shown
+    assert "rounds 64 to 128" in shown.title
+    assert "rounds 384 to 640" in long.title
+    assert "rounds 64 to 128" in said
+    assert "at the edge" in said
     assert {row["learner"] for row in shown.rows} == {row["learner"] for row in across.rows} == set(names)
     assert [column.key for column in across.columns] == ["learner", "0", "0.3"]
     assert "0.3" not in across.rows[0], "clean instances have no noise"
@@ -130,7 +134,7 @@ def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
         assert excess.mean() / (excess.std(ddof=1) / np.sqrt(24)) > limit, name
     assert (played.result.select(ALGORITHM_2).mean().high[0] < played.bounds[ALGORITHM_2]).all()
     growths = late_growth(played)
-    assert growths[ALGORITHM_2]["exponent_high"] < growths[NAIVE]["exponent_low"]
+    assert growths[ALGORITHM_2]["slope_high"] < growths[NAIVE]["slope_low"]
 
 
 def test_bounds_are_against_the_target_which_the_best_in_hindsight_beats_by_little():

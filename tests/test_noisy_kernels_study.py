@@ -16,8 +16,15 @@ from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, NoisyKernel
 
 KERNEL = "exponential kernel"
 LAWS = ("geometric", 2.0), ("best", math.inf)
-ONE_LAW = {"runs": 24, "rounds": 800, "kernels": [KERNEL], "losses": ["squared"], "ps": [2.0]}
-STUDY = NoisyKernels(**ONE_LAW, overheads=[math.inf])
+ONE_LAW = {
+    "runs": 24,
+    "rounds": 800,
+    "kernels": [KERNEL],
+    "losses": ["squared"],
+    "ps": [2.0],
+    "etas": [0.05, 0.15, 0.5],
+}
+STUDY = NoisyKernels(**ONE_LAW | {"etas": [0.08]}, overheads=[math.inf])
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +47,8 @@ def test_what_is_written(written):
     assert [len(table.rows) for table in report.shown] == [1, 1]
     assert "| exponential | p = 2 |" in report.shown[1].markdown()
     assert "probability" in report.shown[0].caption
+    assert "chosen by losses on clean instances" in report.shown[0].caption
+    assert "over rounds 100 to 800" in report.sentences[1]
     assert [len(draw().axes) for draw in report.figures.values()] == [1, 2]
     assert len((folder / "table.csv").read_text().splitlines()) == 1 + 2 * 2  # the cell, and the law p = 2
     cell = numbers["losses"][KERNEL]["squared"]
@@ -91,6 +100,17 @@ def test_the_comparator_and_the_queries(written):
     nothing = float((y**2).sum())
     regret = cell["learners"][THEOREM]["regret"][-1]
     assert 0 < regret < 2 * (nothing - best.loss)  # better than never moving
+    assert cell["predictor_0"][-1] == pytest.approx(2 * (nothing - best.loss), rel=1e-3)
+
+
+def test_a_step_at_the_edge_is_said(written):
+    """And one that is not, is not: the theorem's is in the middle here."""
+    report, numbers, _ = written
+    cell = numbers["losses"][KERNEL]["squared"]
+    at_edge = cell["etas"][BEST] in (0.05, 0.5)
+    assert 0.05 < cell["etas"][THEOREM] < 0.5
+    assert report.sentences[0].startswith("Best step at the edge of what was tried, 0.05 to 0.5 and the theorem's")
+    assert ("squared loss, geometric law 2" in report.sentences[0]) == at_edge
 
 
 def test_a_better_law_is_better_at_a_lower_price(written):
@@ -110,6 +130,8 @@ def test_a_better_law_is_played_as_well(tmp_path):
     report, numbers, folder = play(STUDY, tmp_path)
     assert [law["parameter"] for law in numbers["laws"]] == [2.0, None]
     assert "| exponential | best |" in report.shown[1].markdown()
+    for law in ("geometric law 2", "best law inf"):
+        assert f"squared loss, {law}" in report.sentences[0], "of two steps tried, each is at the edge"
     for line in numbers["laws"][1]["learners"].values():
         assert (np.array(line["high"]) < line["bound"]).all()
         assert line["failed"] == line["overflowed"] == 0

@@ -186,7 +186,8 @@ def test_fixed_steps_and_bounds(plain, tune):
     assert list(row)[:3] == ["data", "eta", "learner"]
     assert (row["data"], row["eta"], row["bound"]) == ("four points", 0.3, pytest.approx(0.3 * 64))
     assert found.growth_from == 32
-    assert row["exponent"] == plain.growth(32)["naive"].exponent
+    assert row["slope"] == plain.growth(32)["naive"].exponent
+    assert found.fitted == "rounds 32 to 64"
     curve = found.curves()["learners"]["naive"]
     np.testing.assert_array_equal(curve["regret"], plain.mean().mean[1])
     assert curve["growth"] == plain.growth(32)["naive"]._asdict()
@@ -211,6 +212,7 @@ def test_the_best_of_pilot_runs():
         losses.append(jo.simulate(GAME, learners, key=6, mesh=ONE, **sizes).cumulative_loss[:, :, -1].mean(axis=1))
     best = np.argmin(losses, axis=0)
     assert found.etas == {name: list(tune.etas.values())[i] for name, i in zip(MAKERS, best, strict=True)}
+    assert found.at_edge == tuple(name for name, eta in found.etas.items() if eta != 0.3)
     learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
     again = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
     np.testing.assert_array_equal(found.result.cumulative_loss, again.cumulative_loss)
@@ -229,9 +231,16 @@ def test_the_best_of_a_third_of_the_runs():
     best = list(etas)[int(np.argmin(whole.regret[:, :2, -1].mean(axis=1)))]
     assert found.result.learners == ("small", "best")
     assert found.etas == {"small": 0.003, "best": etas[best]}
+    assert found.at_edge == (() if best == "good" else ("best",))
     assert found.result.runs.tolist() == [2, 3, 4, 5]
     same_bits(found.result, whole.select("each[small]", f"each[{best}]", runs=slice(2, None)))
     assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
+
+
+def test_steps_at_the_edge_of_what_was_tried():
+    tune = BestOf({"0.1": 0.1, "0.3": 0.3, "1": 1.0})
+    assert tune.at_edge({"a": 0.1, "b": 0.3, "c": 1.0}) == ("a", "c")
+    assert BestOf({"0.1": 0.1}).at_edge({"a": 0.1}) == (), "of one step there is no choice"
 
 
 def test_other_ways_to_choose():

@@ -24,6 +24,8 @@ class Compared(NamedTuple):
         bounds: what a theorem promises at each recorded round [G], by learner.
         about: entries of every row.
         late: from this share of the rounds on, growth is measured.
+        at_edge: learners whose step was chosen and is the smallest or the largest of those tried: what is best may lie
+            beyond.
     """
 
     result: Result
@@ -31,17 +33,27 @@ class Compared(NamedTuple):
     bounds: dict[str, np.ndarray]
     about: Mapping[str, Any]
     late: float
+    at_edge: tuple[str, ...] = ()
 
     @property
     def growth_from(self) -> int:
         """The first round whose growth is measured."""
         return math.ceil(self.late * self.result.rounds[-1])
 
+    @property
+    def fitted(self) -> str:
+        """The recorded rounds to which slopes are fitted, in words."""
+        rounds = self.result.rounds[self.result.rounds >= self.growth_from]
+        return f"rounds {rounds[0]:,} to {rounds[-1]:,}"
+
     def rows(self) -> list[dict[str, Any]]:
-        """`Result.table` with what it is about, the steps, the bounds at the horizon, and the exponents of growth."""
+        """`Result.table` with what it is about, the steps, the bounds at the horizon, and the slopes.
+
+        A slope is that of log mean regret against log rounds, over the rounds that `fitted` names.
+        """
         table = self.result.table({name: bound[-1] for name, bound in self.bounds.items()})
         growths = self.result.growth(self.growth_from)
-        keys = "exponent", "exponent_low", "exponent_high"
+        keys = "slope", "slope_low", "slope_high"
         return [
             {**self.about, "eta": self.etas.get(row["learner"])}
             | row
@@ -142,9 +154,10 @@ class Comparison:
             sizes = {"n_runs": n_runs, "n_rounds": horizon, "record_at": rounds}
             return context.simulate(self.game, learners, comparator=own, **sizes, **options)
 
-        etas: dict[str, float] = {}
+        etas, at_edge = {}, ()
         if isinstance(self.tune, BestOf):
             result, etas = self.tune.play(simulate, self.learners, context, n_runs, n_rounds)
+            at_edge = self.tune.at_edge({name: etas[name] for name in self.learners})
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)
         else:
@@ -156,4 +169,4 @@ class Comparison:
             best = np.broadcast_to(np.asarray(self.comparator(result.rounds)), result.cumulative_loss.shape)
             result = dataclasses.replace(result, comparator_loss=best)
         bounds = {name: bound(etas[name], result.rounds) for name, bound in self.bounds.items() if name in etas}
-        return Compared(result, etas, bounds, self.about, self.late)
+        return Compared(result, etas, bounds, self.about, self.late, at_edge)

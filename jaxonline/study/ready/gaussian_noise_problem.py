@@ -9,17 +9,20 @@ import jax
 import numpy as np
 
 from jaxonline import bounds, estimators, learners
+from jaxonline._util.struct import replace
 from jaxonline.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
-from jaxonline.game import Entrant, Game
+from jaxonline.game import Entrant, Game, NoisyLearnerRegret
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared
+from jaxonline.results import Result
 from jaxonline.study import BestOf, Compared, Comparison, Context
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
+TOLD = "Algorithm 1, told bounds"
 NAIVE = "one copy"
 MEANS = {f"mean of {n} copies": n for n in (2, 5, 20)}
 FOURIER = {  # under noise the mean features are shrunken, each by exp(-|omega|^2 sigma^2 / 2)
@@ -27,7 +30,7 @@ FOURIER = {  # under noise the mean features are shrunken, each by exp(-|omega|^
     "Fourier, 2 copies": estimators.TwoCopies(),
     "Fourier, mean of 5": estimators.MeanOfCopies(5),
 }
-NOISY = (ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, *FOURIER)
+NOISY = (ALGORITHM_2, ALGORITHM_1, TOLD, NAIVE, *MEANS, *FOURIER)
 SEGMENTS_PER_PASS = 32  # programs of one length
 
 
@@ -65,7 +68,9 @@ class Problem:
     ) -> Compared:  # fmt: skip
         """The named learners against the best predictor of the ball on the clean data.
 
-        All noises and numbers of rounds are played by the same compiled programs.
+        Steps are chosen by losses on clean instances, which no learner sees: how well each could do. That of `TOLD` is
+        chosen by losses on noisy copies, as a learner could. All noises and numbers of rounds are played by the same
+        compiled programs.
 
         Args:
             context: of the study, or of a part of it.
@@ -83,8 +88,9 @@ class Problem:
         makers = self.makers(noise_std)
         better = self.target_losses(rounds) - best if known else 0.0  # theorems speak of the target, which is not best
         promised = self.theorems(noise_std, n_rounds) if known else {}
-        return Comparison(
-            Game(DataStream(self.X, self.y), NoisyCopies(noise.gaussian(noise_std**2))),
+        game = Game(DataStream(self.X, self.y), NoisyCopies(noise.gaussian(noise_std**2)))
+        comparison = Comparison(
+            game,
             {name: makers[name] for name in names},
             lambda _: best,
             {
@@ -95,10 +101,27 @@ class Problem:
             {name: tune[name] for name in names} if isinstance(tune, Mapping) else tune,
             {"data": self.name, "noise": noise_std, "rounds": n_rounds},
             late=1 / 2,
-        ).play(context, n_runs=n_runs, n_rounds=n_rounds, record_at=self._record_at)
+        )
+        sizes = {"n_runs": n_runs, "record_at": self._record_at}
+        if not isinstance(tune, BestOf) or TOLD not in names:
+            return comparison.play(context, n_rounds=n_rounds, **sizes)
+        with context.parts(3) as part:
+            etas: dict[str, float] = {}
+            for judged, own in ((game, set(names) - {TOLD}), (replace(game, regret=NoisyLearnerRegret()), {TOLD})):
+                makers = {name: comparison.learners[name] for name in names if name in own}
+                if makers:
+                    where = part("steps by losses on " + ("noisy copies" if own == {TOLD} else "clean instances"))
+                    etas |= tune.choose(_pilots(judged, **sizes), makers, where, n_rounds)
+            found = dataclasses.replace(comparison, tune=etas).play(part("best"), n_rounds=n_rounds, **sizes)
+        return found._replace(at_edge=tune.at_edge(etas))
 
     def makers(self, noise_std: float) -> dict[str, Callable[[Any], Any]]:
         """A function of the step size for every learner: `CLEAN` and those of `NOISY`.
+
+        What they know: `ALGORITHM_2` the covariance of the noise; `ALGORITHM_1` the mean over the rows of E|x~|^2 and
+        of E<x~, x~'>^2 at this noise, for which its laws of the numbers of copies are made; `TOLD` a bound on
+        |x|, that the noise is at most the largest of `noises`, and a bound on |y|: its laws are the same at all noises;
+        the others nothing.
 
         There is room for one pass over the rows where a learner stores a point a round, in Algorithm 1 for `passes`.
 
@@ -107,8 +130,11 @@ class Problem:
         """
         kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
         surrogate, ball = self._surrogate(noise_std), self._surrogate_ball(noise_std)
-        storage = learners.Storage.for_horizon(*self._estimators(max(self.noises)), d, self.passes * n_points)
-        estimates = self._estimators(noise_std)
+        estimates, told = self._estimators(*self._mean_moments(noise_std)), self._estimators(self._told_moment())
+        storage, room = (
+            learners.Storage.for_horizon(*own, d, self.passes * n_points)
+            for own in (self._estimators(*self._mean_moments(max(self.noises))), told)
+        )
         features = estimators.FourierFeatures.draw(jax.random.key(0), kernel, d, self.frequencies)
 
         def points(estimator: Any) -> Callable[[Any], Any]:
@@ -122,6 +148,7 @@ class Problem:
             CLEAN: lambda step: Entrant(clean(step), FullInformation()),
             ALGORITHM_2: lambda step: learners.SurrogateKernel(surrogate, step, n_points, ball),
             ALGORITHM_1: lambda step: learners.NoisyKernel(*estimates, step, radius, storage),
+            TOLD: lambda step: learners.NoisyKernel(*told, step, radius, room),
             NAIVE: points(estimators.NaiveCopy()),
             **{name: points(estimators.MeanOfCopies(n)) for name, n in MEANS.items()},
             **{name: fourier(estimator) for name, estimator in FOURIER.items()},
@@ -131,10 +158,11 @@ class Problem:
         """What is promised against the target: Theorem 3 of paper B, Theorem 4 of paper A with the exact moments."""
         y_bound, R = float(np.abs(self.y).max()), float(self._surrogate(noise_std).constant())
         moments, pairs = (float(each.max()) for each in self._copy_moments(noise_std))
-        own = self._estimators(noise_std)
+        own, told = self._estimators(*self._mean_moments(noise_std)), self._told_moment()
         return {
             ALGORITHM_2: bounds.surrogate_kernel(self._surrogate_ball(noise_std), R, y_bound, n_rounds),
             ALGORITHM_1: bounds.noisy_kernel(*own, self.radius, moments, n_rounds, y_bound, pairs),
+            TOLD: bounds.noisy_kernel(*self._estimators(told), self.radius, told, n_rounds, y_bound),
         }
 
     def geometry(self, noise_std: float) -> dict[str, float]:
@@ -200,15 +228,33 @@ class Problem:
         squares, d = (self.X**2).sum(axis=1), self.X.shape[1]
         return squares + d * noise_std**2, squares**2 + 2 * squares * noise_std**2 + d * noise_std**4
 
-    def _estimators(self, noise_std: float) -> tuple[estimators.GaussianFeatureMap, estimators.GradientLength]:
-        """Of Algorithm 1: the best laws for the mean moments, padded so that all noises make one program."""
+    def _mean_moments(self, noise_std: float) -> tuple[float, float]:
+        """`_copy_moments` in the mean over the rows: what `ALGORITHM_1` is tuned to."""
         moments, pairs = (float(each.mean()) for each in self._copy_moments(noise_std))
+        return moments, pairs
+
+    def _told_moment(self) -> float:
+        """A bound on E|x~|^2 for all noises and rows: all that `TOLD` knows of both."""
+        return float(self._copy_moments(max(self.noises))[0].max())
+
+    def _estimators(
+        self, moments: float, pairs: float | None = None
+    ) -> tuple[estimators.GaussianFeatureMap, estimators.GradientLength]:
+        """Of Algorithm 1: the best laws for these moments, padded so that all noises make one program."""
         best: Any = estimators.best_feature_map(self.kernel, moments, pairs)
         laws = [np.asarray(law.probabilities) for law in (best.law, best.pair_law)]
         padded = [estimators.Law(np.pad(law, (0, max(64 - len(law), 0)))) for law in laws]
         feature_map = estimators.GaussianFeatureMap(self.kernel, *padded)
         factors = bounds.factor_moment(self.radius, feature_map.second_moment(moments, pairs), np.abs(self.y).max())
         return feature_map, estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, factors)
+
+
+def _pilots(game: Game, **sizes: Any) -> Callable[..., Result]:
+    """Plays learners in a game, for `BestOf.choose`."""
+    n_runs, record_at = sizes["n_runs"], sizes["record_at"]
+    return lambda context, learners, rounds: context.simulate(
+        game, learners, n_runs=n_runs, n_rounds=rounds, record_at=record_at(rounds)
+    )
 
 
 def standardised(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -39,8 +39,8 @@ MEAN, OTHER = "mean of copies as if clean", "one copy, not a linear predictor"
 KINDS = (ONE, TOLD, TWO, MEAN, OTHER)
 WORLDS: tuple[str, str] = ("without_noise", "with_noise")
 LINEAR, SUBLINEAR, UNDECIDED = "linear", "sublinear", "undecided"
-RULE = (  # exponents are those of `Result.growth`: of the rounds after an eighth of the horizon
-    "linear: in one of the worlds the whole interval of the exponent is above 3/4. sublinear: in both of them it "
+RULE = (  # slopes are those of `Result.growth`: of the rounds after an eighth of the horizon
+    "linear: in one of the worlds the whole interval of the slope is above 3/4. sublinear: in both of them it "
     "reaches down to 1/2 and ends below 3/4, or the regret is not above 0. undecided: neither."
 )
 _ALIKE = "one copy", "two copies"  # whose hypotheses are compared between the worlds
@@ -93,6 +93,7 @@ class Impossibility(Study):
         unavoidable = unavoidable_regret(self.radius)
         rows = _rows(worlds, kinds, unavoidable)
         title = f"Regret a round against linear predictors, {self.runs:,} runs of {self.rounds:,} rounds"
+        growth = f"Slope of log regret against log rounds, {worlds[WORLDS[0]].fitted}, with 95 % intervals"
         results = {world: found.result for world, found in worlds.items()}
         return Report(
             {"table": Table(title, rows)},
@@ -103,7 +104,7 @@ class Impossibility(Study):
                 "unavoidable": unavoidable, "rule": RULE, "table": rows, "alike": alike,
                 "worlds": {world: found.curves() for world, found in worlds.items()},
             },
-            [Table(title, rows, REGRETS, group="kind"), Table("Exponent of its growth", rows, GROWTHS, group="kind")],
+            [Table(title, rows, REGRETS, group="kind"), Table(growth, rows, GROWTHS, group="kind")],
         )  # fmt: skip
 
     def entries(self, told: Any) -> dict[str, tuple[str, Any]]:
@@ -210,7 +211,7 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
 
     Args:
         upper: upper ends of the intervals of the regret at the horizon.
-        growths: exponents with their intervals; NaN where there is no power law.
+        growths: slopes with their intervals; NaN where there is no power law.
     """
     if any(growth.low > 0.75 for growth in growths):
         return LINEAR
@@ -219,7 +220,7 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
 
 
 def _rows(worlds: Mapping[str, Compared], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
-    """The table at the horizon, one row for each learner: regrets a round and exponents of both worlds, and a verdict.
+    """The table at the horizon, one row for each learner: regrets a round and slopes of both worlds, and a verdict.
 
     "larger" is that of the two regrets with the larger mean. "unavoidable" is for the kind of the theorem.
     """
@@ -238,9 +239,9 @@ def _rows(worlds: Mapping[str, Compared], kinds: Mapping[str, str], unavoidable:
             row[column] = each[world]["regret"] / horizon
             row |= {f"{column}_{end}": each[world][end] / horizon for end in ("low", "high")}
         row["unavoidable"] = unavoidable if kinds[name] == ONE else None
-        growths = [Growth(*(one[f"exponent{end}"] for end in ("", "_low", "_high"))) for one in pair]
+        growths = [Growth(*(one[f"slope{end}"] for end in ("", "_low", "_high"))) for one in pair]
         for world, growth in zip(WORLDS, growths, strict=True):
-            row |= {f"{world}_exponent{end}": value for end, value in zip(("", "_low", "_high"), growth, strict=True)}
+            row |= {f"{world}_slope{end}": value for end, value in zip(("", "_low", "_high"), growth, strict=True)}
         row["verdict"] = verdict([one["high"] for one in pair], growths)
         found.append(row | {what: sum(one[what] for one in pair) for what in ("failed", "overflowed")})
     return found
@@ -256,7 +257,7 @@ REGRETS = (
 GROWTHS = (
     Text("learner"),
     Number("unavoidable", "bound", "{:.3f}"),
-    *(Interval(f"{world}_exponent", world.replace("_", "\n"), "{:.2f}") for world in WORLDS),
+    *(Interval(f"{world}_slope", world.replace("_", "\n"), "{:.2f}") for world in WORLDS),
     Text("verdict"),
 )
 

@@ -35,7 +35,8 @@ def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], 
     figure = Figure(figsize=(14.5, 11.0), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.1)  # type: ignore[union-attr]
     panels, shown = figure.subplots(2, 2, height_ratios=(1, 1.15)), Shown(kinds, unavoidable)
-    rounds, estimates = results[WORLDS[0]].rounds, [results[world].mean() for world in WORLDS]
+    rounds = results[WORLDS[0]].rounds
+    estimates, bands = ([getattr(results[world], what)() for world in WORLDS] for what in ("mean", "bands"))
     titles = (
         *TITLES,
         "the larger of the two is what the theorem is about",
@@ -43,7 +44,7 @@ def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], 
     )
     for axes, title in zip(panels.ravel(), titles, strict=True):
         tidy(axes, title=title)
-    for axes, estimate in zip(panels[0], estimates, strict=True):
+    for axes, estimate in zip(panels[0], bands, strict=True):
         _curves(axes, shown, rounds.astype(float), estimate)
     limits = [axes.get_ylim() for axes in panels[0]]
     for axes in panels[0]:
@@ -57,12 +58,15 @@ def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], 
     _dots(panels[1, 0], shown, ends)
     _trade_off(panels[1, 1], shown, np.stack([end.mean for end in ends]))
     runs = f"{len(results[WORLDS[0]].runs):,} runs of {rounds[-1]:,} rounds"
-    figure.suptitle(f"Two worlds in which one noisy copy has the same law: regret against linear predictors, {runs}")
+    figure.suptitle(
+        f"Two worlds in which one noisy copy has the same law: regret against linear predictors, {runs}\n"
+        "95 % intervals; above, bands that are simultaneous over rounds"
+    )
     return figure
 
 
 def _curves(axes: "Axes", shown: Shown, rounds: np.ndarray, estimate: Estimate) -> None:
-    """Regret against rounds with intervals, on logarithmic axes; what is not above 0 is left out."""
+    """Regret against rounds with bands, on logarithmic axes; what is not above 0 is left out."""
     for mean, low, high, kind in zip(*estimate[:1], estimate.low, estimate.high, shown.kinds.values(), strict=True):
         mean, low, high = (np.where(part > 0, part, np.nan) for part in (mean, low, high))
         axes.plot(rounds, mean, color=STYLE[kind], lw=1.5, zorder=3)

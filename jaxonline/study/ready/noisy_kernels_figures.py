@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 Cases = Mapping[Case, Compared]
 
 
-def losses_figure(cells: Cases) -> "Figure":
-    """A panel for each kernel and loss: regret against rounds with both steps, and what the theorem promises."""
+def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
+    """A panel for each kernel and loss: regret against rounds with both steps, and what the theorem promises.
+
+    Args:
+        cells: what was played.
+        zero: the regret of the predictor 0 at the recorded rounds.
+    """
     from matplotlib.figure import Figure
 
     kernels, losses = (list(dict.fromkeys(each)) for each in list(zip(*cells, strict=True))[:2])
@@ -26,38 +31,45 @@ def losses_figure(cells: Cases) -> "Figure":
     panels = figure.subplots(len(kernels), len(losses), sharex=True, sharey=True, squeeze=False)
     for axes, (case, played) in zip(panels.ravel(), cells.items(), strict=True):
         tidy(axes, title=f"{case.loss} loss\n{case.kernel}, {case.law_name}")
-        _regret_panel(axes, played)
+        _regret_panel(axes, played, zero[case])
     for axes in panels[:, 0]:
         axes.set_ylabel("regret")
     for axes in panels[-1]:
         axes.set_xlabel("round")
     panels[0, 0].legend(frameon=False, fontsize=9, loc="upper left")
     figure.suptitle(
-        "Algorithm 1 on noisy copies, steps eta / sqrt(t). Dashed: the theorem's bound (its anytime form). "
-        "Grey: slope 1/2"
+        "Algorithm 1 on noisy copies, steps eta / sqrt(t); 95 % bands, simultaneous over rounds. Dashed: the theorem's "
+        "bound (its anytime form).\nThin: slope 1/2. Slopes are those of the best step, over "
+        f"{next(iter(cells.values())).fitted}, with 95 % intervals. The best step is chosen by clean losses"
     )
     return figure
 
 
-def _regret_panel(axes: "Axes", played: Compared) -> None:
+def _regret_panel(axes: "Axes", played: Compared, zero: np.ndarray) -> None:
     result, bound = played.result, played.bounds[THEOREM]
-    estimate, rounds = result.mean(), np.asarray(result.rounds, float)
+    estimate, rounds = result.bands(), np.asarray(result.rounds, float)
     log_log(axes)
     for i, (name, colour) in enumerate(((THEOREM, COLOURS[0]), (BEST, COLOURS[3]))):
         band(axes, rounds, estimate, i, color=colour, lw=1.8, label=name)
+    axes.plot(rounds, zero, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0")
     axes.plot(rounds, bound, color=COLOURS[0], ls="--", lw=1.3)
-    found = result.growth()[BEST]
+    found = result.growth(played.growth_from)[BEST]
     axes.plot(rounds, estimate.mean[1, -1] * 0.5 * np.sqrt(rounds / rounds[-1]), color="0.6", lw=0.8)
     text = (
-        f"exponent {found.exponent:.2f} ({found.low:.2f} .. {found.high:.2f})\n"
+        f"slope {found.exponent:.2f} ({found.low:.2f} .. {found.high:.2f})\n"
         f"bound at the end {short(bound[-1])}"
     )  # fmt: skip
     axes.annotate(text, (0.97, 0.03), xycoords="axes fraction", ha="right", fontsize=8, color="0.25")
     axes.set_ylim(2.0, 4.0 * rounds[-1])
 
 
-def laws_figure(laws: Cases) -> "Figure":
-    """For each kernel: regret against queries a round, and regret per round against the queries spent so far."""
+def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
+    """For each kernel: regret against queries a round, and regret per round against the queries spent so far.
+
+    Args:
+        laws: what was played.
+        zero: the regret of the predictor 0 at the recorded rounds.
+    """
     from matplotlib.figure import Figure
 
     kernels = list(dict.fromkeys(case.kernel for case in laws))
@@ -67,6 +79,9 @@ def laws_figure(laws: Cases) -> "Figure":
         own = {case: played for case, played in laws.items() if case.kernel == kernel}
         tidy(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, the best step tried")
         tidy(right, "queries spent", "regret per round so far", "at equal cost: further down and left is better")
+        nothing, horizon = next((zero[case][-1], played.result.rounds[-1]) for case, played in own.items())
+        left.axhline(nothing, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0, no queries")
+        right.axhline(nothing / horizon, color="0.25", ls=(0, (1, 1.5)), lw=1.6, label="predictor 0")
         for law, colour in (("geometric", "0.35"), ("best", COLOURS[0])):
             _frontier(left, {case: played for case, played in own.items() if case.law == law}, colour)
         for i, (case, played) in enumerate(own.items()):
@@ -80,7 +95,9 @@ def laws_figure(laws: Cases) -> "Figure":
         log_log(right)
         left.legend(frameon=False, fontsize=9)
         right.legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
-    figure.suptitle("What the law of the number of copies is worth")
+    figure.suptitle(
+        "What the law of the number of copies is worth: 95 % intervals; steps chosen by clean losses in other runs"
+    )
     return figure
 
 
