@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import jaxonline as jo
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.study import BestOf, Context
-from jaxonline.study.ready.gaussian_noise import GaussianNoise
+from jaxonline.study import BestOf, Compared, Context
+from jaxonline.study.ready.gaussian_noise import GaussianNoise, better_than_both
 from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, NOISY, TOLD
 
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
@@ -135,6 +136,60 @@ def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
     assert (played.result.select(ALGORITHM_2).mean().high[0] < played.bounds[ALGORITHM_2]).all()
     growths = late_growth(played)
     assert growths[ALGORITHM_2]["slope_high"] < growths[NAIVE]["slope_low"]
+
+
+def test_what_is_told_bounds_is_told_no_more():
+    """Its laws are the same at every noise up to the largest, and for other rows with the same longest one and the same
+    largest label; Algorithm 1 itself is tuned to both."""
+    problem = SMALL.problem(0)
+    longest, largest = np.argmax((problem.X**2).sum(axis=1)), np.argmax(np.abs(problem.y))
+    X, y = 0.5 * problem.X, 0.5 * problem.y
+    X[longest], y[largest] = problem.X[longest], problem.y[largest]
+    others = dataclasses.replace(problem, X=X, y=y)
+    step = jo.InverseSqrt(0.1)
+    for name, alike in ((TOLD, True), (ALGORITHM_1, False)):
+        first, *rest = (
+            [np.asarray(leaf) for leaf in jax.tree.leaves(own.makers(noise)[name](step))]
+            for own, noise in ((problem, 0.3), (problem, 0.0), (others, 0.3))
+        )
+        for each in rest:
+            same = all(a.shape == b.shape and (a == b).all() for a, b in zip(first, each, strict=True))
+            assert same == alike, name
+
+
+@pytest.mark.long
+def test_steps_are_chosen_by_losses_on_copies_where_no_more_is_told():
+    """And by those on clean instances for the others, in runs of another seed over a quarter of the rounds."""
+    problem, names = GaussianNoise(rounds=512).problem(0), (NAIVE, TOLD)
+    tune, sizes = BestOf({f"{eta:g}": eta for eta in (0.02, 0.2, 2.0)}), {"n_runs": 6, "n_rounds": 512}
+    found = problem.play(CONTEXT, 0.45, names, tune, **sizes)
+    game = jo.Game(jo.environments.DataStream(problem.X, problem.y), jo.NoisyCopies(jo.noise.gaussian(0.45**2)))
+    for name, notion in ((NAIVE, jo.game.CleanRegret()), (TOLD, jo.game.NoisyLearnerRegret())):
+        learners = {f"{eta:g}": problem.makers(0.45)[name](jo.InverseSqrt(eta)) for eta in tune.etas.values()}
+        judged, pilot = jo.replace(game, regret=notion), {"n_runs": 6, "n_rounds": 128, "record_at": 1, "key": 1}
+        losses = jo.simulate(judged, learners, mesh=CONTEXT.mesh, **pilot).cumulative_loss[:, :, -1].mean(axis=1)
+        assert found.etas[name] == list(tune.etas.values())[int(np.argmin(losses))], name
+    again = problem.play(CONTEXT, 0.45, names, found.etas, **sizes)
+    np.testing.assert_array_equal(found.result.cumulative_loss, again.result.cumulative_loss)
+    assert found.at_edge == tune.at_edge(found.etas)
+
+
+def compared(**regrets):
+    """Learners with these regrets, give or take, in 30 runs."""
+    names, noise = tuple(name.replace("_", " ") for name in regrets), np.random.default_rng(0).normal(size=30)
+    loss = np.array(list(regrets.values()))[:, None, None] + noise[:, None]
+    measures = {"cumulative_loss": loss, "queries": np.ones_like(loss)}
+    result = jo.Result(names, np.arange(30), np.array([1]), measures, comparator_loss=np.zeros_like(loss))
+    return Compared(result, {}, {}, {"noise": 0.3}, 0.5)
+
+
+def test_a_biased_learner_that_is_better_is_named():
+    """With its smaller lead over the two algorithms; one between the two is not."""
+    (said,) = better_than_both(compared(Algorithm_2=5.0, Algorithm_1=9.0, one_copy=7.0, mean_of_20_copies=3.0))
+    assert "mean of 20 copies (1 queries a round) by 2.0 [2.0, 2.0] or more" in said
+    assert "one copy" not in said
+    assert better_than_both(compared(Algorithm_2=5.0, Algorithm_1=9.0, mean_of_2_copies=6.0)) == []
+    assert better_than_both(compared(Algorithm_2=5.0, mean_of_20_copies=3.0)) == [], "nothing to compare it with"
 
 
 def test_bounds_are_against_the_target_which_the_best_in_hindsight_beats_by_little():
