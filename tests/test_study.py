@@ -1,6 +1,7 @@
 """Study, context, report, comparison and the choice of steps, on small games; and what every ready study promises."""
 
 import inspect
+import warnings
 from typing import ClassVar
 
 import jax
@@ -13,6 +14,7 @@ from jaxonline.results import Result
 from jaxonline.results.tables import Table
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, Comparison, Context, Report, Study
+from jaxonline.study.comparison import said_of_skewness, skewness_is_said
 from jaxonline.study.ready import commands, load_study
 from jaxonline.study.ready.games.classical import ClassicalGame
 from jaxonline.study.study import Names, Numbers, Words, chosen
@@ -235,6 +237,20 @@ def test_the_best_of_a_third_of_the_runs():
     assert found.result.runs.tolist() == [2, 3, 4, 5]
     same_bits(found.result, whole.select("each[small]", f"each[{best}]", runs=slice(2, None)))
     assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
+
+
+def test_skewed_runs_are_said_in_a_sentence(plain, monkeypatch):
+    found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).play(Context(seed=5, mesh=ONE), **SIZES)
+    assert found.skewed == ()
+    assert said_of_skewness({"noise 0.3": found}) == []
+    monkeypatch.setattr("jaxonline.results.statistics.skewness", lambda values: np.full(len(values), 99.0))
+    assert found.skewed == ("two copies", "naive")
+    (said,) = said_of_skewness({"noise 0.3": found})
+    assert said.endswith("understates the longer side: two copies (noise 0.3); naive (noise 0.3).")
+    with pytest.warns(RuntimeWarning, match="skewed over the runs"):
+        found.rows()
+    with warnings.catch_warnings(action="error"), skewness_is_said():
+        found.rows()
 
 
 def test_steps_at_the_edge_of_what_was_tried():

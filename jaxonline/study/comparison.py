@@ -1,8 +1,10 @@
 """Learners side by side in one game, with their step sizes, bounds, rows and curves: what most studies are made of."""
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +48,17 @@ class Compared(NamedTuple):
         rounds = self.result.rounds[self.result.rounds >= self.growth_from]
         return f"rounds {rounds[0]:,} to {rounds[-1]:,}"
 
+    @property
+    def skewed(self) -> tuple[str, ...]:
+        """The learners of whose regret at the horizon `Result.mean` warns: Student's interval understates one side."""
+        found = []
+        for name in self.result.learners:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", RuntimeWarning)
+                self.result.select(name).mean()
+            found += [name] if said else []
+        return tuple(found)
+
     def rows(self) -> list[dict[str, Any]]:
         """`Result.table` with what it is about, the steps, the bounds at the horizon, and the slopes.
 
@@ -78,6 +91,36 @@ class Compared(NamedTuple):
             for i, name in enumerate(result.learners)
         }  # fmt: skip
         return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
+
+
+def found_where(found: Mapping[str, tuple[str, ...]]) -> str:
+    """Which learners were found where, from where to learners: "a (noise 0.1, noise 0.3); b (noise 0.3)", or "none".
+
+    Example:
+        >>> from jaxonline.study.comparison import found_where
+        >>> found_where({"noise 0.1": ("a",), "noise 0.3": ("a", "b")}), found_where({"noise 0.1": ()})
+        ('a (noise 0.1, noise 0.3); b (noise 0.3)', 'none')
+    """
+    where: dict[str, list[str]] = {}
+    for place, names in found.items():
+        for name in names:
+            where.setdefault(name, []).append(place)
+    return "; ".join(f"{name} ({', '.join(places)})" for name, places in where.items()) or "none"
+
+
+def said_of_skewness(played: Mapping[str, Compared]) -> list[str]:
+    """A sentence on the learners whose runs are skewed, where there are any."""
+    words = found_where({place: each.skewed for place, each in played.items()})
+    start = "Skewed over the runs, so that Student's interval understates the longer side"
+    return [] if words == "none" else [f"{start}: {words}."]
+
+
+@contextlib.contextmanager
+def skewness_is_said() -> Iterator[None]:
+    """No warnings of skewed runs inside, for a study that has a sentence on them (`said_of_skewness`)."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* is skewed over the runs", RuntimeWarning)
+        yield
 
 
 @dataclasses.dataclass(frozen=True)

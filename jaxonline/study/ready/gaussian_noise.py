@@ -20,6 +20,7 @@ from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels import Gaussian
 from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text, across
 from jaxonline.study import BestOf, Compared, Context, Report, Study
+from jaxonline.study.comparison import found_where, said_of_skewness, skewness_is_said
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -59,7 +60,9 @@ class GaussianNoise(Study):
         description="Noises per coordinate; Algorithm 2 needs less than width / sqrt(2).",
     )
     shown_noise: float = Field(0.3, ge=0, description="The noise that is played for longer.")
-    etas: Positive = Field((0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Steps to choose from.")
+    etas: Positive = Field(
+        (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Steps to choose from."
+    )
     passes: int = Field(5, ge=1, le=1000, description="Passes of Algorithm 1 over the rows.")
     frequencies: int = Field(100, ge=1, le=100_000, description="Frequencies of the Fourier features.")
     width: float = Field(1.0, gt=0, description="Width of the kernel.")
@@ -78,6 +81,7 @@ class GaussianNoise(Study):
             _check_surrogate(name, max(noises), "width / sqrt(2)", self.width / math.sqrt(2))
         return self
 
+    @skewness_is_said()
     def run(self, context: Context) -> Report:
         from jaxonline.study.ready.gaussian_noise_figure import plot
 
@@ -109,7 +113,7 @@ class GaussianNoise(Study):
         return Report(
             {"table": table},
             {"figure": lambda: plot(self, by_noise, at_one, zero["disc"], biased)},
-            [*self._sentences(problem, at_one, zero), *biased, *_edges(everything), *skipped],
+            [*self._sentences(problem, at_one, zero), *biased, *_remarks(everything), *skipped],
             results,
             {
                 "settings": self._settings(context.seed),
@@ -244,14 +248,14 @@ def better_than_both(played: Compared) -> list[str]:
     return [f"Biased, and yet better than Algorithms 1 and 2 at this horizon ({where}): {'; '.join(found)}."]
 
 
-def _edges(everything: list[Compared]) -> list[str]:
-    """Where a step that was chosen is the smallest or the largest tried."""
-    found: dict[str, list[str]] = {}
-    for played in everything:
-        for name in played.at_edge:
-            found.setdefault(name, []).append(f"{played.about['noise']:.3g}")
-    words = "; ".join(f"{name} (noise {', '.join(noises)})" for name, noises in found.items())
-    return [f"Step at the edge of those tried, so that a better one may lie beyond: {words or 'none'}."]
+def _remarks(everything: list[Compared]) -> list[str]:
+    """Where a step that was chosen is the smallest or the largest tried, and where runs are skewed."""
+    places = {"{data} {noise:.3g}, {rounds:,} rounds".format(**played.about): played for played in everything}
+    edge = found_where({place: played.at_edge for place, played in places.items()})
+    return [
+        f"Step at the edge of those tried, so that a better one may lie beyond: {edge}.",
+        *said_of_skewness(places),
+    ]
 
 
 def _check_surrogate(name: str, noise: float, words: str, limit: float) -> None:

@@ -1,6 +1,7 @@
 """The figure of the study of kernel learners under Gaussian noise."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 from jaxonline.results.plotting import COLOURS, band, tidy
 from jaxonline.results.statistics import Estimate
 from jaxonline.study import Compared
+from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.gaussian_noise import GaussianNoise
 from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, TOLD
 
@@ -31,6 +33,7 @@ STYLES = {  # colour, line, marker
 }
 
 
+@skewness_is_said()
 def plot(
     study: GaussianNoise,
     by_noise: Sequence[Compared],
@@ -68,7 +71,7 @@ def plot(
         f"{study.runs} runs, 95 % intervals (b: bands that are simultaneous over rounds)\n"
         "Steps are chosen by losses on clean instances, for 'told bounds' on noisy copies. "
         "Algorithm 1 is tuned to the true noise, 'told bounds' to the largest of (a)"
-        + "".join(f"\n{note}" for note in notes),
+        + "".join(f"\n{textwrap.fill(note, 190)}" for note in notes),
         fontsize=11,
     )
     return figure
@@ -135,5 +138,5 @@ def _slope_panel(axes: "Axes", shown: Compared) -> None:
                       textcoords="offset points", color="0.35")  # fmt: skip
     axes.set_yticks(range(len(found)), [row["learner"] for row in found], fontsize=8)
     axes.invert_yaxis()
-    axes.set(xlabel=f"slope of log regret against log rounds, {shown.fitted}", xlim=(-0.1, 1.2))
+    axes.set(xlabel="slope of log regret against log rounds", xlim=(-0.1, 1.2))
     axes.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])

@@ -31,6 +31,7 @@ from jaxonline.learners import InverseSqrt
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text
 from jaxonline.study import Compared, Comparison, Context, Report, Study
+from jaxonline.study.comparison import said_of_skewness, skewness_is_said
 from jaxonline.study.study import Names, chosen
 
 SECOND_MOMENT = 5.0  # of a copy
@@ -67,6 +68,7 @@ class Impossibility(Study):
         400, ge=1, le=100_000_000, description="Rounds after which hypotheses are compared between the worlds."
     )
 
+    @skewness_is_said()
     def run(self, context: Context) -> Report:
         from jaxonline.study.ready.impossibility_figure import plot_impossibility
 
@@ -98,7 +100,11 @@ class Impossibility(Study):
         return Report(
             {"table": Table(title, rows)},
             {"figure": lambda: plot_impossibility(results, kinds, unavoidable)},
-            [RULE, *(_sentence(name, each) for name, each in alike.items())],
+            [
+                RULE,
+                *(_sentence(name, each) for name, each in alike.items()),
+                *said_of_skewness({world.replace("_", " "): found for world, found in worlds.items()}),
+            ],
             results,
             {
                 "unavoidable": unavoidable, "rule": RULE, "table": rows, "alike": alike,

@@ -10,6 +10,7 @@ from jaxonline.environments.adversaries import SCATTERED
 from jaxonline.results import Result
 from jaxonline.results.plotting import COLOURS, tidy
 from jaxonline.results.statistics import Estimate
+from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, TOLD, TWO, WORLDS
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Shown(NamedTuple):
     unavoidable: float
 
 
+@skewness_is_said()
 def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], unavoidable: float) -> "Figure":
     """Regret against rounds in both worlds, regret a round by learner, and what one copy cannot reach."""
     from matplotlib.figure import Figure

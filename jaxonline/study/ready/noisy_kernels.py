@@ -19,6 +19,7 @@ from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
 from jaxonline.results.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
+from jaxonline.study.comparison import said_of_skewness, skewness_is_said
 from jaxonline.study.study import AboveOne, Items, Positive, Words, chosen
 
 KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
@@ -88,6 +89,7 @@ class NoisyKernels(Study):
     noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
     radius: float = Field(1.0, gt=0, description="Radius of the ball of predictors.")
 
+    @skewness_is_said()
     def run(self, context: Context) -> Report:
         from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
 
@@ -102,7 +104,9 @@ class NoisyKernels(Study):
             played = {c: self.comparison(c, context.seed).play(part(c.name), **sizes) for c in cases}
         zero = {case: self.regret_of_zero(case, each.result, context.seed) for case, each in played.items()}
         rows = {case: [row | {"predictor_0": zero[case][-1]} for row in each.rows()] for case, each in played.items()}
-        numbers = {case: _numbers(each) | {"predictor_0": zero[case]} for case, each in played.items()}
+        numbers: dict[Case, dict[str, Any]] = {
+            case: {**_numbers(each), "predictor_0": zero[case]} for case, each in played.items()
+        }
         settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
         settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
         titles = (
@@ -114,23 +118,13 @@ class NoisyKernels(Study):
         risk = max((max(each["overflow_probability"].values()) for each in numbers.values()), default=0.0)
         caption = f"runs left out (failed, out of storage): {left_out}; "
         caption += f"a run is out of storage with probability {risk:.1g} at most. {SAID}"
-        edge = [f"{case.name} ({each.etas[BEST]:.3g})" for case, each in played.items() if each.at_edge]
-        tried = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
-        fitted = next((each.fitted for each in played.values()), "")
-        sentences = [
-            f"Best step at the edge of what was tried, {tried}, so that a better one may lie beyond: "
-            f"{'; '.join(edge) or 'none'}.",
-            f"Slopes: of log mean regret against log rounds, least squares over {fitted}, with 95 % intervals.",
-        ]
-        worse = [case.name for case, pair in rows.items() if pair[-1]["low"] > zero[case][-1]]
-        sentences.append(f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.")
         return Report(
             {"table": Table("Algorithm 1", [_csv_row(row) for case in (*cells, *laws) for row in rows[case]])},
             {
                 "regret": lambda: losses_figure({case: played[case] for case in cells}, zero),
                 "laws": lambda: laws_figure({case: played[case] for case in laws}, zero),
             },
-            sentences,
+            self._sentences(played, rows),
             results={f"results/{case.name}": compared.result for case, compared in played.items()},
             numbers={
                 "settings": settings,
@@ -144,6 +138,20 @@ class NoisyKernels(Study):
                 Table(titles[1], [_row(case, *rows[case]) for case in laws], (kernel, law, *COLUMNS)),
             ],
         )
+
+    def _sentences(self, played: dict[Case, Compared], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
+        """Steps at the edge of the grid, what slopes are, and where nothing is learned."""
+        edge = [f"{case.name} ({each.etas[BEST]:.3g})" for case, each in played.items() if each.at_edge]
+        tried = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
+        fitted = next((each.fitted for each in played.values()), "the last rounds")
+        worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
+        return [
+            f"Best step at the edge of what was tried, {tried}, so that a better one may lie beyond: "
+            f"{'; '.join(edge) or 'none'}.",
+            f"Slopes: of log mean regret against log rounds, least squares over {fitted}, with 95 % intervals.",
+            f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
+            *said_of_skewness({case.name: each for case, each in played.items()}),
+        ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:
         """Algorithm 1 in one case: the theorem's step, and the best tried, in the runs in which none was chosen."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from jaxonline.results.plotting import COLOURS, band, log_log, tidy
 from jaxonline.study import Compared
+from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, short
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Cases = Mapping[Case, Compared]
 
 
+@skewness_is_said()
 def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     """A panel for each kernel and loss: regret against rounds with both steps, and what the theorem promises.
 
@@ -63,6 +65,7 @@ def _regret_panel(axes: "Axes", played: Compared, zero: np.ndarray) -> None:
     axes.set_ylim(2.0, 4.0 * rounds[-1])
 
 
+@skewness_is_said()
 def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     """For each kernel: regret against queries a round, and regret per round against the queries spent so far.
 
