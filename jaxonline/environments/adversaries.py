@@ -179,10 +179,10 @@ class ChasingNoise:
     in every call. The sign s is that of the last prediction for even copies and the opposite for odd ones, so that the
     law changes from round to round and between the calls of a round.
 
-    As it rests after a bad prediction, about every other round is without noise: it changes its law as much as it may,
-    and does not hurt as much as it can. It spends all of its budget with `always=True`, and then `skew=1`, where xi is
-    the sign of a fair coin, hurts naive learners most of the laws of this form that were tried: with kernels more than
-    Gaussian noise of the same E|noise|^2, which the resting one need not (`notebooks/noisy_kernels.ipynb`, section 5).
+    As it rests after a bad prediction, it changes its law as much as it may, but spends only a part of its budget: a
+    learner with a kernel that takes copies for instances may lose less to it than to Gaussian noise of the same
+    E|noise|^2 in every call. With `always=True` it does not rest. Then, and with `skew=1`, where xi is the sign of a
+    fair coin, such learners lost a third more than to Gaussian noise (`notebooks/noisy_kernels.ipynb`, section 5).
 
     Args:
         variance: the budget a, E|noise|^2 <= a in every call; at least 0.

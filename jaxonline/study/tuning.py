@@ -9,6 +9,7 @@ import numpy as np
 from jaxonline._util import check
 from jaxonline.learners import InverseSqrt
 from jaxonline.results import Result
+from jaxonline.results.statistics import mean_over_runs
 from jaxonline.simulation import sweep
 from jaxonline.study.study import Context
 
@@ -87,7 +88,7 @@ class BestOf:
         for label, eta in self.etas.items():
             pilots = {name: make(InverseSqrt(eta)) for name, make in learners.items()}
             found = play(part(f"eta {label}"), pilots, max(n_rounds // 4, 1))
-            losses.append(found.mean("cumulative_loss").mean[:, -1])
+            losses.append(_losses(found))
         etas = list(self.etas.values())
         return {name: etas[int(np.nanargmin(each))] for name, each in zip(learners, np.transpose(losses), strict=True)}
 
@@ -100,9 +101,14 @@ class BestOf:
         members, etas = {}, {}
         for name in learners:
             own = {label: f"{name}[{label}]" for label in self.etas}
-            losses = found.select(*own.values(), runs=choosing).mean("cumulative_loss").mean[:, -1]
+            losses = _losses(found.select(*own.values(), runs=choosing))
             best = list(self.etas)[int(np.nanargmin(losses))]
             for new, label in (*((label, label) for label in self.beside), (name, best)):
                 members[new], etas[new] = own[label], self.etas[label]
         result = found.select(*members.values(), runs=reporting)
         return dataclasses.replace(result, learners=tuple(members)), etas
+
+
+def _losses(found: Result) -> np.ndarray:
+    """Mean losses at the horizon [L], of which no interval is asked."""
+    return mean_over_runs(found.values("cumulative_loss")).mean[:, -1]

@@ -80,7 +80,7 @@ class NoisyKernels(Study):
     ps: AboveOne = Field((1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's law, for the squared loss.")
     overheads: Overheads = Field((math.inf, 0.5), description="Overheads of the best laws, for the squared loss.")
     etas: Positive = Field(
-        (0.005, 0.015, 0.05, 0.15, 0.5, 1.5),
+        (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5),
         min_length=1,
         description="Steps tried beside the theorem's, in units of the radius.",
     )
@@ -145,11 +145,14 @@ class NoisyKernels(Study):
         tried = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
         fitted = next((each.fitted for each in played.values()), "the last rounds")
         worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
+        zeros = {f"{c.kernel}, {c.loss} loss": f"{pair[0]['predictor_0']:.1f}" for c, pair in rows.items()}
+        zeros = "; ".join(f"{name} {value}" for name, value in zeros.items())
         return [
             f"Best step at the edge of what was tried, {tried}, so that a better one may lie beyond: "
             f"{'; '.join(edge) or 'none'}.",
             f"Slopes: of log mean regret against log rounds, least squares over {fitted}, with 95 % intervals.",
-            f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
+            f"Regret of the predictor 0: {zeros}.",
+            f"Worse than it even with the best step: {'; '.join(worse) or 'none'}.",
             *said_of_skewness({case.name: each for case, each in played.items()}),
         ]
 
@@ -222,7 +225,6 @@ COLUMNS = (
     Interval("own", "theorem's\nstep", "{:.1f}"),
     Number("bound", "its\nbound", short),
     Interval("regret", "best step\ntried", "{:.1f}"),
-    Number("predictor_0", "predictor\n0", "{:.1f}"),
     Interval("slope", "slope", "{:.2f}"),
 )
 
