@@ -16,9 +16,6 @@ from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, RULE, T
 
 CONSTANT = (1 - 1 / np.sqrt(5)) ** 2
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
-# 16 runs of learners that know more are skewed, and the study says so
-pytestmark = pytest.mark.filterwarnings("ignore:.* is skewed over the runs:RuntimeWarning")
-
 STUDY = Impossibility(runs=16, rounds=600)
 RUNS, ROUNDS, RADIUS = STUDY.runs, STUDY.rounds, STUDY.radius
 
