@@ -94,18 +94,18 @@ class Compared(NamedTuple):
 
 
 def found_where(found: Mapping[str, tuple[str, ...]]) -> str:
-    """Which learners were found where, from where to learners: "a (noise 0.1, noise 0.3); b (noise 0.3)", or "none".
+    """Which learners were found where, from where to learners: "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
 
     Example:
         >>> from jaxonline.study.comparison import found_where
         >>> found_where({"noise 0.1": ("a",), "noise 0.3": ("a", "b")}), found_where({"noise 0.1": ()})
-        ('a (noise 0.1, noise 0.3); b (noise 0.3)', 'none')
+        ('a (noise 0.1 / noise 0.3); b (noise 0.3)', 'none')
     """
     where: dict[str, list[str]] = {}
     for place, names in found.items():
         for name in names:
             where.setdefault(name, []).append(place)
-    return "; ".join(f"{name} ({', '.join(places)})" for name, places in where.items()) or "none"
+    return "; ".join(f"{name} ({' / '.join(places)})" for name, places in where.items()) or "none"
 
 
 def said_of_skewness(played: Mapping[str, Compared]) -> list[str]:

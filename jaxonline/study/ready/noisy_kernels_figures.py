@@ -116,4 +116,5 @@ def _frontier(axes: "Axes", own: Cases, colour: str) -> None:
     line = {"color": colour, "marker": "o", "ms": 5, "lw": 1.4, "capsize": 3, "label": label}
     axes.errorbar(queries, means, (highs - lows) / 2, **line)
     for x, y, case in zip(queries, means, own, strict=True):
-        axes.annotate(case.law_name, (x, y), xytext=(5, 6), textcoords="offset points", fontsize=8, color=colour)
+        beside = (5, -13) if case.law_name == "best" else (5, 6)
+        axes.annotate(case.law_name, (x, y), xytext=beside, textcoords="offset points", fontsize=8, color=colour)
