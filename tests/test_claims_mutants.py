@@ -16,6 +16,7 @@ from jaxonline.estimators.noisy_features import FeatureMap, silenced
 from jaxonline.feedback import noise
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
 from jaxonline.learners import GradientLearner
+from jaxonline.learners.featured import FeaturedOracle
 from jaxonline.losses import Logistic
 from jaxonline.simulation.blocks import default_mesh
 
@@ -181,6 +182,11 @@ def _logistic(patch):
     patch.setattr(Logistic, "coefficients", _times(12, 1.3)(Logistic.coefficients))
 
 
+def _features_of_one_copy(patch):
+    """The first copy for every other."""
+    patch.setattr(FeaturedOracle, "copy", lambda self, index: self._features(self._oracle.copy(0)))
+
+
 MUTANTS = {
     "Gaussian map, width^-n1": (_gaussian_power, "feature map, Gaussian kernel*corrected"),
     "Gaussian map, |x|^2 / width": (_log_clean, "feature map, Gaussian kernel*corrected"),
@@ -201,6 +207,7 @@ MUTANTS = {
     "second moment of the Gaussian map": (_moment(GaussianFeatureMap, "second_moment"), "(E7)*corrected"),
     "BOA at a power of two": (_next_power_of_two, "rates of BOA"),
     "step of another round": (_step_of_another_round, "update of the gradient learner, attributes by the l1"),
+    "features of one copy": (_features_of_one_copy, "update on Fourier features of two copies"),
 }
 SHORT = ("logistic coefficient 12", "BOA at a power of two", "Laplacian frequencies")
 

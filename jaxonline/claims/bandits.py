@@ -47,8 +47,12 @@ def _exp3(form: str, options: Options) -> Verification:
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
 def _exp4(form: str, options: Options) -> Verification:
+    """Its state, too, is the sum of the estimates, here of the experts' losses."""
+    exp4 = EXP4(1.0)
+
     def estimates(move: Draw, loss: Any) -> Any:
-        return EXP4(1.0).estimates(move, loss, jnp.asarray(ADVICE))
+        state = exp4.init(None, Specs(*(jax.ShapeDtypeStruct(shape, float) for shape in (ADVICE.shape, P.shape))))
+        return exp4.update(None, state, BanditOracle(jnp.asarray(ADVICE), move, jnp.asarray(LOSSES)))[0]
 
     return unbiased(None, ADVICE @ LOSSES, support=_support(estimates))
 

@@ -18,6 +18,7 @@ from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators import (
     AttributeGradient,
     DotProductFeatureMap,
+    FourierFeatures,
     GradientLength,
     KnownCovariance,
     Law,
@@ -40,6 +41,7 @@ from jaxonline.learners import (
     NoisyKernel,
     Storage,
     SurrogateKernel,
+    WithFeatures,
 )
 from jaxonline.losses import Squared, SquaredDistance
 from jaxonline.verify.bias import unbiased
@@ -52,6 +54,7 @@ YS = (XS @ np.array([0.7, -0.4, 0.2]) + 0.3).astype(np.float32)
 YS[-1] -= 2.0  # an error to learn from
 LOSSES = _RNG.uniform(size=(ROUNDS + 1, 3)).astype(np.float32)
 X, Y, NOW = XS[-1].astype(float), float(YS[-1]), STEP / math.sqrt(ROUNDS + 1)
+_FREQUENCIES = np.array([[0.9, -1.4, 0.3], [-0.5, 0.8, 2.1]])
 COPIES = NoisyCopies(gaussian([0.1, 0.2, 0.05]), gaussian(VARIANCE), reveal_covariance=True)
 
 
@@ -122,6 +125,18 @@ def _attributes(form: str, options: Options) -> Verification:
 @claim("update of the gradient learner, attributes by the l2 law", "Hazan and Koren 2012", improved="unbiased")
 def _attributes_l2(form: str, options: Options) -> Verification:
     return _descends(AttributeGradient(4, law="l2"), Attributes(4), options)
+
+
+@claim("update on Fourier features of two copies, mean features", "B, setting 1", improved="unbiased")
+def _on_features(form: str, options: Options) -> Verification:
+    """Features of noisy copies have means damped by e^(-omega' Sigma omega / 2): the step is the gradient at them."""
+    features = FourierFeatures(_FREQUENCIES, None, 1.3)
+    learner = WithFeatures(GradientLearner(TwoCopies(), InverseSqrt(STEP)), features)
+    state = _trajectory(learner, COPIES, XS, YS)
+    angles, damped = _FREQUENCIES @ X, np.exp(-0.5 * _FREQUENCIES**2 @ np.array([0.1, 0.2, 0.05]))
+    means = np.sqrt(1.3 / 2) * np.concatenate([damped * np.cos(angles), damped * np.sin(angles)])
+    target = 2 * (np.asarray(state.w, float) @ means - Y) * means
+    return _check(learner, COPIES, state, _stepped, target, options, kurtosis=100.0)
 
 
 def _log_ratios(learner, before, after):
