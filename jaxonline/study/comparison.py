@@ -51,13 +51,7 @@ class Compared(NamedTuple):
     @property
     def skewed(self) -> tuple[str, ...]:
         """The learners of whose regret at the horizon `Result.mean` warns: Student's interval understates one side."""
-        found = []
-        for name in self.result.learners:
-            with warnings.catch_warnings(record=True) as said:
-                warnings.simplefilter("always", RuntimeWarning)
-                self.result.select(name).mean()
-            found += [name] if said else []
-        return tuple(found)
+        return skewed(self.result)
 
     def rows(self) -> list[dict[str, Any]]:
         """`Result.table` with what it is about, the steps, the bounds at the horizon, and the slopes.
@@ -91,6 +85,17 @@ class Compared(NamedTuple):
             for i, name in enumerate(result.learners)
         }  # fmt: skip
         return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
+
+
+def skewed(result: Result, quantity: str = "regret") -> tuple[str, ...]:
+    """The learners of whose quantity at the horizon `Result.mean` warns."""
+    found = []
+    for name in result.learners:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", RuntimeWarning)
+            result.select(name).mean(quantity)
+        found += [name] if said else []
+    return tuple(found)
 
 
 def found_where(found: Mapping[str, tuple[str, ...]]) -> str:

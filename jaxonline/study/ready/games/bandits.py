@@ -75,4 +75,5 @@ class Bandits(ClassicalGame):
                 "The bounds of explore-then-commit, MOSS and EXP3 are those at the horizon.",
             ]
         game = Game(environment, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
-        return Setting(game, learners, promised, sentences, BestArm(), [Switches()])
+        limits = (-1.0, 1.0) if self.law == "bernoulli" else None
+        return Setting(game, learners, promised, sentences, BestArm(), [Switches()], limits=limits)

@@ -12,6 +12,7 @@ from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
+from jaxonline.study.comparison import skewed
 from jaxonline.study.study import Names, chosen
 
 Bound = Callable[[int], float]
@@ -28,6 +29,7 @@ class Setting(NamedTuple):
         comparator: as in `simulate`.
         measures: as in `simulate`; a number of each becomes a column of the table, with its interval.
         quantity: what is drawn and bounded, "regret" or a measure.
+        limits: the least and the largest value that the quantity can have in one round, where it has.
     """
 
     game: Game
@@ -37,6 +39,7 @@ class Setting(NamedTuple):
     comparator: Any = None
     measures: Sequence[Any] = ()
     quantity: str = "regret"
+    limits: tuple[float, float] | None = None
 
 
 class ClassicalGame(Study):
@@ -65,7 +68,7 @@ class ClassicalGame(Study):
         with warnings.catch_warnings(record=True) as said:  # of skewed runs: a remark below the table
             warnings.simplefilter("always", RuntimeWarning)
             table = Table(title, _rows(result, setting, curves), _columns(setting, result))
-        remarks = list(dict.fromkeys(f"Note: {each.message}." for each in said))
+        remarks = [*dict.fromkeys(f"Note: {each.message}." for each in said), *_whatever_the_law(result, setting)]
         return Report(
             {"table": table},
             {"figure": lambda: result.plot(quantity=setting.quantity, bounds=curves or None)},
@@ -79,6 +82,20 @@ class ClassicalGame(Study):
             return min(40, self.rounds)
         segment = max(1, self.rounds // 200)
         return (segment * np.unique(np.geomspace(1, self.rounds // segment, 40).round().astype(int))).tolist()
+
+
+def _whatever_the_law(result: Result, setting: Setting) -> list[str]:
+    """For skewed runs of a bounded quantity, the interval that leans on the bounds alone."""
+    names = skewed(result, setting.quantity) if setting.limits is not None else ()
+    if not names:
+        return []
+    of = result.select(*names).mean(setting.quantity, interval="bounded", limits=setting.limits)
+    found = [f"{name} {of.low[i, -1]:,.1f} to {of.high[i, -1]:,.1f}" for i, name in enumerate(names)]
+    least, most = setting.limits  # type: ignore[misc]
+    return [
+        f"Note: the {setting.quantity} of a round lies between {least:g} and {most:g}, and with nothing else assumed "
+        f"the 95 % intervals are {'; '.join(found)}."
+    ]
 
 
 def _rows(result: Result, setting: Setting, curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:

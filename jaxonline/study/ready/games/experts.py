@@ -71,5 +71,6 @@ class Experts(ClassicalGame):
             + (", and the leader is wrong here." if self.losses == "alternating" else ": try --losses alternating."),
         ]
         return Setting(
-            Game(self.environment(), FullInformation(), loss=ArmLoss()), learners, promised, sentences, BestArm()
-        )
+            Game(self.environment(), FullInformation(), loss=ArmLoss()), learners, promised, sentences, BestArm(),
+            limits=(-1.0, 1.0),
+        )  # fmt: skip

@@ -55,7 +55,7 @@ class RealSeries(ClassicalGame):
             f"Fixed share, tuned to T and {m} switches: at most {tracking.value:.1f} at the horizon, for every series.",
         ]
         game = Game(DataStream(None, losses), FullInformation(), loss=ArmLoss())
-        return Setting(game, learners, promised, sentences, BestSegments(m + 1))
+        return Setting(game, learners, promised, sentences, BestSegments(m + 1), limits=(-1.0, 1.0))
 
 
 # from the days before, the last one last [n, PAST]

@@ -46,4 +46,5 @@ class FiniteClasses(ClassicalGame):
             sentences.append(f"Halving: at most log2 K = {math.log2(K):.1f} mistakes, whatever the labels.")
         game = Game(environment, FullInformation(), loss=ZeroOne())
         learners = {"halving": Halving(), "weighted majority": WeightedMajority(BETA)}
-        return Setting(game, learners, promised, sentences, measures=[Mistakes()], quantity="mistakes")
+        counted = {"measures": [Mistakes()], "quantity": "mistakes", "limits": (0.0, 1.0)}
+        return Setting(game, learners, promised, sentences, **counted)

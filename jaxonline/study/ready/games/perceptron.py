@@ -46,7 +46,8 @@ class Perceptrons(ClassicalGame):
             "passive-aggressive II": PassiveAggressive("PA-II"),
         }
         game = Game(environment, FullInformation(), loss=ZeroOne())
-        return Setting(game, learners, promised, sentences, measures=[Mistakes()], quantity="mistakes")
+        counted = {"measures": [Mistakes()], "quantity": "mistakes", "limits": (0.0, 1.0)}
+        return Setting(game, learners, promised, sentences, **counted)
 
 
 def labelled(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -43,4 +43,4 @@ class Tracking(ClassicalGame):
             "horizon, to every such sequence. Exponential weights promise nothing to sequences that switch."
         ]
         game = Game(environment, FullInformation(), loss=ExpectedLoss())
-        return Setting(game, learners, promised, sentences, BestSegments(m + 1))
+        return Setting(game, learners, promised, sentences, BestSegments(m + 1), limits=(-1.0, 1.0))
