@@ -159,8 +159,8 @@ class TwoCopies:
         times_x, predicted = product(second, x), mean @ x
         squared = times_x @ x + (second * covariance).sum() - 2 * y * predicted + y**2 + label_variance
         with_residual = 2 * (times_x - y * mean)
-        with_w = with_residual[:, None] * x + x[:, None] * with_residual
-        return GradientMoments(2 * (predicted - y) * x, with_w, 4 * squared * (x[:, None] * x + covariance))
+        with_w = jnp.outer(with_residual, x) + jnp.outer(x, with_residual)
+        return GradientMoments(2 * (predicted - y) * x, with_w, 4 * squared * (jnp.outer(x, x) + covariance))
 
 
 @struct

@@ -129,7 +129,7 @@ class ControlVariate:
     def init(self, record: Round) -> ControlCarry:
         """w_1 = 0."""
         zero, w = jnp.zeros((), record.x.dtype), jnp.zeros(record.x.shape, record.x.dtype)
-        return ControlCarry(w, w[:, None] * w, Compensated(zero, zero), zero, zero)
+        return ControlCarry(w, jnp.outer(w, w), Compensated(zero, zero), zero, zero)
 
     def add(self, carry: ControlCarry, t: Int[Array, ""], record: Round) -> ControlCarry:
         """(<w, x> - y)^2 less its expectation, and the moments of the next w = w - step g."""
