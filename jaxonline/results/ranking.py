@@ -64,15 +64,15 @@ def rank(
         values: of L learners in R runs, the same in each column; a run with a NaN is left out of the pairs it is in.
         quantity: what it is.
         level: of all statements together.
-        of: their means with intervals [L].
+        of: their means with intervals [L, G].
         controls: their control variates, if any, of the shape of `values`.
     """
-    order = np.argsort(of.mean, kind="stable")
+    order = np.argsort(of.mean[:, -1], kind="stable")
     p_values = pairwise_p_values(values[order], None if controls is None else controls[order])
     letters = shared_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}
-        | {name: float(getattr(of, name)[i]) for name in ("mean", "low", "high")}
+        | {name: float(getattr(of, name)[i, -1]) for name in ("mean", "low", "high")}
         | {"letters": each}
         for i, each in zip(order, letters, strict=True)
     ]

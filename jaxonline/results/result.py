@@ -150,13 +150,13 @@ class Result:
         return np.stack([adjusted(*each) for each in zip(values, controls[:, None], strict=True)])
 
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
-        """By learner [L], at the horizon: the variance of plain plays over that of what `mean` is the mean of, per play.
+        """By learner [L], at the horizon: the variance of plain plays over that of what is averaged, per play.
 
-        A run of `simulate(antithetic=True)` is two plays. NaN where runs do not vary. Of "regret" or "cumulative_loss".
+        A run of `simulate(antithetic=True)` is two plays; NaN where runs do not vary. It is in `table` of such studies.
         """
         check.choice("quantity", quantity, ("regret", "cumulative_loss"))
+        last = self.values(quantity)[:, :, -1], self.adjusted(quantity)[:, :, -1]
         half = self.measures.get(HALF_DIFFERENCE)
-        last = [each[:, :, -1] for each in (self.values(quantity), self.adjusted(quantity))]
         return variance_reduction(*last, None if half is None else half[:, :, -1])
 
     def mean(
@@ -228,9 +228,8 @@ class Result:
         of, values, controls = self.mean(quantity, level), self.values(quantity), self._controls(quantity)
         if values.ndim > 3:
             raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
-        at_end = Estimate(*(part[:, -1] for part in of))
         last = None if controls is None else controls[:, :, -1]
-        return rank(self.learners, values[:, :, -1], LABELS.get(quantity, quantity), level, at_end, last)
+        return rank(self.learners, values[:, :, -1], LABELS.get(quantity, quantity), level, of, last)
 
     def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Mean of first minus second over common runs, with its interval; fields have the shape [G].
@@ -381,8 +380,6 @@ class Result:
 
     def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
         """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.
-
-        And `variance_reduction`, where the study has control variates or antithetic runs.
 
         Args:
             bounds: what a theorem promises, by learner.

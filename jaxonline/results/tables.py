@@ -9,15 +9,12 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from jaxonline._util import check
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
-
-if TYPE_CHECKING:
-    from jaxonline.results import Result
 
 _Row = Mapping[str, Any]
 Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
@@ -113,8 +110,8 @@ REGRET = (  # of the rows of `Result.table`
 )
 
 
-def rows_at_the_horizon(result: "Result", bounds: Mapping[str, float] | None, level: float) -> list[dict[str, Any]]:
-    """The rows of `Result.table`."""
+def rows_at_the_horizon(result: Any, bounds: Mapping[str, float] | None, level: float) -> list[dict[str, Any]]:
+    """The rows of `Result.table`, of that result."""
     for name, bound in check.keyed("bounds", bounds, result.learners).items():
         if not isinstance(bound, float | np.floating) or np.isnan(bound):  # infinity says that there is none
             check.number(f"bounds[{name!r}]", bound)

@@ -215,7 +215,7 @@ def without_diverged(learners: Iterable[str], control: np.ndarray) -> np.ndarray
     Warns:
         RuntimeWarning: such learners.
     """
-    diverged = np.isnan(control).any(axis=(1, 2))
+    diverged = ~np.isfinite(control).all(axis=(1, 2))
     if diverged.any():
         names = ", ".join(repr(name) for name, each in zip(learners, diverged, strict=True) if each)
         warnings.warn(
