@@ -93,10 +93,10 @@ def draw(measured: dict[str, dict[str, Measured]], path: str) -> None:
     panels = figure.subplots(1, len(measured), sharey=True, squeeze=False)[0]
     for axes, (order, found) in zip(panels, measured.items(), strict=True):
         log_log(axes)
-        seconds = np.geomspace(0.1, 1000, 50)
+        seconds = np.geomspace(0.1, 200, 50)
         for (name, of), colour in zip(found.items(), COLOURS, strict=False):
-            gain = found["plain"].needed / of.needed
-            label = name if name == "plain" else f"{name}: {gain:.3g} times faster"
+            gain = float(f"{found['plain'].needed / of.needed:.2g}")
+            label = name if name == "plain" else f"{name}: {gain:,g} times faster"
             axes.plot(seconds, 100 * of.half_width(seconds), color=colour, lw=1.8, label=label)
         axes.axhline(100 * WANTED, color="0.5", ls="--", lw=1.0)
         tidy(axes, "seconds", "", f"data {ORDERS[order]}")

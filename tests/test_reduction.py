@@ -56,15 +56,15 @@ def test_adjusted_means_have_no_bias():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("n_runs", "lowest"), [(20, 0.92), (100, 0.935), (500, 0.935)])
-def test_intervals_of_adjusted_runs_cover(n_runs, lowest):
-    """Student's 95 % interval of 2,000 studies, correlation 0.97 with the control. With 20 runs a little less is
-    covered than should be, as runs share what their betas are made of."""
+@pytest.mark.parametrize("n_runs", [10, 100, 500])
+def test_intervals_of_adjusted_runs_cover(n_runs):
+    """Student's 95 % interval of 2,000 studies, correlation 0.97 with the control: within four standard errors of that
+    number of studies, 2 %. A right interval fails once in 15,000."""
     rng = np.random.default_rng(5)
     control = rng.normal(size=(n_runs, 2000))
     of = mean_over_runs(adjusted(control + 0.25 * rng.normal(size=(n_runs, 2000)), control[None])[None])
     covered = ((of.low <= 0) & (of.high >= 0)).mean()
-    assert lowest <= covered <= 0.97
+    assert 0.93 <= covered <= 0.97
 
 
 def test_the_reduction_by_hand():

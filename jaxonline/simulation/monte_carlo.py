@@ -169,6 +169,13 @@ def simulate(
         >>> result = jo.simulate(game, {"two copies": learner}, n_runs=64, n_rounds=200, comparator=jo.L2Ball(1.0))
         >>> result.table()[0]["queries_per_round"]
         2.0
+
+        As precise with fewer runs (`docs/variance-reduction.md`):
+
+        >>> options = dict(n_runs=64, n_rounds=200, comparator=jo.L2Ball(1.0), control_variates=True)
+        >>> result = jo.simulate(game, {"two copies": learner}, **options)
+        >>> bool(result.table()[0]["variance_reduction"] > 1.5)
+        True
     """
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
