@@ -215,12 +215,11 @@ def without_diverged(learners: Iterable[str], control: np.ndarray) -> np.ndarray
     Warns:
         RuntimeWarning: such learners.
     """
-    diverged = ~np.isfinite(control).all(axis=(1, 2))
-    if diverged.any():
-        names = ", ".join(repr(name) for name, each in zip(learners, diverged, strict=True) if each)
+    names = [repr(name) for name, each in zip(learners, control, strict=True) if not np.isfinite(each).all()]
+    if names:
         warnings.warn(
-            f"the control variate of {names} is not used: without the projection the learner's expected loss is more "
-            f"than {DIVERGED} times that of predictor 0, its steps are too large for that",
+            f"the control variate of {', '.join(names)} is not used: without the projection the learner's expected "
+            f"loss is more than {DIVERGED} times that of predictor 0, its steps are too large for that",
             RuntimeWarning, stacklevel=3,
         )  # fmt: skip
-    return np.where(diverged[:, None, None], 0.0, control)
+    return np.stack([each if np.isfinite(each).all() else np.zeros_like(each) for each in control])

@@ -170,11 +170,12 @@ def simulate(
         >>> result.table()[0]["queries_per_round"]
         2.0
 
-        As precise with fewer runs (`docs/variance-reduction.md`):
+        As precise with fewer runs (`docs/variance-reduction.md`), most of all where only the noise differs between them:
 
-        >>> options = dict(n_runs=64, n_rounds=200, comparator=jo.L2Ball(1.0), control_variates=True)
-        >>> result = jo.simulate(game, {"two copies": learner}, **options)
-        >>> bool(result.table()[0]["variance_reduction"] > 1.5)
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+        >>> options = dict(n_runs=64, n_rounds=50, comparator=jo.L2Ball(2.0), control_variates=True)
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=2.0)
+        >>> bool(jo.simulate(game, learner, **options).table()[0]["variance_reduction"] > 10)
         True
     """
     check.instance("game", game, Game, "a Game")
