@@ -107,8 +107,8 @@ FEEDBACK = jo.NoisyCopies(COPIES.noise, COPIES.label_noise, reveal_covariance=Tr
 SIZES = {"n_rounds": ROUNDS, "record_at": ROUNDS, "key": 1, "block_size": RUNS // 2, "comparator": jo.L2Ball(RADIUS)}
 
 
-def simulate(n_runs: int = RUNS, learners=LEARNERS, **options) -> jo.Result:
-    game = jo.Game(GAME.environment, FEEDBACK)
+def simulate(n_runs: int = RUNS, learners=LEARNERS, regret=None, **options) -> jo.Result:
+    game = jo.Game(GAME.environment, FEEDBACK, regret=regret or jo.game.CleanRegret())
     return jo.simulate(game, learners, n_runs=n_runs, **(SIZES | options))
 
 
@@ -206,15 +206,17 @@ def test_stopping_when_precise(found):
 # antithetic noise
 
 
-def test_an_antithetic_run_is_two_plays_by_hand():
+@pytest.mark.parametrize("regret", some(["CleanRegret", "NoisyLearnerRegret"], "CleanRegret"))
+def test_an_antithetic_run_is_two_plays_by_hand(regret):
     """The mean of the losses with all noise as it is and with all noise negative; half their difference is kept."""
     pair = jo.sweep({step: learner(TwoCopies(), step) for step in (0.5, 0.2)})
-    found = simulate(n_runs=3, learners=pair, antithetic=True, block_size=2)
+    notion = getattr(jo.game, regret)()
+    found = simulate(n_runs=3, learners=pair, regret=notion, antithetic=True, block_size=2)
     for run, (i, step) in itertools.product(range(3), enumerate((0.5, 0.2))):
         key = jax.random.fold_in(jax.random.key(1), run)
         losses = []
         for sign in (1.0, -1.0):
-            game = jo.Game(GAME.environment, FEEDBACK.mirrored(sign))
+            game = jo.Game(GAME.environment, FEEDBACK.mirrored(sign), regret=notion)
             _, history = jo.play(game, learner(TwoCopies(), step), key, ROUNDS)
             losses.append(np.cumsum(np.asarray(history.loss, float)))
         np.testing.assert_allclose(found.cumulative_loss[i, run], np.mean(losses, axis=0), rtol=1e-6)

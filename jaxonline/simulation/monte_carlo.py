@@ -170,7 +170,7 @@ def simulate(
         >>> result.table()[0]["queries_per_round"]
         2.0
 
-        As precise with fewer runs (`docs/variance-reduction.md`), most of all where only the noise differs between them:
+        As precise with fewer runs (`docs/variance-reduction.md`), most of all where runs differ by the noise only:
 
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
         >>> options = dict(n_runs=64, n_rounds=50, comparator=jo.L2Ball(2.0), control_variates=True)
