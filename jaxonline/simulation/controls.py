@@ -144,7 +144,7 @@ class ControlVariate:
         g = estimator.gradient_moments(mean, second, example)
         return ControlCarry(
             mean - step * g.mean,
-            second - step * g.with_w + step**2 * g.second,
+            second + (step**2 * g.second - step * g.with_w),  # at once: alone, the squares of small steps are lost
             carry.control.add(control),
             carry.expected + (squared - 2 * y * predicted + y**2),
             carry.of_zero + (y**2 + label_variance),
