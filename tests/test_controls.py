@@ -179,10 +179,10 @@ def test_learners_without_a_control_are_as_they_were(found):
 
 
 def test_what_is_played_is_as_without_the_option(found):
-    plain = simulate(measures=[jo.OfInfo("gradient_norm")])
-    np.testing.assert_array_equal(plain.queries, found.queries)
+    plain = simulate(learners={"of two": LEARNERS["of two"]}, measures=[jo.OfInfo("gradient_norm")])
+    np.testing.assert_array_equal(plain.queries, found.queries[:4])
     for name in ("cumulative_loss", "gradient_norm, mean"):
-        np.testing.assert_allclose(found.measures[name], plain.measures[name], rtol=2e-5)
+        np.testing.assert_allclose(found.measures[name][:4], plain.measures[name], rtol=2e-5)
     assert CONTROL not in plain.measures
     assert "variance_reduction" not in plain.table()[0]
 
