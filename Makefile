@@ -87,6 +87,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.noisy_kernel
 	$(BIN)/python -m benchmarks.bandits
 	$(BIN)/python -m benchmarks.attributes
+	$(BIN)/python -m benchmarks.variance_reduction
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks

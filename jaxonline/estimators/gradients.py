@@ -8,13 +8,14 @@ One noisy label is enough for the squared loss, whose gradient is linear in the 
 loss takes the noisy label for the true one as well, and is biased by that too: l'(a - y~) has not the mean l'(a - y).
 """
 
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline._util import check
 from jaxonline._util.struct import set_field, static, struct
+from jaxonline._util.triangular import product
 from jaxonline.game.protocols import ForLoss
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
@@ -40,6 +41,47 @@ class PlugInEstimator(Protocol):
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The instance and the target that are taken for the true ones."""
+        ...
+
+
+class NoisyExample(NamedTuple):
+    """The true example of a round, and the noise of what an oracle answers about it.
+
+    Attributes:
+        x: the instance [d].
+        y: the target.
+        covariance: of the noise of a copy of x [d, d].
+        label_variance: of the noise of a label.
+    """
+
+    x: Float[Array, "d"]
+    y: Float[Array, ""]
+    covariance: Float[Array, "d d"]
+    label_variance: Float[Array, ""]
+
+
+class GradientMoments(NamedTuple):
+    """Exact moments of an estimate g of the gradient at a random w.
+
+    Attributes:
+        mean: E g [d].
+        with_w: E (w g' + g w') [d, d].
+        second: E g g' [d, d].
+    """
+
+    mean: Float[Array, "d"]
+    with_w: Float[Array, "d d"]
+    second: Float[Array, "d d"]
+
+
+@runtime_checkable
+class StatesMoments(Protocol):
+    """An estimator that is affine in w, and knows its moments: `simulate(control_variates=True)` asks for them."""
+
+    def gradient_moments(
+        self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
+    ) -> GradientMoments:
+        """Of the estimate at a w with E w = `mean` and E w w' = `second` that is independent of the round's noise."""
         ...
 
 
@@ -108,6 +150,17 @@ class TwoCopies:
         """2 (<w, x~> - y~) x~'."""
         del key
         return squared_loss_gradient(w, oracle.copy(0), oracle.label(), oracle.copy(1))
+
+    def gradient_moments(
+        self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample
+    ) -> GradientMoments:
+        """With the residual r = <w, x~> - y~: E r w = E w w' x - y E w, and E g g' = 4 E r^2 E x~' x~''."""
+        x, y, covariance, label_variance = example
+        times_x, predicted = product(second, x), mean @ x
+        squared = times_x @ x + (second * covariance).sum() - 2 * y * predicted + y**2 + label_variance
+        with_residual = 2 * (times_x - y * mean)
+        with_w = jnp.outer(with_residual, x) + jnp.outer(x, with_residual)
+        return GradientMoments(2 * (predicted - y) * x, with_w, 4 * squared * (jnp.outer(x, x) + covariance))
 
 
 @struct

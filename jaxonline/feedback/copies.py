@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.ragged import ragged_map
 from jaxonline._util.struct import static, struct
-from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
+from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
 
@@ -188,6 +188,15 @@ class NoisyCopies:
 
         covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
         return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise, covariance=covariance)
+
+    def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
+        """The same with all noise times a sign: with -1, copies and labels on the other side of the true ones.
+
+        Raises:
+            ValueError: a law does not say that it is symmetric.
+        """
+        label_noise = None if self.label_noise is None else Mirrored(self.label_noise, sign)
+        return NoisyCopies(Mirrored(self.noise, sign), label_noise, self.reveal_covariance)
 
 
 @struct

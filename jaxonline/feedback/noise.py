@@ -6,7 +6,7 @@ adversary (`NoiseAdversary`) chooses the law of each copy from what the learner 
 """
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -136,6 +136,9 @@ class Noise:
     student: StudentCoordinates | None = None
     factor: Float[ArrayLike, "..."] = None  # type: ignore[assignment]
 
+    symmetric: ClassVar[bool] = True
+    """Noise and its negative have the same law (`Mirrored`)."""
+
     def __post_init__(self):
         covariance = check.listed("covariance", self.covariance)
         check.covariance("covariance", covariance)
@@ -244,6 +247,9 @@ class TwoPoints:
 
     vector: Float[ArrayLike, "..."] | list
 
+    symmetric: ClassVar[bool] = True
+    """Noise and its negative have the same law (`Mirrored`)."""
+
     def __post_init__(self):
         set_field(self, "vector", check.listed("vector", self.vector))
         check.numbers("vector", self.vector)
@@ -299,3 +305,43 @@ class CustomNoise:
         if self.covariance is None:
             raise ValueError("covariance must be given to CustomNoise(draw, covariance) when a feedback reveals it")
         return jnp.asarray(self.covariance(t, x), x.dtype)
+
+
+@struct
+class Mirrored:
+    """The noise of a symmetric law times a sign: with -1 the opposite noise, which has the same law.
+
+    A law of your own says that it is symmetric, given t and x, with an attribute `symmetric = True`.
+
+    Args:
+        law: a symmetric law.
+        sign: 1 or -1.
+
+    Raises:
+        ValueError: the law does not say that it is symmetric.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline.feedback.noise import Mirrored, gaussian
+        >>> law, key = gaussian(1.0), jax.random.key(0)
+        >>> draws = [each.sample(key, jnp.int32(1), jnp.zeros(2)) for each in (law, Mirrored(law, -1.0))]
+        >>> bool((draws[0] == -draws[1]).all())
+        True
+    """
+
+    law: Any
+    sign: Float[ArrayLike, ""]
+
+    def __post_init__(self):
+        if getattr(self.law, "symmetric", False) is not True:
+            raise ValueError(
+                f"noise must have a symmetric law to be mirrored, which says so with symmetric = True, got {self.law!r}"
+            )
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """One draw of the law, times the sign."""
+        return jnp.asarray(self.sign, x.dtype) * self.law.sample(key, t, x)
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "d d"]:
+        """That of the law."""
+        return self.law.covariance_at(t, x)

@@ -144,6 +144,15 @@ class MakesCopies(Protocol):
 
 
 @runtime_checkable
+class MirrorsNoise(Protocol):
+    """A feedback whose noise may be turned round, for pairs of plays with opposite noise (`simulate(antithetic=)`)."""
+
+    def mirrored(self, sign: Float[ArrayLike, ""]) -> Any:
+        """The feedback with all noise times 1 or -1; raises a ValueError where that changes the noise's law."""
+        ...
+
+
+@runtime_checkable
 class ChecksSpecs(Protocol):
     """A feedback that does not suit all instances."""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline.results.statistics import pairwise_p_values
+from jaxonline.results.statistics import Estimate, pairwise_p_values
 from jaxonline.results.tables import Interval, Table, Text
 
 
@@ -54,7 +54,9 @@ class Ranking(NamedTuple):
         return text.getvalue()
 
 
-def rank(learners: Sequence[str], values: np.ndarray, quantity: str, level: float, rows: Sequence[dict]) -> Ranking:
+def rank(
+    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, of: Estimate, controls: np.ndarray | None
+) -> Ranking:
     """Order learners by their means, and tell which differ.
 
     Args:
@@ -62,12 +64,18 @@ def rank(learners: Sequence[str], values: np.ndarray, quantity: str, level: floa
         values: of L learners in R runs, the same in each column; a run with a NaN is left out of the pairs it is in.
         quantity: what it is.
         level: of all statements together.
-        rows: of the table, one a learner.
+        of: their means with intervals [L, G].
+        controls: their control variates, if any, of the shape of `values`.
     """
-    order = np.argsort([row["mean"] for row in rows], kind="stable")
-    p_values = pairwise_p_values(values[order])
+    order = np.argsort(of.mean[:, -1], kind="stable")
+    p_values = pairwise_p_values(values[order], None if controls is None else controls[order])
     letters = shared_letters(p_values >= 1 - level)
-    rows = [dict(rows[i], letters=each) for i, each in zip(order, letters, strict=True)]
+    rows = [
+        {"learner": learners[i]}
+        | {name: float(getattr(of, name)[i, -1]) for name in ("mean", "low", "high")}
+        | {"letters": each}
+        for i, each in zip(order, letters, strict=True)
+    ]
     return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxonline._util import check
 from jaxonline.results.ranking import Ranking, rank
+from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE, adjusted, variance_reduction
 from jaxonline.results.statistics import Estimate, Growth, growth, mean_over_runs, simultaneous, warn_of_skewness
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ class Result:
     def values(self, quantity: str = "regret") -> np.ndarray:
         """A quantity as [L, R, G, ...], NaN in runs left out: "regret", "comparator_loss", or a measure by its name.
 
+        As it was played: of antithetic runs the mean of two plays, and with nothing taken out by control variates.
+
         Raises:
             ValueError: for a quantity that the study does not have.
         """
@@ -134,6 +137,27 @@ class Result:
         array = self.measures[quantity] if quantity in self.measures else getattr(self, quantity)
         left_out = (self.first_nonfinite > 0) | (self.first_overflow > 0)
         return np.where(left_out.reshape(left_out.shape + (1,) * (array.ndim - 2)), np.nan, array)
+
+    def adjusted(self, quantity: str = "regret") -> np.ndarray:
+        """As `values`, less beta times the control variate of the run, where the study has control variates.
+
+        Of "regret" and "cumulative_loss", that is: what means, bands, rankings, differences and growth are made of. The
+        expectation is that of `values`, since each run's beta is estimated from the other ones (`results.reduction`).
+        """
+        values, controls = self.values(quantity), self._controls(quantity)
+        if controls is None:
+            return values
+        return np.stack([adjusted(*each) for each in zip(values, controls[:, None], strict=True)])
+
+    def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
+        """By learner [L], at the horizon: the variance of plain plays over that of what is averaged, per play.
+
+        A run of `simulate(antithetic=True)` is two plays; NaN where runs do not vary. It is in `table` of such studies.
+        """
+        check.choice("quantity", quantity, ("regret", "cumulative_loss"))
+        last = self.values(quantity)[:, :, -1], self.adjusted(quantity)[:, :, -1]
+        half = self.measures.get(HALF_DIFFERENCE)
+        return variance_reduction(*last, None if half is None else half[:, :, -1])
 
     def mean(
         self, quantity: str = "regret", level: float = 0.95, interval: str | None = None, limits: Any = None
@@ -159,9 +183,9 @@ class Result:
             >>> result.mean("cumulative_loss").mean.tolist()
             [[2.0]]
         """
-        values = self.values(quantity)
         if interval is None:
             interval = "anytime" if "precision" in self.meta else "student"
+        values = self.values(quantity) if interval == "bounded" else self.adjusted(quantity)
         if interval == "student" and values.ndim == 3:
             warn_of_skewness(values[:, :, -1], self.learners, LABELS.get(quantity, quantity))
         if limits is not None:
@@ -179,7 +203,7 @@ class Result:
         Raises:
             ValueError: the quantity is a vector in each round.
         """
-        values = self.values(quantity)
+        values = self.adjusted(quantity)
         if values.ndim > 3:
             raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
         return simultaneous(values, level)
@@ -201,14 +225,11 @@ class Result:
             >>> dict(zip(ranking.learners, ranking.letters, strict=True))
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
-        of, values = self.mean(quantity, level), self.values(quantity)
+        of, values, controls = self.mean(quantity, level), self.values(quantity), self._controls(quantity)
         if values.ndim > 3:
             raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
-        rows = [
-            {"learner": name, "mean": float(of.mean[i, -1]), "low": float(of.low[i, -1]), "high": float(of.high[i, -1])}
-            for i, name in enumerate(self.learners)
-        ]
-        return rank(self.learners, values[:, :, -1], LABELS.get(quantity, quantity), level, rows)
+        last = None if controls is None else controls[:, :, -1]
+        return rank(self.learners, values[:, :, -1], LABELS.get(quantity, quantity), level, of, last)
 
     def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Mean of first minus second over common runs, with its interval; fields have the shape [G].
@@ -216,8 +237,11 @@ class Result:
         Learners of a study face the same instances and noise in the same run, so this interval is narrower than
         the two of `mean` suggest.
         """
-        values = self.values(quantity)
-        difference = values[self._at("first", first)] - values[self._at("second", second)]
+        values, controls = self.values(quantity), self._controls(quantity)
+        i, j = self._at("first", first), self._at("second", second)
+        difference = values[i] - values[j]
+        if controls is not None:
+            difference = adjusted(difference, controls[[i, j]])
         return Estimate(*(part[0] for part in mean_over_runs(difference[None], level)))
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
@@ -259,7 +283,7 @@ class Result:
             raise ValueError(
                 f"first_round must leave at least two recorded rounds, got {first_round} and {self.rounds}"
             )
-        values = self.values(quantity)
+        values = self.adjusted(quantity)
         return {name: growth(self.rounds[late], values[i][:, late], level) for i, name in enumerate(self.learners)}
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
@@ -314,6 +338,10 @@ class Result:
             first_overflow=joined(self.first_overflow, other.first_overflow), meta=dict(self.meta),
         )  # fmt: skip
 
+    def _controls(self, quantity: str) -> np.ndarray | None:
+        """The control variates [L, R, G] of a quantity, None where it has none."""
+        return self.measures.get(CONTROL) if quantity in ("regret", "cumulative_loss") else None
+
     def _at(self, argument: str, name: str) -> int:
         return self.learners.index(check.choice(argument, name, self.learners))
 
@@ -360,25 +388,9 @@ class Result:
         Raises:
             ValueError: a bound for a learner that the study does not have, or one that is no number.
         """
-        for name, bound in check.keyed("bounds", bounds, self.learners).items():
-            if not isinstance(bound, float | np.floating) or np.isnan(bound):  # infinity says that there is none
-                check.number(f"bounds[{name!r}]", bound)
-        regret, queries = self.mean("regret", level), self.mean("queries")
-        horizon = int(self.rounds[-1])
-        return [
-            {
-                "learner": name,
-                "queries_per_round": float(queries.mean[i, -1]) / horizon,
-                "regret": float(regret.mean[i, -1]),
-                "low": float(regret.low[i, -1]),
-                "high": float(regret.high[i, -1]),
-                "regret_per_round": float(regret.mean[i, -1]) / horizon,
-                "bound": (bounds or {}).get(name),
-                "failed": int(self.failed[i]),
-                "overflowed": int(self.overflowed[i]),
-            }
-            for i, name in enumerate(self.learners)
-        ]
+        from jaxonline.results.tables import rows_at_the_horizon
+
+        return rows_at_the_horizon(self, bounds, level)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Mean against rounds with interval bands, and bounds; see `jaxonline.results.plotting.plot_result`."""

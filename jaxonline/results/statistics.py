@@ -13,6 +13,7 @@ from jaxtyping import ArrayLike, Float, Int
 
 from jaxonline._util import check
 from jaxonline.results import bootstrap
+from jaxonline.results.reduction import adjusted
 
 INTERVALS = ("student", "bootstrap-t", "bounded", "anytime")
 SKEWED = 0.3  # of the skewness over the root of the number of runs: from here on Student's interval is warned of
@@ -183,17 +184,23 @@ def difference_of_means(
     return Difference(float(first.mean() - second.mean()), float(interval.low), float(interval.high))
 
 
-def pairwise_p_values(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L L"]:
+def pairwise_p_values(
+    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None = None
+) -> Float[np.ndarray, "L L"]:
     """Of paired t-tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
 
     A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
-    with fewer than two runs, too.
+    with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
     """
     from scipy import stats
 
     n = len(values)
     first, second = np.triu_indices(n, 1)
-    of = mean_over_runs(values[first] - values[second])
+    differences = values[first] - values[second]
+    if controls is not None:
+        pairs = zip(differences, controls[first], controls[second], strict=True)
+        differences = np.array([adjusted(each, np.stack(own)) for each, *own in pairs]).reshape(differences.shape)
+    of = mean_over_runs(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2.0 * stats.t.sf(np.abs(of.mean / of.standard_error), np.maximum(of.n_runs - 1, 1))
     p = np.where(np.isnan(p), 1.0, p)

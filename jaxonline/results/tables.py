@@ -13,6 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jaxonline._util import check
+from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
+
 _Row = Mapping[str, Any]
 Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
 
@@ -86,6 +89,15 @@ class Count(Number):
         return any(row.get(self.key) for row in rows)
 
 
+@dataclass(frozen=True)
+class Known(Number):
+    """A number that some studies measure: the column is shown where a row has it."""
+
+    def wanted(self, rows: Sequence[_Row]) -> bool:
+        """Whether a row has it."""
+        return any(self.key in row for row in rows)
+
+
 LEFT_OUT = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
 REGRET = (  # of the rows of `Result.table`
     Text("learner"),
@@ -93,8 +105,35 @@ REGRET = (  # of the rows of `Result.table`
     Interval("regret", "regret\n(95 %)", "{:.2f}"),
     Number("regret_per_round", "regret\n/round", "{:.5f}"),
     Number("bound", "theorem's\nbound", "{:,.0f}"),
+    Known("variance_reduction", "variance\nreduction", "{:.3g}"),
     *LEFT_OUT,
 )
+
+
+def rows_at_the_horizon(result: Any, bounds: Mapping[str, float] | None, level: float) -> list[dict[str, Any]]:
+    """The rows of `Result.table`, of that result."""
+    for name, bound in check.keyed("bounds", bounds, result.learners).items():
+        if not isinstance(bound, float | np.floating) or np.isnan(bound):  # infinity says that there is none
+            check.number(f"bounds[{name!r}]", bound)
+    regret, queries = result.mean("regret", level), result.mean("queries")
+    horizon = int(result.rounds[-1])
+    reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
+    reduction = result.variance_reduction() if reduced else None
+    return [
+        {
+            "learner": name,
+            "queries_per_round": float(queries.mean[i, -1]) / horizon,
+            "regret": float(regret.mean[i, -1]),
+            "low": float(regret.low[i, -1]),
+            "high": float(regret.high[i, -1]),
+            "regret_per_round": float(regret.mean[i, -1]) / horizon,
+            "bound": (bounds or {}).get(name),
+            "failed": int(result.failed[i]),
+            "overflowed": int(result.overflowed[i]),
+        }
+        | ({} if reduction is None else {"variance_reduction": float(reduction[i])})
+        for i, name in enumerate(result.learners)
+    ]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 `monte_carlo.simulate` is the door, `measures` what it counts. `segments` is what is compiled, `sweeps` stacks learners
 that differ in numbers only, `runner` plays blocks of runs segment after segment, `hindsight` computes comparators that
-need whole histories, `precision` plays as many runs as an interval needs, `sums` adds up over long runs, `overflow`
+need whole histories, `precision` plays as many runs as an interval needs, `controls` measures what of a loss is noise
+with a known mean, `sums` adds up over long runs, `overflow`
 warns of learners that run out of storage, `progress` tells how far a study is. `checkpoint` is the folder of a study
 that may be interrupted: `fingerprint` says what decides its numbers, `store` keeps blocks on disk, `unfinished` those
 in progress.

@@ -17,6 +17,7 @@ from jaxonline._util.struct import static, struct
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
 from jaxonline.losses import ZeroOne
+from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.sums import Compensated
 
 
@@ -246,7 +247,10 @@ def _arm(move: Any) -> Any:
 
 
 # what else a result has under a name
-RESERVED = ("regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round")
+RESERVED = (
+    "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round",
+    CONTROL, HALF_DIFFERENCE,
+)  # fmt: skip
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
 

@@ -12,12 +12,14 @@ from jax.sharding import Mesh
 
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
-from jaxonline.game import Game, same_loss, warn_of_other_losses
+from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
 from jaxonline.game.binding import said
-from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure
+from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
 from jaxonline.results import Result
+from jaxonline.results.reduction import CONTROL
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint
+from jaxonline.simulation.controls import with_controls, without_diverged
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.overflow import (
@@ -29,7 +31,7 @@ from jaxonline.simulation.overflow import (
 from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
-from jaxonline.simulation.segments import Matchup
+from jaxonline.simulation.segments import Matchup, mirrored
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 
 SPACINGS = ("linear", "log")
@@ -91,6 +93,8 @@ def simulate(
     spacing: str = "linear",
     runs: Sequence[int] | None = None,
     precision: Precision | None = None,
+    control_variates: bool = False,
+    antithetic: bool = False,
     block_size: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
@@ -125,6 +129,11 @@ def simulate(
         spacing: of the recorded rounds, "linear" or "log".
         runs: replay only these runs of the study (each with its whole block, so that they come out the same).
         precision: play no more runs than this asks for, at most `n_runs` (`Precision`); not with `runs`.
+        control_variates: take out of regret and loss what the noise did to the same learner without projection, whose
+            expected loss given the environment is known exactly (`Result.adjusted`): for `GradientLearner(TwoCopies())`
+            with plain steps, on `NoisyCopies` whose laws state their covariance. Others are played as they are.
+        antithetic: each run is the mean of two plays with opposite noise, in the same environment; noise is drawn once
+            for both. Laws must be symmetric. `n_runs` counts such pairs.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
         progress: True for a progress bar, or a function (done, total, what).
@@ -137,7 +146,8 @@ def simulate(
     Raises:
         ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
             of another study, a comparator for another loss than the game's, or an adaptive environment that is asked
-            for a comparator it does not have.
+            for a comparator it does not have; control variates that no learner has; antithetic noise of a law that is
+            not symmetric, that no learner sees, or on which the comparator is judged.
         TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
             learner asks, instances and outcomes that it, the loss or the comparator cannot use, or a checkpoint that
             cannot see what decides the numbers.
@@ -146,7 +156,8 @@ def simulate(
     Warns:
         UserWarning: a learner is made for another loss than the game's.
         RuntimeWarning: the precision was not reached; a learner diverged, or ran out of storage (or is likely to), in
-            some of the runs; a damaged checkpoint, parts of which are played again.
+            some of the runs; a control variate is of no use, as steps are too large without a projection; a damaged
+            checkpoint, parts of which are played again.
 
     Example:
         >>> import numpy as np
@@ -158,6 +169,14 @@ def simulate(
         >>> result = jo.simulate(game, {"two copies": learner}, n_runs=64, n_rounds=200, comparator=jo.L2Ball(1.0))
         >>> result.table()[0]["queries_per_round"]
         2.0
+
+        As precise with fewer runs (`docs/variance-reduction.md`), most of all where runs differ by the noise only:
+
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+        >>> options = dict(n_runs=64, n_rounds=50, comparator=jo.L2Ball(2.0), control_variates=True)
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=2.0)
+        >>> bool(jo.simulate(game, learner, **options).table()[0]["variance_reduction"] > 10)
+        True
     """
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
@@ -172,14 +191,16 @@ def simulate(
         def play(some: range) -> Result:
             return simulate(
                 game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
-                record_at=record_at, spacing=spacing, runs=some, block_size=width, mesh=mesh, progress=progress,
-                checkpoint=checkpoint,
+                record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
+                antithetic=antithetic, block_size=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
             )  # fmt: skip
 
         return until_precise(play, precision, n_runs, width * mesh.devices.size)
     selected = _selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)
+    check.flag("control_variates", control_variates)
+    check.flag("antithetic", antithetic)
     if checkpoint is not None:
         good = isinstance(checkpoint, str | Path | Checkpoint)
         check.instance("checkpoint", checkpoint, good, "a folder, or a Checkpoint")
@@ -190,6 +211,9 @@ def simulate(
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises where the learner's rounds have not what is measured
     warn_of_other_losses(game, members)
+    if antithetic:
+        _check_antithetic(game, teams)
+    counting = with_controls(teams) if control_variates else [(team.entrant, {}) for team in teams]
 
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
@@ -203,7 +227,11 @@ def simulate(
     if isinstance(comparator, HindsightComparator):
         hindsight = Hindsight(game, comparator, plan, selected, code)
     best_job = _best_job(game, summed, plan, code) if summed is not None and game.oblivious else None
-    jobs = [_job(team, None if best_job else summed, counted, plan, code) for team in teams]
+    own_best = None if best_job else summed
+    jobs = [
+        _job(team, entrant, own_best, counted | control, plan, antithetic, code)
+        for team, (entrant, control) in zip(teams, counting, strict=True)
+    ]
     kept = contextlib.nullcontext()
     if folder is not None:
         compared = [job.matchup.comparator for job in (*jobs, best_job) if job], hindsight and hindsight.comparator
@@ -211,6 +239,7 @@ def simulate(
             "key": str((jax.random.key_impl(root), np.asarray(jax.random.key_data(root)).tolist())),
             "n_rounds": n_rounds, "recorded rounds": str(rounds.tolist()), "block_size": width,
             "learners": str(list(members)), **{job.stored_as: job.matchup.entrant for job in jobs},
+            **({"antithetic": True} if antithetic else {}),
             "game": [job.matchup.game for job in (*jobs, best_job) if job], "comparator": compared, "measures": counted,
         }  # fmt: skip
         kept = folder.open(study)
@@ -229,6 +258,8 @@ def simulate(
     # the rows of the played blocks that were asked for
     at = np.searchsorted(plan.blocks, selected // width) * width + selected % width
     every = Recorded.join([each.select(lambda part: part[:, at]) for each in recorded], axis=0)
+    if control_variates:
+        every.measures[CONTROL] = without_diverged(members, every.measures[CONTROL])
     if best is not None:
         solved = best[0] if best.shape[1] == 1 else best[0, at]
     comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
@@ -237,6 +268,7 @@ def simulate(
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
         "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
         "jax": jax.__version__, "overflow_probability": probabilities,
+        **({"control_variates": True} if control_variates else {}), **({"antithetic": True} if antithetic else {}),
     }  # fmt: skip
     result = Result(
         learners=tuple(members), runs=selected, rounds=rounds, measures=every.measures, comparator_loss=comparator_loss,
@@ -297,10 +329,27 @@ def _selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     return selected
 
 
-def _job(team: Team, comparator: Any, measures: dict[str, Any], plan: Plan, code: str) -> Job:
+def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
+    if game.regret.comparator_on_copies:
+        raise ValueError(
+            f"antithetic plays need a comparator on clean instances, got the regret {type(game.regret).__name__}"
+        )
+    feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
+    for feedback in feedbacks:
+        mirrored(feedback, 1.0)  # raises where the noise is not symmetric
+    if not any(isinstance(feedback, MirrorsNoise) for feedback in feedbacks):
+        raise ValueError(
+            "antithetic plays need a learner with noisy feedback, as NoisyCopies, got only "
+            f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))}"
+        )
+
+
+def _job(
+    team: Team, entrant: Entrant, comparator: Any, measures: dict[str, Any], plan: Plan, antithetic: bool, code: str
+) -> Job:
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, team.entrant, comparator, measures, len(team.members), code)
+    matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code)
     return Job(team.name, f"learner {team.name}", matchup, plan)
 
 

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from jaxonline._util.struct import replace
+from jaxonline.results.reduction import HALF_DIFFERENCE
 from jaxonline.simulation import blocks
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.segments import Matchup, Totals, advance, begin
@@ -134,6 +136,10 @@ def _play_wave(job: Job, wave: np.ndarray, reporter: Reporter, in_progress: InPr
 
 def _recorded(matchup: Matchup, read: Sequence[Totals]) -> Recorded:
     """The totals of all recorded rounds as float64 arrays with the leading axis of devices [D, S, R, G, ...]."""
+    if matchup.antithetic:
+        one = replace(matchup, antithetic=False)
+        plays = ([jax.tree.map(lambda part, i=i: part[:, :, i], totals) for totals in read] for i in range(2))
+        return _mean_of_plays(*(_recorded(one, play) for play in plays))
 
     def put_together(*parts: np.ndarray) -> np.ndarray:  # each [D, R, ...] or, of several members, [D, R, S, ...]
         members = [np.moveaxis(part, 2, 1) if matchup.members > 1 else part[:, None] for part in parts]
@@ -145,6 +151,21 @@ def _recorded(matchup: Matchup, read: Sequence[Totals]) -> Recorded:
         best = np.asarray(matchup.comparator.best_loss(in_float64(stacked.statistic)))
     first = stacked.first_nonfinite[..., -1], stacked.first_overflow[..., -1]
     return Recorded(in_float64(stacked.measures), *first, best)
+
+
+def _mean_of_plays(first: Recorded, second: Recorded) -> Recorded:
+    """Of runs that were played twice: means, and half the difference of the losses, or regrets where they are known."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
+        measures = {name: (array + second.measures[name]) / 2 for name, array in first.measures.items()}
+        half = (first.measures["cumulative_loss"] - second.measures["cumulative_loss"]) / 2
+        best = None
+        if first.best is not None and second.best is not None:
+            best, half = (first.best + second.best) / 2, half - (first.best - second.best) / 2
+    failed, overflowed = (
+        np.where((a > 0) & (b > 0), np.minimum(a, b), np.maximum(a, b))
+        for a, b in ((first.first_nonfinite, second.first_nonfinite), (first.first_overflow, second.first_overflow))
+    )
+    return Recorded(measures | {HALF_DIFFERENCE: half}, failed, overflowed, best)
 
 
 def _to_arrays(recorded: Recorded) -> dict[str, np.ndarray]:

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
-from jaxonline._util.struct import static, struct
+from jaxonline._util.struct import replace, static, struct
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
-from jaxonline.game.protocols import ReportsOverflow
+from jaxonline.game.protocols import MakesCopies, MirrorsNoise, ReportsOverflow
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
 
@@ -31,6 +31,7 @@ class Matchup:
         comparator: whose statistic is summed, or None.
         measures: what is counted, by name.
         members: how many learners are stacked.
+        antithetic: whether each run is played twice, with opposite noise.
         code: what the user's own functions and classes in it were when it was made: programs of other code, in which
             another value of a global is a constant, are not used for it.
     """
@@ -40,6 +41,7 @@ class Matchup:
     comparator: Any
     measures: dict[str, Any]
     members: int = static(default=1)
+    antithetic: bool = static(default=False)
     code: str = static(default="")
 
 
@@ -85,6 +87,39 @@ def over_members(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> 
 def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
     entrant = Entrant(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
     return Matchup(matchup.game, entrant, matchup.comparator, matchup.measures)
+
+
+def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
+    """As `over_members`, and for both plays of antithetic runs, along an axis in front: noise is drawn once for both.
+
+    A play with the sign -1 has the negative noise of that with the sign 1; a feedback without noise has none to turn.
+    """
+    if not matchup.antithetic:
+        return over_members(function, matchup, *axes)
+
+    def one(sign, keys, *rest):
+        entrant, game = matchup.entrant, matchup.game
+        entrant = Entrant(entrant.learner, mirrored(entrant.feedback, sign))  # type: ignore[union-attr]
+        if game.regret.learner_on_copies:
+            game = replace(game, feedback=mirrored(game.feedback, sign))
+        turned = Matchup(game, entrant, matchup.comparator, matchup.measures, matchup.members)
+        return over_members(function, turned, *axes)(keys, *rest)
+
+    plays = jax.vmap(one, in_axes=(0, None, *axes))
+    return functools.partial(plays, jnp.array([1.0, -1.0], matchup.game.dtype))
+
+
+def mirrored(feedback: Any, sign: Array | float) -> Any:
+    """A feedback with its noise times a sign, where it has some.
+
+    Raises:
+        ValueError: noise that is not known to be symmetric.
+    """
+    if isinstance(feedback, MirrorsNoise):
+        return feedback.mirrored(sign)
+    if isinstance(feedback, MakesCopies):
+        raise ValueError(f"feedback must have noise that can be mirrored (NoisyCopies), got {type(feedback).__name__}")
+    return feedback
 
 
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
@@ -149,7 +184,7 @@ def begin(matchup: Matchup, key: Array, block_indices: Array, *, width: int, mes
     """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
 
     def block(matchup, key, index):
-        return jax.vmap(lambda run: over_members(begin_run, matchup)(stream_keys(run)))(
+        return jax.vmap(lambda run: over_plays(begin_run, matchup)(stream_keys(run)))(
             blocks.item_keys(key, index, width)
         )
 
@@ -165,7 +200,7 @@ def advance(
 
     def block(matchup, key, t, until, index, carry):
         keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
-        play, read = over_members(advance_run, matchup, 0, None), over_members(read_run, matchup, 0, None)
+        play, read = over_plays(advance_run, matchup, 0, None), over_plays(read_run, matchup, 0, None)
 
         def one_round(t, carry):
             return jax.vmap(lambda keys, carry: play(keys, carry, t))(keys, carry)

@@ -1,0 +1,126 @@
+"""Time to a given half-width: the quickstart's two-copy learner plain, antithetic, with control variates, with both.
+
+The time is that of a run (of two plays, where it is antithetic) times the runs that the 95 % interval needs, from the
+variance over runs of what is averaged. In file order, all that differs between runs is the noise; shuffled, the order
+of the data does, too, and neither option can take that out.
+
+    python -m benchmarks.variance_reduction [--runs 1024] [--figure docs/variance-reduction.png]
+"""
+
+import argparse
+import statistics
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import jaxonline as jo
+from benchmarks._timing import machine, side_by_side, write
+from jaxonline.results.plotting import COLOURS, log_log, tidy
+
+PASSES, RADIUS, VARIANCE, ETA = 10, 1.5, 0.04, 0.5
+ORDERS = {"shuffled": "shuffled in each pass and run, as in the quickstart", "file": "in file order"}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "antithetic": {"antithetic": True},
+    "control variates": {"control_variates": True},
+    "both": {"antithetic": True, "control_variates": True},
+}
+WANTED = 0.01  # half-width, of the regret
+
+
+class Measured(NamedTuple):
+    """Of a run: seconds, and the deviation over runs of what is averaged, as a part of the regret."""
+
+    seconds: float
+    deviation: float
+    reduction: float
+
+    def half_width(self, seconds: Any) -> Any:
+        """Of the 95 % interval after so many seconds."""
+        return 1.96 * self.deviation * np.sqrt(self.seconds / seconds)
+
+    @property
+    def needed(self) -> float:
+        """Seconds until the half-width is the one that is wanted."""
+        return self.seconds * (1.96 * self.deviation / WANTED) ** 2
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    """As in the quickstart."""
+    X, y = jo.datasets.diabetes()
+    X = X / X.std(axis=0)
+    y = y - y.mean()
+    return X / np.linalg.norm(X, axis=1).max(), y / np.abs(y).max()
+
+
+def measure(order: str, runs: int, repeats: int, json: str | None) -> dict[str, Measured]:
+    X, y = data()
+    game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.NoisyCopies(jo.noise.gaussian(VARIANCE)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(ETA), RADIUS)
+    sizes = {"n_runs": runs, "n_rounds": PASSES * len(y), "record_at": 1, "comparator": jo.L2Ball(RADIUS)}
+
+    results: dict[str, jo.Result] = {}
+
+    def play(name: str) -> int:
+        results[name] = jo.simulate(game, learner, **OPTIONS[name], **sizes, key=1)
+        return runs
+
+    rates = side_by_side({name: lambda name=name: play(name) for name in OPTIONS}, repeats)
+    if json:
+        write(json, f"variance reduction, {order}: runs per second", rates)
+    found, regret = {}, results["both"].mean().mean[0, -1]  # the same for all, and best known so
+    for name, result in results.items():
+        deviation = float(result.mean().standard_error[0, -1] / regret * np.sqrt(runs))
+        found[name] = Measured(1 / statistics.median(rates[name]), deviation, float(result.variance_reduction()[0]))
+    return found
+
+
+def show(order: str, found: dict[str, Measured]) -> None:
+    print(f"\nhalf-width {WANTED:.0%} of the regret, data {ORDERS[order]}, on {machine()}")
+    print(f"  {'':16} {'ms a run':>9} {'deviation':>10} {'variance, per play':>19} {'seconds needed':>15} {'gain':>7}")
+    for name, of in found.items():
+        print(
+            f"  {name:16} {1000 * of.seconds:9.2f} {of.deviation:10.3%} {'/ ' + format(of.reduction, '.4g'):>19} "
+            f"{of.needed:15.3g} {found['plain'].needed / of.needed:7.3g}"
+        )
+
+
+def draw(measured: dict[str, dict[str, Measured]], path: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.5, 4.8), layout="constrained")
+    panels = figure.subplots(1, len(measured), sharey=True, squeeze=False)[0]
+    for axes, (order, found) in zip(panels, measured.items(), strict=True):
+        log_log(axes)
+        seconds = np.geomspace(0.1, 200, 50)
+        for (name, of), colour in zip(found.items(), COLOURS, strict=False):
+            gain = float(f"{found['plain'].needed / of.needed:.2g}")
+            label = name if name == "plain" else f"{name}: {gain:,g} times faster"
+            axes.plot(seconds, 100 * of.half_width(seconds), color=colour, lw=1.8, label=label)
+        axes.axhline(100 * WANTED, color="0.5", ls="--", lw=1.0)
+        tidy(axes, "seconds", "", f"data {ORDERS[order]}")
+        axes.legend(frameon=False, fontsize=9)
+    panels[0].set_ylabel("half-width of the 95 % interval, % of the regret")
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1024)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json")
+    parser.add_argument("--figure", help="where to draw the half-width against time")
+    arguments = parser.parse_args()
+    jo.use_all_cores()
+    measured = {}
+    for order in ORDERS:
+        measured[order] = measure(order, arguments.runs, arguments.repeats, arguments.json)
+        show(order, measured[order])
+    if arguments.figure:
+        draw(measured, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()
