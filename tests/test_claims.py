@@ -185,6 +185,18 @@ def test_progress_counts_claims_and_fractions():
     assert 0 < seen[1][1] < 1
 
 
+def test_claims_checked_together_are_those_checked_alone():
+    told: list[tuple] = []
+    together = run_claims("E1[48]*", mesh=ONE, at_once=3, progress=lambda *at: told.append(at))
+    alone = run_claims("E1[48]*", mesh=ONE, at_once=1)
+    assert [(row.claim.name, row.verification) for row in together] == [(r.claim.name, r.verification) for r in alone]
+    done = [at[1] for at in told]
+    assert done == sorted(done)
+    assert told[-1] == ("", 4, 4)
+    with pytest.raises(ValueError, match="at_once must be"):
+        run_claims("E18", at_once=0)
+
+
 @pytest.mark.long
 def test_options_reach_the_samples():
     row = run_claims("gradient from two noisy", samples=20_000, seed=1, mesh=ONE)[0]

@@ -17,7 +17,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage, expansion
-from jaxonline.learners.expansion import Feature
+from jaxonline.learners.expansion import Feature, Stored
 from jaxonline.losses import Squared
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -31,6 +31,12 @@ LEVELS = [0, 1, 2, 3, 4, 5, 6, 7, 5, 0, 3, 7, 4, 2]
 
 def beta(n):
     return math.exp(-0.3 * n - 0.2)
+
+
+def add(w, alpha, psi, product):
+    """w + alpha Psi~, as the learner does it: stored first, if it is deep."""
+    stored = Stored.nothing(w).store(psi)
+    return expansion.add(stored.of(w), alpha, psi, product, stored)
 
 
 def dense(weight, vectors):
@@ -56,7 +62,7 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
         psi = Feature(*numbers)
         shallow = expansion.shallow(w.tensors, psi)
         product = jnp.where(psi.level > tensor_levels, expansion.deep(w, psi), shallow)
-        w = expansion.shrink(expansion.add(w, alpha, psi, product), shrink)
+        w = expansion.shrink(add(w, alpha, psi, product), shrink)
         return w, (product, expansion.squared_norm(psi), w.squared_norm)
 
     w = expansion.empty(d, tensor_levels, 60, DEEPEST, jnp.float64)
@@ -85,17 +91,17 @@ def test_what_finds_no_room_is_missing_and_marked(x64):
     w = expansion.empty(2, 1, 2, 3, jnp.float64)
 
     @jax.jit
-    def add(w, level):
+    def one_more(w, level):
         used = jnp.where(jnp.arange(3, dtype=jnp.int32)[:, None] < level, jnp.ones((3, 2)), jnp.zeros((3, 2)))
-        return expansion.add(w, jnp.ones(()), Feature(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
+        return add(w, jnp.ones(()), Feature(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
 
-    first = add(w, jnp.int32(3))
+    first = one_more(w, jnp.int32(3))
     assert (int(first.used), bool(first.overflow)) == (2, False)
-    second = add(first, jnp.int32(2))
+    second = one_more(first, jnp.int32(2))
     assert (int(second.used), bool(second.overflow)) == (2, True)
     x = jnp.array([0.3, 0.4])
     assert float(expansion.polynomial(second, x)) == float(expansion.polynomial(first, x)) == pytest.approx(0.7**3)
-    third = add(second, jnp.int32(1))
+    third = one_more(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
     assert float(expansion.polynomial(third, x)) == pytest.approx(0.7**3 + 0.7)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline._util.ragged import ragged_map
+from jaxonline._util.ragged import ragged_change, ragged_map, ragged_sum
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
 SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be
@@ -123,6 +123,56 @@ def test_many_runs(share):
     np.testing.assert_array_equal(got, np.where(j < n[:, None], a[:, None] + j, 0))
 
 
+@pytest.mark.parametrize("always", some([1, 3, CAPACITY, CAPACITY + 2], 3))
+def test_first_calls_that_are_always_made(always):
+    def always_mapped(number, a, b):
+        return ragged_map(lambda j: call(j, a, b), number, CAPACITY, 0.3, always)
+
+    got = jax.jit(jax.vmap(lambda n, a: always_mapped(n, a, jnp.asarray(B[1]))))(NUMBERS, A)
+    check(got, NUMBERS, A, B[1])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums, and changes of a state
+
+NESTINGS = ["one run", "runs", "learners in runs", "runs in learners", "the same number"]
+
+
+def nested(function, nesting):
+    """`function(number, a, b)` for all runs and learners [runs, learners], whatever the order of vmap."""
+    inside = jax.vmap(lambda n, a: jax.vmap(lambda b: function(n, a, b))(B))
+    return {
+        "one run": lambda: jnp.stack([jnp.stack([function(n, a, b) for b in B]) for n, a in zip(NUMBERS, A, strict=1)]),
+        "runs": lambda: jnp.stack([jax.vmap(lambda n, a, b=b: function(n, a, b))(NUMBERS, A) for b in B], 1),
+        "learners in runs": lambda: inside(NUMBERS, A),
+        "runs in learners": lambda: jax.vmap(lambda b: jax.vmap(lambda n, a: function(n, a, b))(NUMBERS, A), 0, 1)(B),
+        "the same number": lambda: jax.vmap(lambda a: jax.vmap(lambda b: function(jnp.int32(4), a, b))(B))(A),
+    }[nesting]
+
+
+@pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
+def test_sums(nesting):
+    got = jax.jit(nested(lambda n, a, b: ragged_sum(lambda j: a[0] * (j + 1) ** 2 + b, n, 0.3), nesting))()
+    number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
+    wanted = [[sum(a[0] * (j + 1) ** 2 + b for j in range(n)) for b in B] for n, a in zip(number, A, strict=True)]
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
+@pytest.mark.parametrize("share", some([0.01, 0.3, 5.0], 0.3))
+def test_changes(nesting, share):
+    """The runs that want it are changed, each once, from their own state and constants; the others are not."""
+
+    def changed(n, a, b):
+        first, second = ragged_change(lambda s: (s[0] * 10 + a[1], s[1] - b), n > 2, (a, a[0]), share)
+        return jnp.append(first, second)
+
+    got = jax.jit(nested(changed, nesting))()
+    number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
+    wanted = [[[*a * 10 + a[1], a[0] - b] if n > 2 else [*a, a[0]] for b in B] for n, a in zip(number, A, strict=True)]
+    np.testing.assert_array_equal(got, wanted)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Work
 
@@ -179,6 +229,15 @@ def test_work_of_a_sweep():
     assert shared == total, "what no learner changes is computed once"
     outside = counter.of(jax.vmap(lambda b: jax.vmap(lambda n, a: mapped(n, a, b))(NUMBERS, A)), B)
     assert outside == -(-total * LEARNERS // 3) * 3  # pieces of 0.05 * 60 calls
+
+
+def test_work_of_sums_and_changes():
+    """Sums make the calls that there are, changes one for each run that wants it, both rounded up to a full piece."""
+    counter, total = Counter(), int(np.clip(NUMBERS, 0, None).sum())
+    summed = jax.vmap(lambda n, a: ragged_sum(lambda j: counter(j, a, B[0]), n, 0.25))
+    assert counter.of(summed, NUMBERS, A) == -(-total // 5) * 5
+    changed = jax.vmap(lambda n, a: ragged_change(lambda s: s + counter(s, a, B[0]), n > 2, a[0], 0.1))
+    assert counter.of(changed, NUMBERS, A) == -(-int((NUMBERS > 2).sum()) // 2) * 2
 
 
 def test_a_full_capacity_is_no_problem():

@@ -28,13 +28,17 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 
 from jaxonline._util import check
 
 
 def ragged_map(
-    function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, ""], capacity: int, share: float = 1.0
+    function: Callable[[Int[Array, ""]], PyTree],
+    number: Int[Array, ""],
+    capacity: int,
+    share: float = 1.0,
+    always: int = 0,
 ) -> PyTree:
     """`function(j)` for j = 0, ..., number - 1, stacked, with zeros up to `capacity` (and no call beyond it).
 
@@ -43,6 +47,7 @@ def ragged_map(
         number: how many calls.
         capacity: length of the leading axis of the result, at least 1.
         share: under vmap, the calls of a piece for each run, above 0: about what a run needs, or less.
+        always: so many first calls are made at any rate, and not listed: for calls that most runs make.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -51,12 +56,73 @@ def ragged_map(
         [[0, 0, 0, 0], [30, 31, 32, 0], [10, 0, 0, 0]]
     """
     check.count("capacity", capacity)
+    first = min(always, capacity)
+    if first == 0:
+        return _called(_Calls, function, number, capacity, share)
+    stacked = _stacked([function(jnp.int32(j)) for j in range(first)], jnp.minimum(number, first))
+    if first == capacity:
+        return stacked
+    others = _called(_Calls, lambda j: function(j + first), number - first, capacity - first, share)
+    return jax.tree.map(lambda some, more: jnp.concatenate([some, more]), stacked, others)
+
+
+def ragged_sum(function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, ""], share: float = 1.0) -> PyTree:
+    """The sum of `function(j)` over j = 0, ..., number - 1, 0 for a number below 1; for integers, in any order.
+
+    Args:
+        function: of an int32; it may close over anything.
+        number: how many calls.
+        share: as for `ragged_map`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline._util.ragged import ragged_sum
+        >>> jax.vmap(lambda n: ragged_sum(lambda j: n * 10 + j, n))(jnp.array([0, 3, 1])).tolist()
+        [0, 93, 10]
+    """
+    return _called(_Sums, function, number, _MOST, share)
+
+
+def ragged_change(
+    function: Callable[[PyTree], PyTree], wanted: Bool[Array, ""], state: PyTree, share: float = 1.0
+) -> PyTree:
+    """`function(state)` where it is wanted, else the state; under vmap computed for those runs alone.
+
+    Args:
+        function: of the state, to another of the same shapes; it may close over anything.
+        wanted: whether.
+        state: arrays.
+        share: as for `ragged_map`, the part of the runs that want it, or less.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline._util.ragged import ragged_change
+        >>> change = lambda wanted, state: ragged_change(lambda s: 10 * s, wanted, state)
+        >>> jax.vmap(change)(jnp.array([True, False]), jnp.array([1, 2])).tolist()
+        [10, 2]
+    """
+    leaves, structure = jax.tree.flatten(state)
+    closed = jax.make_jaxpr(lambda *leaves: tuple(jax.tree.leaves(function(structure.unflatten(leaves)))))(*leaves)
+
+    def call(consts: Sequence[Array], _: Int[Array, ""]) -> tuple[Array, ...]:
+        own, others = consts[: len(leaves)], consts[len(leaves) :]
+        return tuple(jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, others))(*own))
+
+    changes = _Changes(call, 1, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves])
+    number = jnp.asarray(wanted, jnp.int32)
+    return structure.unflatten(changes.run(changes.one_by_one)(number, *leaves, *closed.consts))
+
+
+_MOST = 2**31 - 1
+
+
+def _called(kind: type["_Calls"], function: Callable, number: Array, capacity: int, share: float) -> PyTree:
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(jnp.int32(0))
 
     def call(consts: Sequence[Array], j: Int[Array, ""]) -> tuple[Array, ...]:
         return tuple(jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))(j))
 
-    calls = _Calls(call, capacity, share, jax.tree.leaves(shapes))
+    calls = kind(call, capacity, share, jax.tree.leaves(shapes))
     number = jnp.clip(jnp.asarray(number, jnp.int32), 0, capacity)
     return jax.tree.unflatten(jax.tree.structure(shapes), calls.run(calls.one_by_one)(number, *closed.consts))
 
@@ -77,8 +143,7 @@ class _Calls:
                 stacked = self.many_runs(size, tuple(batched[1:]))(number, *consts)
             else:  # nothing is ragged: the runs make each call together, if a further vmap comes, too
                 together = self.together(size, tuple(batched[1:]))
-                stacked = together.run(together.all_at_once)(number, *consts)
-                stacked = tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
+                stacked = self.of_each(together.run(together.all_at_once)(number, *consts))
             return stacked, (True,) * len(stacked)
 
         return run
@@ -98,7 +163,11 @@ class _Calls:
         """The calls of `size` runs that make the same number of them, as one call each."""
         call = jax.vmap(self.call, in_axes=(tuple(0 if b else None for b in batched), None))
         shapes = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in self.shapes]
-        return _Calls(call, self.capacity, self.share, shapes)
+        return type(self)(call, self.capacity, self.share, shapes)
+
+    def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
+        """What calls made together have brought, with the axis of runs first."""
+        return tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
 
     def many_runs(self, size: int, batched: tuple[bool, ...]) -> Callable[..., tuple[Array, ...]]:
         """The same of `size` runs; the constants marked in `batched` have one entry a run."""
@@ -134,22 +203,116 @@ class _Calls:
             "compare_all" if size <= 512 else "scan_unrolled"
         )  # no loop: its iterations would cost more than the search
 
-        def next_piece(k, listed):
+        def next_piece(k, kept):
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)
             run = jnp.minimum(jnp.searchsorted(ends, places, side="right", method=method), size - 1).astype(jnp.int32)
             own = tuple(c[run] if b else c for c, b in zip(consts, batched, strict=True))
             values = jax.vmap(self.call, in_axes=in_axes)(own, places - starts[run])
-            return tuple(
-                jax.lax.dynamic_update_slice_in_dim(whole, part, k * piece, 0)
-                for whole, part in zip(listed, values, strict=True)
-            )
+            return self.keep(kept, values, k * piece, run, places < ends[-1])
 
-        room = size * self.capacity + piece
-        listed = tuple(jnp.zeros((room, *s.shape), s.dtype) for s in self.shapes)
         n_pieces = (ends[-1] + piece - 1) // piece
-        listed = jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, listed)
+        kept = jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size, piece))
+        return self.of_runs(kept, starts, number)
+
+    def nothing(self, size: int, piece: int) -> tuple[Array, ...]:
+        """The list before the first piece."""
+        room = size * self.capacity + piece
+        return tuple(jnp.zeros((room, *s.shape), s.dtype) for s in self.shapes)
+
+    def keep(
+        self, kept: tuple[Array, ...], values: tuple[Array, ...], first: Array, run: Array, real: Array
+    ) -> tuple[Array, ...]:
+        """The list with one more piece, from the place `first` on."""
+        del run, real
+        update = jax.lax.dynamic_update_slice_in_dim
+        return tuple(update(whole, part, first, 0) for whole, part in zip(kept, values, strict=True))
+
+    def of_runs(self, kept: tuple[Array, ...], starts: Array, number: Array) -> tuple[Array, ...]:
+        """Of every run the part of the list that is its own."""
         j = jnp.arange(self.capacity, dtype=jnp.int32)
-        return tuple(_masked(j[None, :] < number[:, None], whole[starts[:, None] + j[None, :]]) for whole in listed)
+        return tuple(_masked(j[None, :] < number[:, None], whole[starts[:, None] + j[None, :]]) for whole in kept)
+
+
+class _Sums(_Calls):
+    """The same, of which only the sums are kept."""
+
+    def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
+        def body(j, sums):
+            return tuple(s + v for s, v in zip(sums, self.call(consts, j), strict=True))
+
+        return jax.lax.fori_loop(jnp.int32(0), number, body, tuple(jnp.zeros(s.shape, s.dtype) for s in self.shapes))
+
+    all_at_once = one_by_one
+
+    def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
+        return stacked
+
+    def nothing(self, size: int, piece: int) -> tuple[Array, ...]:
+        return tuple(jnp.zeros((size, *s.shape), s.dtype) for s in self.shapes)
+
+    def keep(
+        self, kept: tuple[Array, ...], values: tuple[Array, ...], first: Array, run: Array, real: Array
+    ) -> tuple[Array, ...]:
+        sums = zip(kept, values, strict=True)
+        return tuple(s.at[run].add(_masked(real, v), indices_are_sorted=True) for s, v in sums)
+
+    def of_runs(self, kept: tuple[Array, ...], starts: Array, number: Array) -> tuple[Array, ...]:
+        return kept
+
+
+class _Changes(_Calls):
+    """Calls of which each takes the place of the state of its run; the states come first among the constants."""
+
+    def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
+        run = custom_vmap(unbatched)
+
+        @run.def_vmap
+        def rule(size, batched, number, *consts):
+            number, *consts = (
+                leaf if own else jnp.broadcast_to(leaf, (size, *leaf.shape))
+                for leaf, own in zip((number, *consts), batched, strict=True)
+            )
+            stacked = self.many_runs(size, (True,) * len(consts))(number, *consts)
+            return stacked, (True,) * len(stacked)
+
+        return run
+
+    def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
+        states = consts[: len(self.shapes)]
+        return jax.lax.cond(number > 0, lambda: self.call(consts, jnp.int32(0)), lambda: tuple(states))
+
+    def in_pieces(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
+        piece = max(1, min(round(self.share * size), size))
+        listed = jnp.nonzero(number > 0, size=size, fill_value=size)[0].astype(jnp.int32)
+        listed = jnp.concatenate([listed, jnp.full(piece, size, jnp.int32)])
+        others = consts[len(self.shapes) :]
+
+        def next_piece(k, states):
+            run = jax.lax.dynamic_slice_in_dim(listed, k * piece, piece)
+            own = tuple(c.at[run].get(mode="clip") for c in (*states, *others))
+            values = jax.vmap(lambda own: self.call(own, jnp.int32(0)))(own)
+            kept = zip(states, values, strict=True)
+            return tuple(s.at[run].set(v, mode="drop", indices_are_sorted=True) for s, v in kept)
+
+        n_pieces = (jnp.sum(number > 0, dtype=jnp.int32) + piece - 1) // piece
+        return jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, tuple(consts[: len(self.shapes)]))
+
+
+def _stacked(made: Sequence[PyTree], number: Array) -> PyTree:
+    """The first `number` of them along a new axis, then zeros.
+
+    Selected and not concatenated: what makes them would be fused with a concatenation, and computed one by one.
+    """
+    j = jnp.arange(len(made), dtype=jnp.int32)
+
+    def stack(*values: Array) -> Array:
+        stacked = jnp.zeros((len(made), *jnp.shape(values[0])), jnp.result_type(values[0]))
+        for k, value in enumerate(values):
+            here = ((j == k) & (k < number)).reshape(-1, *(1,) * jnp.ndim(value))
+            stacked = jnp.where(here, value, stacked)
+        return stacked
+
+    return jax.tree.map(stack, *made)
 
 
 def _masked(mask: Array, values: Array) -> Array:

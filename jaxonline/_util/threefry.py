@@ -15,6 +15,7 @@ from jaxtyping import Array, Key, UInt
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
+_FEW = 4
 
 
 def threefry(
@@ -59,12 +60,20 @@ def _seed(seed: Array) -> Array:
 
 def _fold_in(key: Array, data: Array | int) -> Array:
     low = jnp.asarray(data, jnp.uint32)
-    return jnp.stack(threefry(key, jnp.zeros_like(low), low))
+    return _pair(*threefry(key, jnp.zeros_like(low), low))
+
+
+def _pair(first: Array, second: Array) -> Array:
+    """The two words as a key. A concatenation would be fused with what makes them, and make both for each of them."""
+    return jnp.where(jnp.arange(2) == 0, first, second)
 
 
 def _split(key: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**32:
         return jax.random.key_data(jax.random.split(_own(key), shape))
+    if math.prod(shape) <= _FEW:  # one by one: an axis of two or three keys is too short for a register
+        few = [_fold_in(key, place) for place in range(math.prod(shape))]
+        return jnp.stack(few).reshape(*shape, 2) if few else jnp.zeros((*shape, 2), jnp.uint32)
     return jnp.stack(threefry(key, *_counters(tuple(shape))), axis=-1)
 
 

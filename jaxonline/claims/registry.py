@@ -7,10 +7,12 @@ this package goes beyond it), the verdict that is expected of it, and a cost. Th
 
 import dataclasses
 import fnmatch
+import functools
 import importlib
 import json
 import math
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +23,7 @@ from jax.sharding import Mesh
 from jaxonline._util import check
 from jaxonline._util.outputs import write_text
 from jaxonline._util.suggest import meant
+from jaxonline._util.threads import in_parallel
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
 
 FORMS = ("printed", "corrected", "improved")
@@ -210,6 +213,7 @@ def run_claims(
     progress: Callable[[str, float, int], None] | None = None,
     mesh: Mesh | None = None,
     cost: str | None = None,
+    at_once: int | None = None,
 ) -> list[Row]:
     """Check the claims that match a pattern and have a cost.
 
@@ -217,12 +221,16 @@ def run_claims(
         pattern: as in `select`.
         samples: the number of samples of each check that samples; None lets the error rates decide.
         seed: the seed.
-        progress: called as `progress(name, done, total)` with the number of claims done, fractions included.
+        progress: called as `progress(name, done, total)` with the number of claims done, fractions included; from
+            several threads, one after the other.
         mesh: the devices.
         cost: as in `select`.
+        at_once: how many claims are checked at a time, each in a thread of its own, for most of the time goes into
+            compilation, which keeps one core busy; by default one for each core that this process may use. Verdicts
+            do not depend on it.
 
     Raises:
-        ValueError: if no claim matches, or what `Options` raises.
+        ValueError: if no claim matches, `at_once` is below 1, or what `Options` raises.
 
     Example:
         >>> from jaxonline.claims import run_claims
@@ -230,22 +238,41 @@ def run_claims(
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
     options, claims = Options(samples, seed, mesh), select(pattern, cost)
-    rows = []
-    for number, one in enumerate(claims):
-        inner = None
-        if progress is not None:
-            progress(one.name, number, len(claims))
-            inner = _within(progress, one.name, number, len(claims))
+    if at_once is not None:
+        check.count("at_once", at_once)
+    told = None if progress is None else _Told(progress, len(claims))
+
+    def checked(number: int) -> Row:
+        one = claims[number]
+        inner = None if told is None else told.of_claim(number, one.name)
         began = time.perf_counter()
         result = one.check(dataclasses.replace(options, progress=inner))
-        rows.append(Row(one, result, time.perf_counter() - began))
-    if progress is not None:
-        progress("", len(claims), len(claims))
-    return rows
+        if told is not None:
+            told.tell(number, one.name, 1.0)
+        return Row(one, result, time.perf_counter() - began)
+
+    # the programs of learners are the largest, and the last: begun first, nobody waits for them in the end
+    jobs = [functools.partial(checked, number) for number in reversed(range(len(claims)))]
+    return in_parallel(jobs, at_once)[::-1]
 
 
-def _within(progress: Callable[[str, float, int], None], name: str, number: int, n: int) -> Callable[[int, int], None]:
-    return lambda done, total: progress(name, number + 0.99 * done / max(total, 1), n)
+class _Told:
+    """Progress of claims that are checked at the same time, told as one number."""
+
+    def __init__(self, progress: Callable[[str, float, int], None], n: int):
+        self._progress, self._parts, self._lock = progress, [0.0] * n, threading.Lock()
+
+    def of_claim(self, number: int, name: str) -> Callable[[int, int], None]:
+        """The progress of one claim; it is told of its beginning."""
+        self.tell(number, name, 0.0)
+        return lambda done, total: self.tell(number, name, 0.99 * done / max(total, 1))
+
+    def tell(self, number: int, name: str, part: float) -> None:
+        """Tell that so much of a claim is done; a check may start again, what is told does not."""
+        with self._lock:
+            self._parts[number] = max(part, self._parts[number])
+            done = sum(self._parts)
+            self._progress("" if done == len(self._parts) else name, done, len(self._parts))
 
 
 def exit_code(rows: Iterable[Row]) -> int:

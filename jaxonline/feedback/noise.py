@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
+from jaxonline._util.lanes import in_lanes
 from jaxonline._util.struct import set_field, static, struct
 
 
@@ -154,9 +155,10 @@ class Noise:
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
-        del t
-        draw = _COORDINATES[self.law] if self.law is not None else self.student
-        z = draw(key, x.shape, x.dtype)  # type: ignore[misc]
+        if self.law is not None:
+            z = in_lanes(_COORDINATES[self.law], key, t, x.shape, x.dtype)
+        else:
+            z = self.student(key, x.shape, x.dtype)  # type: ignore[misc]
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
             raise ValueError(f"covariance must fit what the noise is added to, of shape {x.shape}, got {factor.shape}")

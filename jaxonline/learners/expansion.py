@@ -111,7 +111,7 @@ def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Arr
 def deep(w: Expansion, psi: Feature) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
-    own = _in_chunks(w, psi.factors)[:, :, places]
+    own = _in_chunks(len(w.tensors), w.longest, psi.factors)[:, :, places]
     terms = _deep_terms(w, _summed(w.rows * own, axis=1))
     same = w.level == psi.level.astype(w.level.dtype)
     return psi.scale * jnp.sum(jnp.where(same, terms, jnp.zeros_like(terms)))
@@ -124,40 +124,82 @@ def squared_norm(psi: Feature) -> Float[Array, ""]:
     return psi.scale**2 * _alone(psi) * jnp.prod(jnp.where(used, lengths, jnp.ones_like(lengths)))
 
 
-def add(w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""]) -> Expansion:
-    """w + alpha Psi~, where `product` = <w, Psi~>."""
-    coefficient, share = alpha * psi.scale, _share(psi)
-    outer = coefficient * _alone(psi)
+def add(w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""], stored: "Stored") -> Expansion:
+    """w + alpha Psi~, where `product` = <w, Psi~>; a deep one has been `stored`.
+
+    Of the factors only those matter that tensors look at.
+    """
+    share = _share(psi)
+    outer = alpha * psi.scale * _alone(psi)
     tensors = []
     for n, tensor in enumerate(w.tensors):
         if n > 0:
             outer = jnp.multiply.outer(outer, psi.factors[n - 1] * share)
         tensors.append(tensor + jnp.where(psi.level == n, outer, jnp.zeros_like(outer)))
-
-    chunk = len(w.tensors)
-    deep = (psi.level >= chunk) & (psi.scale != 0.0)
-    n_chunks = jnp.where(deep, (psi.level + (chunk - 1)) // chunk, 0)
-    fits = w.used + n_chunks <= w.level.shape[0] - w.longest
-    n_chunks = jnp.where(fits, n_chunks, 0)
-    places = jnp.arange(w.longest, dtype=jnp.int32)
-    here = places < n_chunks
-
-    def write(whole, part):
-        start = (jnp.int32(0),) * (whole.ndim - 1) + (w.used,)
-        part = jnp.where(jnp.broadcast_to(here, part.shape), part, jnp.zeros_like(part))
-        return jax.lax.dynamic_update_slice(whole, part.astype(whole.dtype), start)
-
-    return Expansion(
-        tuple(tensors),
-        write(w.rows, _in_chunks(w, psi.factors * share)),
-        write(w.level, jnp.broadcast_to(psi.level, places.shape)),
-        write(w.place, places),
-        write(w.coefficient, jnp.where(places == n_chunks - 1, coefficient, jnp.zeros_like(coefficient))),
-        w.used + n_chunks,
-        w.squared_norm + 2.0 * alpha * product + alpha**2 * squared_norm(psi),
-        w.overflow | ~fits,
-        w.deepest,
+    deep = psi.level > len(w.tensors) - 1
+    norm = jnp.where(deep, stored.squared_norm, squared_norm(psi))
+    at_slot = jnp.arange(w.coefficient.shape[0], dtype=jnp.int32) == stored.slot
+    return dataclasses.replace(
+        w,
+        tensors=tuple(tensors),
+        coefficient=jnp.where(at_slot, alpha * psi.scale, w.coefficient),
+        squared_norm=w.squared_norm + 2.0 * alpha * product + alpha**2 * norm,
     )
+
+
+class Stored(NamedTuple):
+    """What a deep feature changes before its coefficient is known.
+
+    Attributes:
+        rows, level, place, used, overflow: of the `Expansion`.
+        slot: the chunk that takes the coefficient, -1 where none does.
+        squared_norm: |Psi~|^2.
+    """
+
+    rows: Float[Array, "chunk d S"]
+    level: Int[Array, "S"]
+    place: Int[Array, "S"]
+    used: Int[Array, ""]
+    overflow: Bool[Array, ""]
+    slot: Int[Array, ""]
+    squared_norm: Float[Array, ""]
+
+    @classmethod
+    def nothing(cls, w: Expansion) -> "Stored":
+        """Before a round."""
+        return cls(w.rows, w.level, w.place, w.used, w.overflow, jnp.int32(-1), jnp.zeros_like(w.squared_norm))
+
+    def of(self, w: Expansion) -> Expansion:
+        """w with what is stored."""
+        changed = {name: getattr(self, name) for name in ("rows", "level", "place", "used", "overflow")}
+        return dataclasses.replace(w, **changed)
+
+    def store(self, psi: Feature) -> "Stored":
+        """With the copies of an estimate of a level without a tensor; nothing changes for one that has a tensor."""
+        chunk = self.rows.shape[0]
+        longest = max(1, chunks_of(psi.factors.shape[0], chunk - 1))
+        deep = psi.level >= chunk
+        n_chunks = jnp.where(deep & (psi.scale != 0.0), (psi.level + (chunk - 1)) // chunk, 0)
+        fits = self.used + n_chunks <= self.level.shape[0] - longest
+        n_chunks = jnp.where(fits, n_chunks, 0)
+        used = self.used + n_chunks
+        places = jnp.arange(longest, dtype=jnp.int32)
+        here = places < n_chunks
+
+        def write(whole, part):
+            start = (jnp.int32(0),) * (whole.ndim - 1) + (self.used,)
+            part = jnp.where(jnp.broadcast_to(here, part.shape), part, jnp.zeros_like(part))
+            return jax.lax.dynamic_update_slice(whole, part.astype(whole.dtype), start)
+
+        return Stored(
+            write(self.rows, _in_chunks(chunk, longest, psi.factors * _share(psi))),
+            write(self.level, jnp.broadcast_to(psi.level, places.shape)),
+            write(self.place, places),
+            used,
+            self.overflow | ~fits,
+            jnp.where(n_chunks > 0, used - 1, self.slot),
+            jnp.where(deep, squared_norm(psi), self.squared_norm),
+        )
 
 
 def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
@@ -198,11 +240,11 @@ def _alone(psi: Feature) -> Float[Array, ""]:
     return jnp.where(psi.level == 0, jnp.exp(psi.log_beta), jnp.ones_like(psi.log_beta))
 
 
-def _in_chunks(w: Expansion, factors: Float[Array, "deepest d"]) -> Float[Array, "chunk d longest"]:
+def _in_chunks(chunk: int, longest: int, factors: Float[Array, "deepest d"]) -> Float[Array, "chunk d longest"]:
     """The rows of a feature as chunks."""
-    chunk, d = len(w.tensors), factors.shape[1]
-    rows = jnp.zeros((w.longest * chunk, d), factors.dtype).at[: factors.shape[0]].set(factors)
-    return rows.reshape(w.longest, chunk, d).transpose(1, 2, 0)
+    d = factors.shape[1]
+    rows = jnp.zeros((longest * chunk, d), factors.dtype).at[: factors.shape[0]].set(factors)
+    return rows.reshape(longest, chunk, d).transpose(1, 2, 0)
 
 
 def _deep_terms(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, "S"]:

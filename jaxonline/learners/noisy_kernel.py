@@ -22,19 +22,19 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
-from jaxonline._util.ragged import ragged_map
+from jaxonline._util.ragged import ragged_change, ragged_map, ragged_sum
 from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.protocols import Specs, StatesNoise
 from jaxonline.learners import expansion
-from jaxonline.learners.expansion import Expansion, Feature
+from jaxonline.learners.expansion import Expansion, Feature, Stored
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
 # Estimates a run and round that are computed together (`ragged_map`): less than the mean, so that little is padded
-_ALL, _FEW, _DEEP = 2.0, 0.3, 1 / 16
+_MORE, _FEW, _DEEP = 0.6, 0.3, 1 / 24
 
 
 class NoisyKernelState(NamedTuple):
@@ -160,11 +160,12 @@ class NoisyKernel:
         asked = self._counts(key)
         estimate = self._map_estimate(asked, oracle)
         own, fresh = self._looked_at(asked.n)
-        psi, product, values = self._products(w, estimate, asked.levels, own, fresh)
-        g = self._length(values, asked.n, self._labels(oracle, fresh))
-        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, product)
+        psi, products = self._shallow_products(w, estimate, asked, own + fresh)
+        stored, products = self._deep_products(w, estimate, asked, own + fresh, products)
+        g = self._length(products[1:], asked.n, self._labels(oracle, fresh))
+        w = expansion.add(stored.of(w), -g * self.step_size(t, g.dtype), psi, products[0], stored)
         w = self._projected(w)
-        w = expansion.marked(w, self._no_room(asked))
+        w = expansion.marked(w, asked.too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
     # The steps. Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
@@ -177,28 +178,53 @@ class NoisyKernel:
         def sample(j):
             return self.feature_map.sample_counts(jax.random.fold_in(counts_key, j))
 
-        each = jnp.arange(1 + self.storage.most_fresh, dtype=jnp.int32)
-        counts = ragged_map(sample, 1 + n, len(each), _ALL)
-        copies = jnp.where(each <= n, self.feature_map.queries(counts), 0)
-        return _Asked(n, counts, copies, self.feature_map.pairs(counts), self.feature_map.level(counts))
+        def size(j):
+            counts = sample(j)
+            return self.feature_map.queries(counts), self._too_large(counts).astype(jnp.int32)
 
-    def _map_estimate(self, asked: "_Asked", oracle: Any) -> Callable[[Int[Array, ""]], Feature]:
-        """Map_Estimate: a function that makes the j-th estimate, out of copies that no other one looks at."""
-        draw = oracle.reserve(jnp.sum(asked.copies, dtype=jnp.int32))
+        # those that may be looked at, and the rest, which is only counted
+        listed = 1 + min(self.storage.most_fresh, len(self.gradient_length.series.coefficients))
+        counts = ragged_map(sample, 1 + n, listed, _MORE, always=2)
+        asked = jnp.arange(listed, dtype=jnp.int32) <= n
+        copies = jnp.where(asked, self.feature_map.queries(counts), 0)
+        too_large = jnp.any(self._too_large(counts) & asked) | (n > self.storage.most_fresh)
+        beyond, large_beyond = ragged_sum(
+            lambda j: size(j + listed), jnp.minimum(n, self.storage.most_fresh) - (listed - 1), _MORE
+        )
+        total = jnp.sum(copies, dtype=jnp.int32) + beyond
+        pairs, levels = self.feature_map.pairs(counts), self.feature_map.level(counts)
+        return _Asked(n, counts, copies, pairs, levels, total, too_large | (large_beyond > 0))
 
-        def estimate(j):
+    def _too_large(self, counts: Any) -> Bool[Array, "..."]:
+        """Whether an estimate asks for more than there is room for."""
+        room = self.storage
+        return (self.feature_map.level(counts) > room.deepest) | (self.feature_map.pairs(counts) > room.most_pairs)
+
+    def _map_estimate(self, asked: "_Asked", oracle: Any) -> "_MapEstimate":
+        """Map_Estimate: a function that makes the j-th estimate, out of copies that no other one looks at.
+
+        It has so many rows of factors as are asked for: those of a deep one, or what the tensors look at.
+        """
+        draw = oracle.reserve(asked.total)
+
+        def estimate(j, rows):
             first = jnp.sum(jnp.where(asked.indices < j, asked.copies, 0), dtype=jnp.int32)
 
             def pair(i):
-                return jnp.sum(jnp.prod(jax.vmap(draw)(first + 2 * i + jnp.arange(2, dtype=jnp.int32)), axis=0))
+                return jnp.sum(draw(first + 2 * i) * draw(first + 2 * i + 1))
 
             room, pairs, level = self.storage, asked.pairs[j], asked.levels[j]
-            factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, room.deepest)
-            inner = ragged_map(pair, pairs, room.most_pairs) if room.most_pairs else jnp.zeros(0, factors.dtype)
-            psi = self.feature_map.combine(jax.tree.map(lambda count: count[j], asked.counts), inner, factors)
+            spec = jax.eval_shape(draw, first)
+            factors, inner = jnp.zeros((0, *spec.shape), spec.dtype), jnp.zeros(0, spec.dtype)
+            if rows:
+                factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, rows)
+            if room.most_pairs:
+                inner = ragged_map(pair, pairs, room.most_pairs)
+            whole = jnp.concatenate([factors, jnp.zeros((room.deepest - rows, *spec.shape), spec.dtype)])
+            psi = self.feature_map.combine(jax.tree.map(lambda count: count[j], asked.counts), inner, whole)
             log_beta = self.feature_map.log_beta(psi.level, factors.dtype)
             rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
-            return Feature(psi.level, log_beta, psi.sign * jnp.exp(rest), psi.copies)
+            return Feature(psi.level, log_beta, psi.sign * jnp.exp(rest), psi.copies[:rows])
 
         return estimate
 
@@ -215,31 +241,39 @@ class NoisyKernel:
         own = jnp.where(matters | (jnp.asarray(series.constant) != 0.0), 1, 0)
         return own, fresh
 
-    def _products(
-        self, w: Expansion, estimate: Callable[[Int[Array, ""]], Feature], levels: Int[Array, "m"],
-        own: Int[Array, ""], fresh: Int[Array, ""],
-    ) -> tuple[Feature, Float[Array, ""], Float[Array, "k"]]:  # fmt: skip
-        """Psi~_t, <w, Psi~_t>, and <w, Psi~_j> of the fresh estimates, 0 for those that are not looked at."""
-        table = len(self.gradient_length.series.coefficients)
-        psi = jax.tree.map(lambda leaf: leaf[0], ragged_map(lambda _: estimate(jnp.int32(0)), own, 1, _FEW))
-        products = ragged_map(lambda j: expansion.shallow(w.tensors, estimate(j + 1)), fresh, table, _FEW)
-        products = jnp.concatenate([expansion.shallow(w.tensors, psi)[None], products])[: len(levels)]
-        products = products + self._deep_products(w, estimate, levels[: len(products)], own + fresh)
-        return psi, products[0], products[1:]
+    def _shallow_products(
+        self, w: Expansion, estimate: "_MapEstimate", asked: "_Asked", number: Int[Array, ""]
+    ) -> tuple[Feature, Float[Array, "m"]]:
+        """Psi~_t, and <w, Psi~_j> of the first `number` estimates; 0 for the others, and for those without a tensor."""
+        rows = min(self.storage.tensor_levels, self.storage.deepest)
+
+        def product(j):
+            psi = estimate(j, rows)
+            return expansion.shallow(w.tensors, psi), psi
+
+        products, psis = ragged_map(product, number, len(asked.levels), _FEW)
+        return jax.tree.map(lambda leaf: leaf[0], psis), products
 
     def _deep_products(
-        self, w: Expansion, estimate: Callable[[Int[Array, ""]], Feature], levels: Int[Array, "m"],
-        number: Int[Array, ""],
-    ) -> Float[Array, "m"]:  # fmt: skip
-        """<w, Psi~_j> for those of the first `number` estimates whose level has no tensor, 0 for the others."""
-        deep = (levels > self.storage.tensor_levels) & (jnp.arange(len(levels), dtype=jnp.int32) < number)
+        self, w: Expansion, estimate: "_MapEstimate", asked: "_Asked", number: Int[Array, ""],
+        products: Float[Array, "m"],
+    ) -> tuple[Stored, Float[Array, "m"]]:  # fmt: skip
+        """The same for those whose level has no tensor. Psi~_t is stored, if it is one of them."""
+        deep = (asked.levels > self.storage.tensor_levels) & (asked.indices < number)
         rank = jnp.cumsum(deep, dtype=jnp.int32)
 
-        def product(i):  # of the i-th deep one
-            return expansion.deep(w, estimate(jnp.sum(rank <= i, dtype=jnp.int32)))
+        def one_more(i, seen):
+            stored, products = seen
+            j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
+            psi = estimate(j, self.storage.deepest)
+            products = products.at[j].set(expansion.deep(stored.of(w), psi))
+            own = jnp.where(j == 0, psi.level, 0)
+            return stored.store(psi._replace(level=own)), products
 
-        found = ragged_map(product, rank[-1], len(levels), _DEEP)
-        return jnp.where(deep, found[jnp.maximum(rank - 1, 0)], jnp.zeros_like(found))
+        def all_of_them(seen):
+            return jax.lax.fori_loop(jnp.int32(0), rank[-1], one_more, seen)
+
+        return ragged_change(all_of_them, rank[-1] > 0, (Stored.nothing(w), products), _DEEP)
 
     def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
         """The label, or in regression a label for each entry of the table of the series, `fresh` of them drawn."""
@@ -263,12 +297,6 @@ class NoisyKernel:
         norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
         return expansion.shrink(w, jnp.minimum(jnp.asarray(self.radius, norm.dtype) / norm, jnp.ones_like(norm)))
 
-    def _no_room(self, asked: "_Asked") -> Bool[Array, ""]:
-        """Whether an estimate asks for more than there is room for, or too many are asked for."""
-        room = self.storage
-        too_large = (asked.levels > room.deepest) | (asked.pairs > room.most_pairs)
-        return jnp.any(too_large & (asked.indices <= asked.n)) | (asked.n > room.most_fresh)
-
 
 def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
     """Warn where |<w, Psi(x)>| may be larger than the series of the loss goes.
@@ -289,8 +317,11 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
         )
 
 
+_MapEstimate = Callable[[Int[Array, ""], int], Feature]
+
+
 class _Asked(NamedTuple):
-    """What the estimates 0, 1, ..., n of a round ask for; what is listed beyond the n-th one is not asked for.
+    """What the estimates 0, 1, ..., n of a round ask for. Listed are those that may be looked at, n of them or not.
 
     Attributes:
         n: the number of fresh estimates.
@@ -298,6 +329,8 @@ class _Asked(NamedTuple):
         copies: how many copies each one asks for in all, 0 beyond the n-th.
         pairs: of copies, of each one.
         levels: of each one: the number of its factors.
+        total: copies asked for by all n + 1 of them.
+        too_large: whether one of them asks for more than there is room for, or there are too many.
     """
 
     n: Int[Array, ""]
@@ -305,6 +338,8 @@ class _Asked(NamedTuple):
     copies: Int[Array, "m"]
     pairs: Int[Array, "m"]
     levels: Int[Array, "m"]
+    total: Int[Array, ""]
+    too_large: Bool[Array, ""]
 
     @property
     def indices(self) -> Int[Array, "m"]:

@@ -6,7 +6,6 @@ number of devices, not on the order of the blocks, not on which other blocks are
 another width, changes the last bits of float32.)
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from jaxonline._util import check
+from jaxonline._util.threads import usable_cores
 
 AXIS = "blocks"
 T = TypeVar("T")
@@ -44,9 +44,7 @@ def use_all_cores(n_devices: int | None = None) -> int:
         >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}).stdout
         '3 3\n'
     """
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
-    n_devices = cores if n_devices is None else check.count("n_devices", n_devices)
+    n_devices = usable_cores() if n_devices is None else check.count("n_devices", n_devices)
     jax.config.update("jax_num_cpu_devices", n_devices)
     return n_devices
 

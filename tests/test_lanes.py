@@ -1,0 +1,38 @@
+"""Vectors drawn in whole registers are the vectors, bit for bit."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxonline._util.lanes import in_lanes
+from jaxonline._util.threefry import written_out
+from jaxonline.feedback import noise
+
+
+@pytest.mark.parametrize("draw", [jax.random.normal, jax.random.laplace, jax.random.uniform])
+def test_the_same_numbers(draw):
+    """For lengths below, at and above whole registers, for one run and many, with one round for all or one each."""
+    keys = jax.vmap(written_out)(jax.random.split(jax.random.key(3), 6))
+    for n in (1, 5, 8, 20):
+
+        def both(key, t, n=n):
+            return in_lanes(draw, key, t, (n,), jnp.float32), draw(key, (n,), jnp.float32)
+
+        got, wanted = jax.jit(jax.vmap(both, in_axes=(0, None)))(keys, jnp.int32(7))
+        np.testing.assert_array_equal(got, wanted)
+        got, wanted = jax.jit(jax.vmap(both))(keys, jnp.arange(6, dtype=jnp.int32))
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("law", ["gaussian", "uniform", "student_t"])
+def test_noise_does_not_depend_on_the_form_of_the_key(law):
+    """jax's own key and the one written out, the first drawn as it stands."""
+    law = {
+        "gaussian": noise.gaussian(0.3),
+        "uniform": noise.uniform([0.1] * 5),
+        "student_t": noise.student_t(0.3, 5.0),
+    }[law]
+    key, x = jax.random.key(1), jnp.zeros(5)
+    drawn = [jax.jit(law.sample)(each, jnp.int32(2), x) for each in (key, written_out(key))]
+    np.testing.assert_allclose(*drawn, rtol=1e-6)
