@@ -127,7 +127,7 @@ def _attributes_l2(form: str, options: Options) -> Verification:
     return _descends(AttributeGradient(4, law="l2"), Attributes(4), options)
 
 
-@claim("update on Fourier features of two copies, mean features", "B, setting 1", improved="unbiased")
+@claim("update on Fourier features of two copies, mean features", "B, Lemma 1", improved="unbiased")
 def _on_features(form: str, options: Options) -> Verification:
     """Features of noisy copies have means damped by e^(-omega' Sigma omega / 2): the step is the gradient at them."""
     features = FourierFeatures(_FREQUENCIES, None, 1.3)
