@@ -6,17 +6,17 @@ trees, the norm (2 d = 1,568 operations, 4 d = 3,136 bytes read) and the sum of 
 The loop in numba does what a supplement does: it shrinks w, sorts |w| in each round in which w is outside of the ball,
 and adds w to the average. "numba, no sorting" projects by Newton's method as `learners.attributes.streams` does.
 
-    python -m benchmarks.attributes [--json results/benchmarks.json]
+    python -m benchmarks.attributes
 """
 
-import argparse
 import functools
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._timing import report, side_by_side, write
+from benchmarks._workload import Workload, command, optional
 from jaxonline._util.threads import in_parallel
 from jaxonline.learners.attributes.streams import play_streams
 
@@ -102,17 +102,12 @@ def numba_loop(sort: bool):
     return play
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", help="add the rates to this file")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=T)
-    options = parser.parse_args()
-
-    X, y = (part[: options.rounds] for part in data())
+def workloads(quick: bool) -> Iterator[Workload]:
+    """The one."""
+    n = 300 if quick else T
+    X, y = (part[:n] for part in data())
     rates, radii = (part.ravel() for part in np.meshgrid(RATES, RADII))
-    work = len(rates) * options.rounds
-    rows, halves = np.arange(options.rounds)[None], np.array_split(np.arange(len(rates)), 2)
+    rows, halves = np.arange(n)[None], np.array_split(np.arange(len(rates)), 2)
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
     def ours() -> float:
@@ -123,25 +118,17 @@ def main() -> None:
             for part in (halves if jax.default_backend() == "cpu" else [slice(None)])
         ]
         in_parallel(jobs)
-        return work
+        return len(rates) * n
 
     def numba(sort: bool) -> float:
         numba_loop(sort)(X, y, rates, radii)
-        return work
+        return len(rates) * n
 
     contenders = {"jaxonline": ours}
-    try:
-        import numba as _  # noqa: F401
-
+    if optional("numba"):
         contenders |= {"numba, sorting": lambda: numba(True), "numba, no sorting": lambda: numba(False)}
-    except ImportError:
-        print("  numba is not installed: left out")
-    rates_of = side_by_side(contenders, options.repeats)
-    report(f"attributes: AER, d={D}, k={K}, {options.rounds:,} rounds, grid of {len(rates)}", "rounds/s", rates_of,
-           ours="jaxonline")  # fmt: skip
-    if options.json:
-        write(options.json, "attributes", rates_of)
+    yield Workload(f"attributes, AER, d={D}, k={K}, {n:,} rounds, grid of {len(rates)}", "round", contenders)
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, workloads, repeats=3)

@@ -4,19 +4,17 @@ What a round must cost: ten coins are ten uniform numbers, 50 random bits with t
 UCB1 look at ten exponentials or roots, and Thompson sampling draws ten beta variables, 30 more random numbers and some
 ten logarithms each. The plain jax programs are what a user writes by hand: vmap of a scan with `jax.random`.
 
-    python -m benchmarks.bandits [--json results/benchmarks.json]
+    python -m benchmarks.bandits
 """
 
-import argparse
-import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import report, side_by_side, write
+from benchmarks._workload import Workload, command, optional
 from benchmarks.bandits_numba import numba_loops
 
 K, T, RUNS = 10, 10_000, 1024
@@ -96,56 +94,41 @@ def river_loop(name: str, n_rounds: int) -> float:
     return n_rounds
 
 
-def contenders(name: str, runs: int, rounds: int, n_devices: int) -> dict[str, Callable[[], float]]:
+def contenders(name: str, runs: int, rounds: int) -> dict[str, Callable[[], float]]:
     """Everything that plays one of the three policies."""
     game = jo.Game(jo.environments.BernoulliArms(MEANS), jo.Bandit(), loss=jo.losses.ArmLoss())
     keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
     work = runs * rounds
     few = 16 if name == "Thompson" else 1  # jax.random.beta takes its time
 
-    def plain() -> float:
+    def plain() -> float:  # on the first device
         PLAIN[name](keys, steps[: rounds // few]).block_until_ready()
         return work / few
 
     def ours(learner) -> Callable[[], float]:
         def play() -> float:
-            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=-(-runs // n_devices))
+            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=-(-runs // jax.device_count()))
             return work
 
         return play
 
     found: dict[str, Callable[[], float]] = {"plain jax vmap(scan)": plain}
-    try:
+    if optional("numba"):
         play = numba_loops()[name]
         found["numba, parallel"] = lambda: play(MEANS, ETA, rounds, runs).size * rounds
-    except ImportError:
-        print("  numba is not installed: left out")
-    try:
-        river_loop(name, 10)
+    if optional("river"):
         found["river"] = lambda: river_loop(name, 2000)
-    except ImportError:
-        print("  river is not installed: left out")
     return found | {label: ours(learner) for label, learner in OURS[name].items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", help="add the rates to this file")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--runs", type=int, default=RUNS, help="runs of each contender (river plays one)")
-    parser.add_argument("--rounds", type=int, default=T)
-    parser.add_argument("--only", choices=OURS, help="one of the three")
-    options = parser.parse_args()
-    n_devices = jo.use_all_cores()  # one block of runs on each; plain jax uses the first
-    for name in [options.only] if options.only else OURS:
-        rates = side_by_side(contenders(name, options.runs, options.rounds, n_devices), options.repeats)
-        title = f"{name}, K={K}, T={options.rounds:,}, {options.runs:,} runs"
-        report(title, "rounds/s", rates, ours="jaxonline")
-        for label, values in rates.items():
-            print(f"    {label:22} {1e9 / statistics.median(values):10.1f} ns a round and run")
-        if options.json:
-            write(options.json, f"bandits, {name}", rates)
+def workloads(quick: bool) -> Iterator[Workload]:
+    """One for each policy."""
+    runs, rounds = (64, 500) if quick else (RUNS, T)
+    words = {"EXP3": K + 1, "UCB1": K, "Thompson": 4 * K}
+    for name in OURS:
+        title = f"bandits, {name}, K={K}, T={rounds:,}, {runs:,} runs"
+        yield Workload(title, "round", contenders(name, runs, rounds), needs={"words": words[name]})
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, workloads)

@@ -9,17 +9,17 @@ that XLA's float64 products reach on each of two cores. The features are 3,800 s
 The published table is timed, too: AR(4) and two sets of the sizes of Airfoil and Concrete (whose numbers do not matter
 here), five dictionaries, both forecasters, all combiners, Raker and OMKL-GF.
 
-    python -m benchmarks.multikernel [--json results/benchmarks.json]
+    python -m benchmarks.multikernel
 """
 
-import argparse
-import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks._timing import report, side_by_side, write
+from benchmarks._workload import Workload, command, optional
 from jaxonline.datasets import ar4
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.offline import expert_forecasts
@@ -125,66 +125,62 @@ def plain_jax(frequencies, X, y):
     return jax.vmap(kernel, out_axes=1)(frequencies)
 
 
-def whole_table() -> list[float]:
-    """Seconds for the whole table: the first time, with compilation, and again."""
-    rng = np.random.default_rng(0)
-    sets = [ar4()[1:], *((rng.random((n, d)), rng.random(n)) for n, d in ((1503, 5), (1030, 8)))]
-    frequencies = [np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in range(5)]) for X, _ in sets]
-    seconds = []
-    for _ in range(4):
-        began = time.perf_counter()
-        for (X, y), drawn in zip(sets, frequencies, strict=True):
-            play_set("", *scaled(X, y), drawn)
-        seconds.append(time.perf_counter() - began)
-    return seconds
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", help="add the rates to this file")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--runs", type=int, default=5, help="dictionaries that jaxonline plays at once")
-    options = parser.parse_args()
+def workloads(quick: bool) -> Iterator[Workload]:
+    """The forecasters of one dictionary, and the published table."""
     frequencies, X, y = data()
+    X, y = (X[:64], y[:64]) if quick else (X, y)
+    runs = 5  # dictionaries that jaxonline plays at once
+
+    def in_float64(function: Callable[..., Any], *arguments: Any) -> Callable[[], float]:
+        def play() -> float:
+            with jax.enable_x64(True):
+                jax.block_until_ready(function(*arguments))
+            return len(y)
+
+        return play
 
     with jax.enable_x64(True):
         device = jnp.asarray(frequencies), jnp.asarray(X), jnp.asarray(y)
-        one, many = Dictionary(frequencies), Dictionary(np.concatenate([frequencies] * options.runs))
-
-        def ours(dictionary: Dictionary) -> float:
-            expert_forecasts(dictionary, X, y)
-            return dictionary.n_kernels // N * T
-
-        def others(function, *arguments) -> float:
-            jax.block_until_ready(function(*arguments))
-            return T
-
+        one, many = Dictionary(frequencies), Dictionary(np.concatenate([frequencies] * runs))
         expected = numpy_vectorised(frequencies, X, y)
         np.testing.assert_allclose(expert_forecasts(one, X, y).vaw, expected, atol=1e-9)
-        contenders = {"NumPy, vectorised": lambda: others(numpy_vectorised, frequencies, X, y)}
-        try:
-            for name, tuned in {"numba": False, "numba, tuned, parallel": True}.items():
-                loops = numba_loops(tuned)
-                np.testing.assert_allclose(loops(frequencies, X, y), expected, atol=1e-9)
-                contenders[name] = lambda loops=loops: others(loops, frequencies, X, y)
-        except ImportError:
-            print("  numba is not installed: left out")
-        contenders |= {
-            "plain jax vmap(scan)": lambda: others(plain_jax, *device),
-            "jaxonline, one run": lambda: ours(one),
-            f"jaxonline, {options.runs} runs": lambda: ours(many),
-        }
-        rates = side_by_side(contenders, options.repeats)
-    report(f"multikernel, {N} kernels x {M} features, T={T}", "rounds/s", rates, ours=f"jaxonline, {options.runs} runs")
-    for name, values in rates.items():
-        print(f"  {name:22} {1e6 / max(values):8.1f} us a round at best")
-    print("  (the others play one forecaster, jaxonline plays VAW and online ridge)")
-    first, *again = whole_table()
-    shown = ", ".join(f"{seconds:.1f}" for seconds in again)
-    print(f"  whole table (3 sets, 7,533 rounds, 5 dictionaries), compiled: {shown} s; with compilation {first:.1f} s")
-    if options.json:
-        write(options.json, "multikernel", rates | {"whole table": [1 / seconds for seconds in again]})
+
+    def ours() -> float:
+        return runs * in_float64(lambda: expert_forecasts(many, X, y).vaw)()
+
+    contenders = {"NumPy, vectorised": in_float64(numpy_vectorised, frequencies, X, y)}
+    if optional("numba"):
+        for name, tuned in {"numba": False, "numba, tuned, parallel": True}.items():
+            loops = numba_loops(tuned)
+            np.testing.assert_allclose(loops(frequencies, X, y), expected, atol=1e-9)
+            contenders[name] = in_float64(loops, frequencies, X, y)
+    contenders |= {
+        "plain jax vmap(scan)": in_float64(plain_jax, *device),
+        "jaxonline, one run": in_float64(lambda: expert_forecasts(one, X, y).vaw),
+        f"jaxonline, {runs} runs": ours,
+    }
+    flops = N * (4 * M**2 + 4 * 32 * M + 32**2)
+    title = f"multikernel, {N} kernels x {M} features, T={len(y)}"
+    # the others play one forecaster, jaxonline plays VAW and online ridge
+    yield Workload(title, "round", contenders, f"jaxonline, {runs} runs", {"products": flops})
+    if not quick:
+        yield Workload("multikernel, the published table", "table", {"jaxonline": whole_table()})
+
+
+def whole_table() -> Callable[[], float]:
+    """Plays it."""
+    rng = np.random.default_rng(0)
+    sets = [ar4()[1:], *((rng.random((n, d)), rng.random(n)) for n, d in ((1503, 5), (1030, 8)))]
+    frequencies = [np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in range(5)]) for X, _ in sets]
+
+    def play() -> float:
+        with jax.enable_x64(True):
+            for (X, y), drawn in zip(sets, frequencies, strict=True):
+                play_set("", *scaled(X, y), drawn)
+        return 1
+
+    return play
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, workloads)

@@ -1,9 +1,9 @@
-"""Noisy kernels: Algorithm 1 with the Gaussian kernel and the squared loss, 256 runs, T = 500, d = 5, p = 2.
+"""Noisy kernels: Algorithm 1 with the Gaussian kernel and the squared loss, 1,024 runs, T = 500, d = 5, p = 2.
 
 Time per run, side by side with what else one would write, one process a core: NumPy round by round, NumPy that draws
 all random numbers first and predicts in blocks, and the same compiled by numba. With the paper's law the gradient's
-length is 0 in 3 rounds of 4, which change nothing; with n = 1 for certain every round adds a term. Then how the time
-grows from T = 500 to T = 1000, and the memory of a run against what the expected number of copies needs.
+length is 0 in 3 rounds of 4, which change nothing; with n = 1 for certain every round adds a term. Then the memory of a
+run against what the expected number of copies needs.
 
 What a round must cost: with the paper's law it adds a term with probability 1/4, whose level is 1 in the mean. Levels
 0 to 3 are tensors of 1 + 5 + 25 + 125 numbers: a prediction is 156 multiplications and additions. A term of a deeper
@@ -11,16 +11,13 @@ level, 1 in 16, is kept as its 5 copies in the mean. After t rounds t/64 of them
 t/64 x 5 x 5 more: T^2/6 operations a run, 42,000 at T = 500 beside 78,000 for the tensors. A term costs 6 copies of 5
 normal numbers, and about 1,000 operations. A round that changes nothing draws three to four numbers.
 
-    python -m benchmarks.noisy_kernel [--json FILE]
+    python -m benchmarks.noisy_kernel
 """
 
-import argparse
 import functools
-import importlib.util
 import multiprocessing
 import os
-import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.pool import Pool
 from typing import Any
 
@@ -28,13 +25,13 @@ import jax
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import report, side_by_side, write
+from benchmarks._workload import Workload, command, optional
 from benchmarks.noisy_kernel_numpy import SETTINGS, Outcome, problem, run, run_ahead, run_tensor
 from benchmarks.noisy_kernel_rounds import run_rounds
 from jaxonline.estimators import GaussianFeatureMap, Geometric, GradientLength, minimum_variance
 from jaxonline.learners.noisy_kernel import NoisyKernel, Storage
 
-RUNS = 256
+ROUNDS, RUNS = 500, 1024
 ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",  # the cores are busy with other runs
     "OMP_NUM_THREADS": "1",
@@ -68,29 +65,29 @@ def learner(n_rounds: int, sure: bool) -> NoisyKernel:
     return NoisyKernel(feature_map, length, step, SETTINGS["B_w"] ** 0.5, storage)
 
 
-def ours(n_rounds: int, sure: bool) -> Callable[[], int]:
+def ours(n_rounds: int, runs: int, sure: bool) -> Callable[[], float]:
     """A study of all runs on all cores, and its number of runs."""
     X, y = problem(n_rounds, SETTINGS["d"])
     noise = jo.noise.gaussian(SETTINGS["noise_sd"] ** 2)
     game, entrant = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
 
-    def play() -> int:
-        width = RUNS // jax.device_count()
-        result = jo.simulate(game, entrant, n_runs=RUNS, n_rounds=n_rounds, record_at=1, block_size=width)
+    def play() -> float:
+        width = -(-runs // jax.device_count())
+        result = jo.simulate(game, entrant, n_runs=runs, n_rounds=n_rounds, record_at=1, block_size=width)
         assert result.failed.sum() + result.overflowed.sum() == 0
-        return RUNS
+        return runs
 
     return play
 
 
-def others(name: str, n_rounds: int, sure: bool) -> Callable[[], int]:
+def others(name: str, n_rounds: int, runs: int, sure: bool) -> Callable[[], float]:
     """The same runs shared out to one process a core."""
     processes = os.cpu_count() or 1
-    shares = [(name, range(first, RUNS, 4 * processes), n_rounds, sure) for first in range(4 * processes)]
+    shares = [(name, range(first, runs, 4 * processes), n_rounds, sure) for first in range(4 * processes)]
 
-    def play() -> int:
+    def play() -> float:
         _workers(processes).starmap(_some_runs, shares, 1)
-        return RUNS
+        return runs
 
     return play
 
@@ -132,30 +129,20 @@ def memory(n_rounds: int) -> tuple[int, float]:
     return ours, terms * (SETTINGS["d"] / (p - 1) + 2) * 4
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Time Algorithm 1 beside NumPy and numba.")
-    parser.add_argument("--json", help="add the rates to this file")
-    parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
-    jo.use_all_cores()
-    names = [name for name in VARIANTS if name != "numba" or importlib.util.find_spec("numba")]
+def workloads(quick: bool) -> Iterator[Workload]:
+    """With the paper's law and with n = 1 for certain."""
+    rounds, runs = ROUNDS, 16 if quick else RUNS
+    names = [name for name in VARIANTS if name != "numba" or optional("numba")]
     for sure, law in ((False, "the paper's law"), (True, "n = 1 for certain")):
-        contenders = {"jaxonline": ours(500, sure)} | {name: others(name, 500, sure) for name in names}
-        title = f"Noisy kernels, {RUNS} runs, T = 500, d = 5, p = 2, {law}"
-        rates = side_by_side(contenders, arguments.repeats)
-        report(title, "runs/s", rates, "jaxonline")
-        print("  ms a run:", {name: round(1e3 / statistics.median(values), 2) for name, values in rates.items()})
-        if arguments.json:
-            write(arguments.json, title, rates)
-        by_horizon = {f"T = {T}": ours(T, sure) for T in (500, 1000)}
-        rates = side_by_side(by_horizon, arguments.repeats)
-        growth = [a / b for a, b in zip(*rates.values(), strict=True)]
-        print(f"  from T = 500 to 1000 the time grows {statistics.median(growth):.2f} times "
-              f"({min(growth):.2f} .. {max(growth):.2f})\n")  # fmt: skip
-    for T in (500, 1000, 10_000):
-        state, copies = memory(T)
-        print(f"T = {T}: {state:,} bytes a run; the expected copies take {copies:,.0f}: {state / copies:.2f} times")
+        contenders = {"jaxonline": ours(rounds, runs, sure)}
+        contenders |= {name: others(name, rounds, runs, sure) for name in names}
+        copies = 6 * (1 if sure else 1 / 4)  # that are looked at, in the mean
+        needs = {"normals": copies * SETTINGS["d"] * rounds}
+        yield Workload(f"noisy kernels, {runs:,} runs, T={rounds}, d=5, p=2, {law}", "run", contenders, needs=needs)
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, workloads, repeats=3)
+    for T in (500, 1000, 10_000):
+        state, copies = memory(T)
+        print(f"T = {T}: {state:,} bytes a run; the expected copies take {copies:,.0f}: {state / copies:.2f} times")

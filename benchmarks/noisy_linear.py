@@ -4,17 +4,17 @@ What a round must cost: 40 normal numbers (two copies of 20), and then some 8 d 
 2 d floats of state read and written, 160 bytes. The normal numbers are most of it: a counter-based generator spends
 about 20 threefry rounds and an inverse error function on each, near 100 operations, 4,000 a round.
 
-    python -m benchmarks.noisy_linear [--json results/benchmarks.json]
+    python -m benchmarks.noisy_linear
 """
 
-import argparse
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import report, side_by_side, write
+from benchmarks._workload import Workload, command, optional
 
 D, T, RUNS, STD, STEP, RADIUS = 20, 2000, 1000, 0.1, 0.01, 1.0
 
@@ -104,15 +104,9 @@ def plain_jax(keys, X, y):
     return jax.vmap(run)(keys)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", help="add the rates to this file")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--runs", type=int, default=RUNS, help="runs of each contender (the NumPy loop plays fewer)")
-    options = parser.parse_args()
-    runs = options.runs
-    n_devices = jo.use_all_cores()  # one block of runs on each; plain jax uses the first
-
+def workloads(quick: bool) -> Iterator[Workload]:
+    """The one."""
+    runs = 64 if quick else RUNS
     X, y = data()
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
@@ -120,25 +114,21 @@ def main() -> None:
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
     def ours() -> float:
-        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // n_devices))
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // jax.device_count()))
         return runs * T
 
-    def plain() -> float:
+    def plain() -> float:  # on the first device
         plain_jax(keys, device_X, device_y).block_until_ready()
         return runs * T
 
     contenders = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
-    try:
+    if optional("numba"):
         play = numba_parallel()
         contenders["numba, parallel"] = lambda: play(X, y, runs).size * T
-    except ImportError:
-        print("  numba is not installed: left out")
     contenders |= {"plain jax vmap(scan)": plain, "jaxonline": ours}
-    rates = side_by_side(contenders, options.repeats)
-    report(f"noisy linear, d={D}, T={T}, {runs:,} runs", "rounds/s", rates, ours="jaxonline")
-    if options.json:
-        write(options.json, "noisy linear", rates)
+    title = f"noisy linear, d={D}, T={T:,}, {runs:,} runs"
+    yield Workload(title, "round", contenders, needs={"normals": 2 * D, "bytes": 8 * D})
 
 
 if __name__ == "__main__":
-    main()
+    command(__doc__, workloads)

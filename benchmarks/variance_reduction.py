@@ -8,6 +8,7 @@ of the data does, too, and neither option can take that out.
 """
 
 import argparse
+import json
 import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import machine, side_by_side, write
+from benchmarks._timing import machine, side_by_side
 from jaxonline.results.plotting import COLOURS, log_log, tidy
 
 PASSES, RADIUS, VARIANCE, ETA = 10, 1.5, 0.04, 0.5
@@ -54,7 +55,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     return X / np.linalg.norm(X, axis=1).max(), y / np.abs(y).max()
 
 
-def measure(order: str, runs: int, repeats: int, json: str | None) -> dict[str, Measured]:
+def measure(order: str, runs: int, repeats: int) -> dict[str, Measured]:
     X, y = data()
     game = jo.Game(jo.environments.DataStream(X, y, order=order), jo.NoisyCopies(jo.noise.gaussian(VARIANCE)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(ETA), RADIUS)
@@ -67,8 +68,6 @@ def measure(order: str, runs: int, repeats: int, json: str | None) -> dict[str, 
         return runs
 
     rates = side_by_side({name: lambda name=name: play(name) for name in OPTIONS}, repeats)
-    if json:
-        write(json, f"variance reduction, {order}: runs per second", rates)
     found, regret = {}, results["both"].mean().mean[0, -1]  # the same for all, and best known so
     for name, result in results.items():
         deviation = float(result.mean().standard_error[0, -1] / regret * np.sqrt(runs))
@@ -110,14 +109,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1024)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json")
+    parser.add_argument("--json", help="write what was measured to this file")
     parser.add_argument("--figure", help="where to draw the half-width against time")
     arguments = parser.parse_args()
     jo.use_all_cores()
     measured = {}
     for order in ORDERS:
-        measured[order] = measure(order, arguments.runs, arguments.repeats, arguments.json)
+        measured[order] = measure(order, arguments.runs, arguments.repeats)
         show(order, measured[order])
+    if arguments.json:
+        found = {order: {name: of._asdict() for name, of in each.items()} for order, each in measured.items()}
+        Path(arguments.json).write_text(json.dumps({"machine": machine()} | found, indent=1) + "\n")
     if arguments.figure:
         draw(measured, arguments.figure)
 

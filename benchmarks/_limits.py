@@ -1,0 +1,83 @@
+"""What the machine can do at most of the things that workloads are made of, a second."""
+
+import time
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+import jaxonline as jo
+from jaxonline._util.threefry import written_out
+
+WIDTH, LANES, STEPS = 512, 64, 200
+
+
+def measured() -> dict[str, float]:
+    """By the names of `RESOURCES`, all devices together: the best of three."""
+    return {
+        "words": _drawn(lambda key: jax.random.bits(key, (LANES,))),
+        "normals": _drawn(lambda key: jax.random.normal(key, (LANES,))),
+        "bytes": _bytes(),
+        "products": _products(),
+    }
+
+
+def _drawn(draw: Callable) -> float:
+    """Numbers in a loop in which nothing else is done, each block of runs on a device, as a study has them."""
+
+    def run(key):
+        def step(t, total):
+            drawn = draw(jax.random.fold_in(key, t))
+            return total + (drawn if drawn.dtype == jnp.float32 else (drawn >> 31).astype(jnp.float32))
+
+        return jax.lax.fori_loop(0, STEPS, step, jnp.zeros(LANES))
+
+    def block(index):
+        keys = jax.vmap(lambda i: written_out(jax.random.fold_in(jax.random.key(0), i)))(
+            index * WIDTH + jnp.arange(WIDTH)
+        )
+        return jax.vmap(run)(keys)
+
+    return _rate(_on_all(block), WIDTH * LANES * STEPS)
+
+
+def _bytes() -> float:
+    """Of reading and writing arrays that no cache holds."""
+    size = 2**25
+    return _rate(
+        _on_all(lambda index: jax.lax.fori_loop(0, 8, lambda _, a: a + 1.0, jnp.full(size, index * 1.0))), 64 * size
+    )
+
+
+def _products() -> float:
+    """Of float64 matrix products."""
+    n = 768
+    with jax.enable_x64(True):
+
+        def block(index):
+            a = jnp.full((n, n), 1e-3 * (index + 1), jnp.float64)
+            return jax.lax.fori_loop(0, 8, lambda _, b: a @ b * 0.5, a)
+
+        return _rate(_on_all(block), 8 * 2 * n**3)
+
+
+def _on_all(block: Callable) -> Callable[[], jax.Array]:
+    indices = jnp.arange(jax.device_count(), dtype=jnp.int32)
+    program = jax.jit(jo.simulation.blocks.over_blocks(block, jo.simulation.blocks.default_mesh(), 0, 1))
+    return lambda: program(indices)
+
+
+def _rate(program: Callable[[], jax.Array], work: float) -> float:
+    jax.block_until_ready(program())
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        jax.block_until_ready(program())
+        seconds.append(time.perf_counter() - began)
+    return jax.device_count() * work / min(seconds)
+
+
+if __name__ == "__main__":
+    jo.use_all_cores()
+    for name, value in measured().items():
+        print(f"{name}: {value:.3g} a second")
