@@ -82,11 +82,7 @@ format: $(VENV)/.lint
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks.noisy_linear
-	$(BIN)/python -m benchmarks.multikernel
-	$(BIN)/python -m benchmarks.noisy_kernel
-	$(BIN)/python -m benchmarks.bandits
-	$(BIN)/python -m benchmarks.attributes
+	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.variance_reduction
 
 notebooks: $(VENV)/.dev

@@ -52,7 +52,7 @@ def optional(package: str) -> bool:
     return True
 
 
-def command(doc: str, workloads: Callable[[bool], Iterator[Workload]], repeats: int = 5) -> None:
+def command(doc: str | None, workloads: Callable[[bool], Iterator[Workload]], repeats: int = 5) -> None:
     """The command line of one module of workloads.
 
     Args:
@@ -60,7 +60,7 @@ def command(doc: str, workloads: Callable[[bool], Iterator[Workload]], repeats: 
         workloads: of whether they are to be small (a check that all goes well, not a measurement).
         repeats: turns, by default.
     """
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write what was measured to this file")
     parser.add_argument("--repeats", type=int, default=repeats, help="turns of each contender")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
