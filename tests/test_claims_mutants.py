@@ -209,7 +209,7 @@ MUTANTS = {
     "step of another round": (_step_of_another_round, "update of the gradient learner, attributes by the l1"),
     "features of one copy": (_features_of_one_copy, "update on Fourier features of two copies"),
 }
-SHORT = ("logistic coefficient 12", "BOA at a power of two", "Laplacian frequencies")
+SHORT = ("BOA at a power of two",)
 
 
 @pytest.mark.parametrize(
