@@ -207,6 +207,7 @@ def test_what_decides_nothing_does_not_count(written, before, after):
     assert about(written(name="under_another_name")) == first
 
 
+@pytest.mark.long
 def test_the_same_in_another_process_and_version_of_python(written, tmp_path, monkeypatch):
     """No byte of what the interpreter makes of a source counts."""
     first = about(written())

@@ -85,6 +85,7 @@ def test_the_bound_is_the_theorems(written):
     assert anytime == pytest.approx(2 * math.sqrt(2) * cell["theorem"]["bound"], rel=1e-9)
 
 
+@pytest.mark.long
 def test_the_comparator_and_the_queries(written):
     """Passes over 400 rows: the loss of the best in the ball is twice that of one pass; p/(p-1)^2 = 2 queries a round.
 
@@ -103,6 +104,7 @@ def test_the_comparator_and_the_queries(written):
     assert cell["predictor_0"][-1] == pytest.approx(2 * (nothing - best.loss), rel=1e-3)
 
 
+@pytest.mark.long
 def test_a_step_at_the_edge_is_said(written):
     """And one that is not, is not: the theorem's is in the middle here."""
     report, numbers, _ = written
@@ -113,6 +115,7 @@ def test_a_step_at_the_edge_is_said(written):
     assert ("squared loss, geometric law 2" in report.sentences[0]) == at_edge
 
 
+@pytest.mark.long
 def test_a_better_law_is_better_at_a_lower_price(written):
     """Known before anything is played, and so is the bound of the law that is played."""
     _, numbers, _ = written

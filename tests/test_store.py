@@ -218,6 +218,7 @@ with Store(Path(sys.argv[1]), {"n_rounds": "80"}, 1.0):
 """
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_leaves_no_lock(tmp_path):
     folder = tmp_path / "kept"
     command = [sys.executable, "-c", HOLDER, str(folder)]
