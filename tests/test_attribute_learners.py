@@ -82,7 +82,8 @@ def choices(key, law, k=K):
 CASES = {"aer": ("l1", 0.7, 0.8), "aer, within the ball": ("l1", 9.0, 50.0), "aerr": ("l2", 0.05, 0.6)}
 
 
-@pytest.mark.parametrize("case", some(CASES, "aer"))
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES)
 def test_streams_are_the_pseudocode(case, x64):
     """Two streams and two radii at once; the other parameters of the grid change nothing."""
     law, rate, radius = CASES[case]

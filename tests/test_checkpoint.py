@@ -211,6 +211,7 @@ def noisy(**options):
     return jo.simulate(game, own, **{"n_runs": 2, "n_rounds": 10, "record_at": 1} | options)
 
 
+@pytest.mark.long
 def test_after_an_edit_the_old_numbers_do_not_come_back(tmp_path, monkeypatch):
     """A learner's update, and a global that a law of noise reads: refused in the old folder, played in a new one."""
     first = noisy(checkpoint=tmp_path / "old")

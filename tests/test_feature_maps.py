@@ -228,6 +228,7 @@ def sampled(feature_map, key, capacity):
     ],
     ids=["exponential", "better law", "gaussian"],
 )
+@pytest.mark.long
 def test_end_to_end_is_unbiased(feature_map, counts, capacity):
     """Laws, draws and products together, 2^17 estimates of k(x, x') in float32, with the exact variance.
 

@@ -66,20 +66,18 @@ def feedback_of(source, labels=True):
 
 @pytest.mark.parametrize(
     ("kernel", "loss", "source", "radius"),
-    some(
-        [
-            ("Gaussian", "squared", "clean", None),
-            ("Gaussian", "hinge", "one copy", 0.8),
-            ("Laplacian", "absolute", "mean of 5", 0.4),
-            ("polynomial", "exponential", "mean of 5", None),
-            ("exponential", "squared", "one copy", 0.5),
-            ("Cauchy", "exponential", "clean", 0.8),
-            ("sum", "absolute", "one copy", None),
-            ("sum", "hinge", "clean", 0.6),
-        ],
+    [
+        ("Gaussian", "squared", "clean", None),
         ("Gaussian", "hinge", "one copy", 0.8),
-    ),
+        ("Laplacian", "absolute", "mean of 5", 0.4),
+        ("polynomial", "exponential", "mean of 5", None),
+        ("exponential", "squared", "one copy", 0.5),
+        ("Cauchy", "exponential", "clean", 0.8),
+        ("sum", "absolute", "one copy", None),
+        ("sum", "hinge", "clean", 0.6),
+    ],
 )
+@pytest.mark.long
 def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
     """Predictions, coefficients, stored points and |w|^2, to 1e-9 relative in float64."""
     (kernel, kernel_by_hand), (loss, slope) = KERNELS[kernel], LOSSES[loss]

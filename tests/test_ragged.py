@@ -76,6 +76,7 @@ def test_number_that_is_not_batched(share):
     check(swept, NUMBERS[:, None], A[:, None], B[None])
 
 
+@pytest.mark.long
 def test_a_batch_of_batches():
     """The number batched inside, outside or both; constants batched inside only, outside only, both, or not."""
     numbers = np.random.default_rng(1).integers(-1, CAPACITY + 2, (LEARNERS, RUNS)).astype(np.int32)
