@@ -244,6 +244,7 @@ def test_noisy_labels_need_one_for_each_factor(monkeypatch):
     assert math.erf(0.5) * (1 + found.bias) == pytest.approx(math.erf(1.0) / 2, abs=math.erf(0.5) * found.half_width)
 
 
+@pytest.mark.long
 def test_a_wrong_series_coefficient_is_seen_by_the_claims_themselves(monkeypatch):
     """gamma_7 of the exponential loss times 1.3: 4e-5 of the sum, and yet the verdict changes, because the terms
     come from Cauchy's integral and not from the coefficients it checks."""

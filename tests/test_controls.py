@@ -232,7 +232,8 @@ def test_stopping_when_precise(found):
 # antithetic noise
 
 
-@pytest.mark.parametrize("regret", some(["CleanRegret", "NoisyLearnerRegret"], "CleanRegret"))
+@pytest.mark.long
+@pytest.mark.parametrize("regret", ["CleanRegret", "NoisyLearnerRegret"])
 def test_an_antithetic_run_is_two_plays_by_hand(regret):
     """The mean of the losses with all noise as it is and with all noise negative; half their difference is kept."""
     pair = jo.sweep({step: learner(TwoCopies(), step) for step in (0.5, 0.2)})

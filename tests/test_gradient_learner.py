@@ -375,7 +375,8 @@ BIAS = {  # E g = 2 (x x' + extra) w - 2 y x
 }
 
 
-@pytest.mark.parametrize("name", some(BIAS, "two copies"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", BIAS)
 def test_mean_hypothesis_is_the_exact_expectation(name):
     """E w obeys a linear recursion for every estimator, with its bias. False alarm 1e-6. The biased estimators are
     told from unbiased ones: their mean is far (z > 20) from the recursion without a bias."""

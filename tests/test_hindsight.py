@@ -75,7 +75,8 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("name", some(GAMES, "clean"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", GAMES)
 def test_it_is_what_sums_over_rounds_give(name):
     """The same ball from sums inside the simulation, for the same game, under every notion of regret."""
     slow, fast = study(GAMES[name]()), study(GAMES[name](), comparator=BALL)

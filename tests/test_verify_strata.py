@@ -45,6 +45,7 @@ def test_a_stratum_without_probability_is_left_out():
     assert verify.unbiased(None, 3.0, strata=strata, mesh=ONE).verdict == "unbiased"
 
 
+@pytest.mark.long
 def test_strata_are_reproducible_on_any_number_of_devices():
     strata = verify.Strata(
         pmf=[0.5, 0.5], given=of_stratum([0, 0], [0, 2]), terms=[0.0, 0.5], second_moments=[0.0, 4 / 3]
