@@ -117,7 +117,7 @@ def test_streams_play_the_learner_of_the_game(law, x64):
     streamed = play_streams("aer" if law == "l1" else "aerr", X, y, np.arange(T)[None],
                             stream_keys(key).learner[None], [0.7 if law == "l1" else 0.05],
                             [0.8 if law == "l1" else 0.6], K)  # fmt: skip
-    np.testing.assert_allclose(state.average * (T + 1) / T, streamed[0, 0, 0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(state.average * (T + 1) / T, streamed[0, 0, 0], rtol=1e-9, atol=1e-15)
 
 
 @pytest.mark.long

@@ -8,6 +8,9 @@ most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 
     run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then every run takes its part of the list back,
     run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
 
+`ragged_map` gives every run its own results, `ragged_sum` keeps only their sums, and `ragged_change` makes one call for
+each run that wants it, which takes the place of the run's state.
+
 What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
 that the number is the same for all it maps over, or makes a list:
 
