@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks._timing import ratios
 from benchmarks._workload import RESOURCES, share_of_limit
+from benchmarks.figure import is_ours
 
 MODULES = ("noisy_linear", "noisy_kernel", "multikernel", "bandits", "attributes")
 
@@ -46,7 +47,7 @@ def table(workloads: list[dict[str, Any]], limits: dict[str, float]) -> str:
     for one in workloads:
         rates, ours = one["rates"], one["ours"]
         mine = statistics.median(rates[ours])
-        peers = [name for name in rates if not name.startswith("jaxonline")]
+        peers = [name for name in rates if not is_ours(name)]
         best = max(peers, key=lambda name: statistics.median(rates[name]), default=None)
         of = ratios(rates, ours, best) if best else []
         share = share_of_limit(mine, one["needs"], limits)

@@ -14,34 +14,45 @@ from jaxonline.results.plotting import COLOURS
 
 
 def draw(measured: dict[str, Any], path: Path) -> None:
-    """A row for each workload, a mark for each peer at how many times faster this package is, with least and most."""
+    """A group for each workload, a line for each peer: how many times faster this package is, from least to most."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
 
-    rows = [one for one in measured["workloads"] if any(not name.startswith("jaxonline") for name in one["rates"])]
-    figure = Figure(figsize=(9.5, 0.75 * len(rows) + 1.6), layout="constrained")
+    lines: list[tuple[str, list[float] | None]] = []  # a title, or a peer with its ratios
+    for one in measured["workloads"]:
+        peers = {name: ratios(one["rates"], one["ours"], name) for name in one["rates"] if not is_ours(name)}
+        if peers:
+            lines += [(one["title"], None), *sorted(peers.items(), key=lambda item: statistics.median(item[1]))]
+    figure = Figure(figsize=(9.5, 0.28 * len(lines) + 1.2), layout="constrained")
     axes = figure.subplots()
-    peers = list(dict.fromkeys(name for one in rows for name in one["rates"] if not name.startswith("jaxonline")))
-    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(peers)}
-    for row, one in enumerate(rows):
-        for name in one["rates"]:
-            if name.startswith("jaxonline"):
-                continue
-            of = ratios(one["rates"], one["ours"], name)
-            middle = statistics.median(of)
-            axes.plot([min(of), max(of)], [row, row], color=colours[name], lw=3, alpha=0.4, solid_capstyle="round")
-            axes.plot(middle, row, "o", color=colours[name], ms=7)
-            axes.annotate(f"{name}\n{middle:.3g}", (middle, row), (0, 8), textcoords="offset points", ha="center",
-                          fontsize=7, color=colours[name])  # fmt: skip
+    for row, (label, of) in enumerate(lines):
+        if of is None:
+            axes.annotate(label, (0.0, row), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                          va="center", fontsize=9, weight="bold",
+                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})  # fmt: skip
+            continue
+        middle = statistics.median(of)
+        colour = COLOURS[0] if middle >= 1 else COLOURS[1]
+        axes.plot([min(of), max(of)], [row, row], color=colour, lw=4, alpha=0.35, solid_capstyle="round")
+        axes.plot(middle, row, "o", color=colour, ms=6)
+        axes.annotate(f"{middle:.3g}", (max(of), row), (8, 0), textcoords="offset points", va="center", fontsize=8)
     axes.axvline(1.0, color="0.3", lw=1)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(rows)), [one["title"].replace(", ", ",\n", 1) for one in rows], fontsize=8)
-    axes.set_ylim(len(rows) - 0.5, -0.7)
-    axes.set_xlabel("times faster than this peer (dot: median; bar: least to most of the turns)", fontsize=9)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_yticks(range(len(lines)), ["" if of is None else label for label, of in lines], fontsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(lines) - 0.4, -0.8)
+    axes.set_xlabel("times faster than this peer (dot and number: median of the turns; bar: least to most)", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", color="0.92")
     axes.set_title(f"{measured['machine']}, {measured['date']}", fontsize=10)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a contender is this package, in one of its forms."""
+    return name.startswith("jaxonline")
 
 
 def main() -> None:
