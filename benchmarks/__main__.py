@@ -21,7 +21,7 @@ from benchmarks._timing import ratios
 from benchmarks._workload import RESOURCES, share_of_limit
 from benchmarks.figure import is_ours
 
-MODULES = ("noisy_linear", "noisy_kernel", "multikernel", "bandits", "attributes")
+MODULES = ("noisy_linear", "online_gradient", "noisy_kernel", "multikernel", "bandits", "attributes")
 
 
 def measure(module: str, options: argparse.Namespace, environment: dict[str, str]) -> dict[str, Any]:

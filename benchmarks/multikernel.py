@@ -20,10 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks._workload import Workload, command, optional
-from jaxonline.datasets import ar4
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.offline import expert_forecasts
-from jaxonline.study.ready.multikernel import play_set, scaled
 
 N, M, D, T = 76, 100, 5, 640
 
@@ -163,12 +161,15 @@ def workloads(quick: bool) -> Iterator[Workload]:
     title = f"multikernel, {N} kernels x {M} features, T={len(y)}"
     # the others play one forecaster, jaxonline plays VAW and online ridge
     yield Workload(title, "round", contenders, f"jaxonline, {runs} runs", {"products": flops})
-    if not quick:
+    if not quick and optional("pydantic"):  # of which studies are made
         yield Workload("multikernel, the published table", "table", {"jaxonline": whole_table()})
 
 
 def whole_table() -> Callable[[], float]:
     """Plays it."""
+    from jaxonline.datasets import ar4
+    from jaxonline.study.ready.multikernel import play_set, scaled
+
     rng = np.random.default_rng(0)
     sets = [ar4()[1:], *((rng.random((n, d)), rng.random(n)) for n, d in ((1503, 5), (1030, 8)))]
     frequencies = [np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in range(5)]) for X, _ in sets]

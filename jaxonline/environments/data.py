@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.permutation import permutation
 from jaxonline._util.struct import set_field, static, struct
 
 ORDERS = ("file", "shuffled", "iid")
@@ -107,23 +108,24 @@ class DataStream:
     ) -> tuple[Float[Array, "d"], DataStreamState]:
         """The row of round t = 1, 2, ..."""
         n = self.X.shape[0]
-        permutation, position = state.permutation, (t - 1) % n
+        rows, position = state.permutation, (t - 1) % n
         if self.order == "iid":
             index = jax.random.randint(key, (), 0, n, dtype=jnp.int32)
         elif self.order == "shuffled":
             # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
-            # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. The
-            # key depends on the turn, lest the compiler move the draw out of the loop, into every round.
+            # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. Key
+            # and turn change with the turns, lest the compiler move the draw out of the loop, into every round.
             new_pass = (position == 0).astype(jnp.int32)
 
             def shuffle(turn, old):
-                return jax.random.permutation(jax.random.fold_in(key, turn), n).astype(old.dtype)
+                own = jax.random.wrap_key_data(old[1], impl=jax.random.key_impl(key))
+                return permutation(jax.random.fold_in(own, turn), n), old[1] + 1
 
-            permutation = jax.lax.fori_loop(0, new_pass, shuffle, permutation)
-            index = permutation[position]
+            rows, _ = jax.lax.fori_loop(0, new_pass, shuffle, (rows, jax.random.key_data(key)))
+            index = rows[position]
         else:
             index = position.astype(jnp.int32)
-        return self.X[index], DataStreamState(permutation, index)
+        return self.X[index], DataStreamState(rows, index)
 
     def answer(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
