@@ -14,7 +14,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks._workload import Workload, command, optional
-from benchmarks.noisy_linear import D, STEP, T, data
+from benchmarks.noisy_linear import STEP, D, T, data
 
 
 def numpy_loop(X: np.ndarray, y: np.ndarray) -> float:

@@ -18,6 +18,7 @@ from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, M
 from jaxonline.results import Result
 from jaxonline.results.reduction import CONTROL
 from jaxonline.simulation import blocks
+from jaxonline.simulation.ahead import compiled_ahead
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.controls import with_controls, without_diverged
 from jaxonline.simulation.hindsight import Hindsight
@@ -251,7 +252,8 @@ def simulate(
                 chance = f"out of storage with probability {probability:.2g}"
                 reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
         warn_of_likely_overflow(members, probabilities, n_rounds)
-        recorded = [play_job(job, reporter, store) for job in jobs]
+        ready = jobs if store is not None else compiled_ahead(jobs)
+        recorded = [play_job(job, reporter, store) for job in ready]
         best = play_job(best_job, reporter, store).best if best_job is not None else None
         solved = hindsight.best_losses(reporter, store) if hindsight else None
 

@@ -1,0 +1,44 @@
+"""Programs of the next job are compiled while those of the present one are played.
+
+Compilation keeps one core busy, and most of a small study's time is compilation.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxonline.simulation import blocks
+from jaxonline.simulation.runner import Job
+from jaxonline.simulation.segments import advance, begin
+
+
+def compiled_ahead(jobs: Sequence[Job]) -> Iterator[Job]:
+    """The jobs, each when its programs are ready; those of the job after it are being compiled then."""
+    if len(jobs) < 2:
+        yield from jobs
+        return
+    pool, waiting = ThreadPoolExecutor(max_workers=2), list[Future[Any]]()
+    try:
+        for i, job in enumerate(jobs):
+            for each in jobs[len(waiting) : i + 2]:
+                waiting.append(pool.submit(_lowered(each).compile))
+            waiting[i].result()
+            yield job
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _lowered(job: Job) -> Any:
+    """The program of the rounds, traced; calls with arguments like these take what is compiled of it."""
+    plan, sizes = job.plan, {"width": job.plan.width, "mesh": job.plan.mesh}
+    wave, _ = next(blocks.waves(plan.blocks, plan.mesh))
+    first = begin.lower(job.matchup, plan.key, wave, **sizes)
+    carry = jax.tree.map(
+        lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
+        first.out_info, first.compile().output_shardings,
+    )  # fmt: skip
+    t = jnp.int32(0)
+    return advance.lower(job.matchup, plan.key, t, t, wave, carry, **sizes)
