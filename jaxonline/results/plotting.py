@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results.result import LABELS
+from jaxonline.results.quantities import label_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def plot_result(
             band(axes, result.rounds, estimate, i, color=colour, lw=1.8, label=name if axes is panels[0] else None)
         if bounds and name in bounds:
             panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
-    what = LABELS.get(quantity, quantity.replace("_", " "))
+    what = label_of(quantity)
     tidy(panels[0], "round", what, f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} simultaneous bands")
     _label_ends(panels[0], result, estimate.mean[:, -1])
     if bounds:
