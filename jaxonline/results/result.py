@@ -347,10 +347,10 @@ class Result:
         return rows_at_the_horizon(self, bounds, level)
 
     def __repr__(self) -> str:
-        return summary.as_text(self)
+        return summary.result_text(self)
 
     def _repr_html_(self) -> str:
-        return summary.as_html(self)
+        return summary.result_html(self)
 
     def to_pandas(
         self, quantity: str | None = None, level: float = 0.95, interval: str | None = None

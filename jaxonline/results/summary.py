@@ -125,7 +125,7 @@ def at_the_horizon(
     return Table(title_of(result, quantity), rows, columns, strong="best")
 
 
-def as_text(result: Any) -> str:
+def result_text(result: Any) -> str:
     """About ten lines: the best learners with their intervals, and what else there is."""
     quantity = quantity_of(result)
     n_learners = len(result.learners)
@@ -152,7 +152,7 @@ _STYLE = """<style>
 </style>"""
 
 
-def as_html(result: Any) -> str:
+def result_html(result: Any) -> str:
     """A table for notebooks, light or dark, and how the study was made."""
     n_learners = len(result.learners)
     more = n_learners - IN_NOTEBOOKS

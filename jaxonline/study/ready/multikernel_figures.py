@@ -47,7 +47,7 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
     for axes, result in zip(panels, results, strict=True):
         tidy(axes, "kernel", title=result.name)
         for algorithm, colour in WEIGHTED.items():
-            axes.plot(result.weights[algorithm, forecaster], "o-", color=colour, label=algorithm, lw=0.8, ms=2.5)
+            axes.plot(result.weights[algorithm, forecaster], "o", color=colour, label=algorithm, ms=2.5)
     panels[0].set_ylabel("weight after the last round")
     panels[-1].legend(frameon=False, fontsize=8)
     return figure
