@@ -1,12 +1,12 @@
 """The curves of a figure: how those of many learners are told apart, and where their names stand."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxonline.results.formats import plain, shortened, tick
-from jaxonline.results.plotting import COLOURS, band, log_log, tidy
+from jaxonline.results.plotting import COLOURS, Style, band, log_log, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,18 +19,6 @@ MARKERS = "osD^vPX"
 TOLD_APART = 7 * len(DASHES)  # yellow is not seen on white
 BOUND = "theorem's bound"
 BEST = 7  # of more than can be told apart, so many are named
-
-
-class Style(NamedTuple):
-    """Sizes of a figure: in inches, and in points."""
-
-    width: float
-    height: float
-    font: float
-    line: float
-
-
-STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8), "paper": Style(3.25, 2.4, 8.0, 1.1)}
 
 
 class Curves:

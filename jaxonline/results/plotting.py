@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from jaxonline.results import Result
-    from jaxonline.results.curves import Style
     from jaxonline.results.figure import ResultFigure
 
 # Okabe and Ito's colours, which people with colour-blindness tell apart
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
+
+
+class Style(NamedTuple):
+    """Sizes of a figure: in inches, and in points."""
+
+    width: float
+    height: float
+    font: float
+    line: float
+
+
+STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8), "paper": Style(3.25, 2.4, 8.0, 1.1)}
 
 
 def plot_result(
@@ -62,7 +73,7 @@ def plot_result(
         >>> len(result.plot(quantity="cumulative_loss").axes)
         1
     """
-    from jaxonline.results.curves import BOUND, STYLES, Curves
+    from jaxonline.results.curves import BOUND, Curves
     from jaxonline.results.figure import ResultFigure
     from jaxonline.results.summary import quantity_of
 
@@ -181,7 +192,7 @@ def log_log(axes: "Axes", linear_y: bool = False) -> None:
         set_ticks(axis, tick)
 
 
-def _small(axes: "Axes", sizes: "Style") -> None:
+def _small(axes: "Axes", sizes: Style) -> None:
     """Letters and lines of a paper."""
     axes.tick_params(labelsize=sizes.font - 1, width=0.6, length=2.5, pad=2)
     for label in (axes.xaxis.label, axes.yaxis.label):
