@@ -62,6 +62,7 @@ def at_the_horizon(
     level: float = 0.95,
     most: int | None = None,
     strong: bool = False,
+    letters: bool = False,
 ) -> Table:
     r"""The table of learners after the last round, from the smallest mean to the largest.
 
@@ -72,6 +73,7 @@ def at_the_horizon(
         level: of the intervals.
         most: so many learners, the best ones.
         strong: the best learner is marked where the ranking says that it differs from each of the others.
+        letters: it is, and so are all others that differ, by letters as in `Result.ranking`.
 
     Example:
         >>> import numpy as np
@@ -99,7 +101,8 @@ def at_the_horizon(
     horizon, head = int(result.rounds[-1]), label_of(quantity)
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `Result.mean` says which are skewed
         of, queries = last.mean(quantity, level), last.mean("queries", level)
-        ranking = last.ranking(quantity, level) if strong and len(result.learners) > 1 else None
+        ranked = (strong or letters) and len(result.learners) > 1 and len(result.runs) > 1
+        ranking = last.ranking(quantity, level) if ranked else None
     reduced = quantity in SUMS[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
     reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
@@ -112,6 +115,8 @@ def at_the_horizon(
         row |= {"bound": None if name not in bounds else float(bounds[name])} if bounds else {}
         row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
         row |= {"failed": int(result.failed[i]), "overflowed": int(result.overflowed[i])}
+        if letters and ranking is not None:
+            row["letters"] = ranking.letters[ranking.learners.index(name)]
         rows.append(row | {"best": bool(best and not rows)})
     columns = [
         Text("learner"),
@@ -120,9 +125,11 @@ def at_the_horizon(
         Known("per_round", f"{head}\n/round", readable),
         Known("bound", "theorem's\nbound", readable),
         Known("variance_reduction", "variance\nreduction", readable),
+        *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
         *LEFT_OUT,
     ]
-    return Table(title_of(result, quantity), rows, columns, strong="best")
+    caption = ranking.table.caption if letters and ranking is not None else ""
+    return Table(title_of(result, quantity), rows, columns, caption=caption, strong="best")
 
 
 def result_text(result: Any) -> str:
@@ -167,6 +174,8 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
     """What `Result.meta` says, as a list of HTML; of learners, those that are named."""
     items = {}
     for name, value in meta.items():
+        if name in meta.get("versions", ()):
+            continue
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}
         elif isinstance(value, Mapping):
@@ -176,9 +185,10 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
     kept = {name: value for name, value in items.items() if value not in (None, "", [])}
     if not kept:
         return ""
-    each = (
-        f"<dt>{html_words(name.replace('_', ' '))}</dt><dd>{html_words(value)}</dd>" for name, value in kept.items()
-    )
+    each = []
+    for name, value in kept.items():
+        words = name.removeprefix("n_").replace("_", " ")
+        each.append(f"<dt>{html_words(words)}</dt><dd>{html_words(value)}</dd>")
     return f"<dl>{''.join(each)}</dl>"
 
 

@@ -145,10 +145,17 @@ class Table:
         kinds = "".join("r" if column.numeric else "l" for column in self.shown)
         return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
+    def floating(self) -> str:
+        """The tabular of `latex` in a table with a caption, the title; below it in small letters the caption."""
+        below = f"\\\\[2pt]\n{{\\footnotesize {tex_words(self.caption)}}}\n" if self.caption else ""
+        title = f"\\caption{{{tex_words(self.title)}}}\n" if self.title else ""
+        return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
+
     def html(self) -> str:
         """The columns as an HTML table with its title; a cell of numbers says in `data-value` what to sort by."""
         lines = ["<table>", f"<caption>{html_words(self.title)}</caption>", "<thead><tr>"]
         for column, head in zip(self.shown, self._heads(html_words), strict=True):
+            head = head.replace(" %", "&nbsp;%")
             lines.append(f'<th scope="col"{_NUMERIC * column.numeric}>{head}</th>')
         lines += ["</tr></thead>", "<tbody>"]
         for i, (row, (first, heading, cells, strong)) in enumerate(
