@@ -1,5 +1,7 @@
 """Results of made-up numbers, of any size and kind, for tests of how they are shown."""
 
+from html.parser import HTMLParser
+
 import numpy as np
 
 from jaxonline.results import Result
@@ -38,3 +40,24 @@ def made_result(
         learners=names or tuple(f"learner {i}" for i in range(n_learners)), runs=np.arange(n_runs), rounds=rounds,
         measures=measures, comparator_loss=best if comparator else None, first_nonfinite=first, meta=meta or {},
     )  # fmt: skip
+
+
+class Tags(HTMLParser):
+    """The tags of a page, which must be closed in their order, and its words."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.open, self.all, self.words = [], [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.all.append((tag, dict(attrs)))
+        if tag not in ("img", "meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)

@@ -2,11 +2,10 @@
 
 import json
 import warnings
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from made_results import NASTY, made_result
+from made_results import NASTY, Tags, made_result
 
 import jaxonline as jo
 from jaxonline._util.describe import described
@@ -60,27 +59,6 @@ def test_learners_are_printed_from_the_best_to_the_worst():
     rows = at_the_horizon(made_result(3, failed=tuple((0, run) for run in range(30)))).rows
     assert [row["learner"] for row in rows] == ["learner 1", "learner 2", "learner 0"]
     assert np.isnan(rows[-1]["regret"])
-
-
-class Tags(HTMLParser):
-    """The tags of a page, which must be closed in their order, and its words."""
-
-    def __init__(self, page: str):
-        super().__init__()
-        self.open, self.all, self.words = [], [], []
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.all.append((tag, dict(attrs)))
-        if tag not in ("img", "meta", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -36,8 +36,11 @@ class FewDecades(LogLocator):
         low, high = min(vmin, vmax), max(vmin, vmax)
         if not 0 < low < high:
             return super().tick_values(vmin, vmax)
-        room: Any = self.axis.get_tick_space()
-        self.set_params(subs=(1, 2, 5) if 4.5 * math.log10(high / low) < min(room, 13) else (1,))
+        room, widest = self.axis.get_tick_space(), math.ceil(math.log10(high))
+        if self.axis.axis_name == "x" and widest > 4:  # long numbers side by side
+            room = 3 * room // (1 + 0.62 * min(widest, 9))
+        subs = (1, 2, 5) if 4.5 * math.log10(high / low) < min(room, 13) else (1,)
+        self.set_params(subs=subs, numticks=max(3, int(room)))
         found = super().tick_values(vmin, vmax)
         if sum(low <= at <= high for at in found) > 1:
             return found

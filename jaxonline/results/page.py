@@ -20,7 +20,7 @@ from jaxonline.results.quantities import label_of
 from jaxonline.results.result import Result
 from jaxonline.results.tables import Table
 
-DRAWN, POINTS, RANKED = 60, 200, 40  # learners and recorded rounds of a chart; learners of a ranking
+DRAWN, POINTS, RANKED = 60, 100, 40  # learners and recorded rounds of a chart; learners of a ranking
 LEVEL = 0.95
 
 
