@@ -114,6 +114,7 @@ class Chart {
     this.shown = this.data.learners.map(() => true);
     this.log = { x: this.data.log, y: this.data.log };
     this.bands = true;
+    this.bounds = this.data.log || !this.dwarfed();
     this.zoom = null;
     this.cursor = null;
     this.build(figure);
@@ -122,6 +123,12 @@ class Chart {
 
   get quantity() {
     return this.data.quantities[this.at];
+  }
+
+  // Whether bounds are so far above the curves that these would be one line
+  dwarfed() {
+    const largest = (lists) => Math.max(...lists.flat().filter((value) => value !== null));
+    return largest(Object.values(this.data.bounds)) > 3 * largest(this.data.quantities[0].mean);
   }
 
   build(figure) {
@@ -149,6 +156,7 @@ class Chart {
         box("logarithmic rounds", () => this.log.x, (on) => (this.log.x = on)),
         box("logarithmic values", () => this.log.y, (on) => (this.log.y = on)),
         ...(this.quantity.low ? [box("bands", () => this.bands, (on) => (this.bands = on))] : []),
+        ...(Object.keys(this.data.bounds).length ? [box("bounds", () => this.bounds, (on) => (this.bounds = on))] : []),
         made("span", {}, button("+", () => this.scale(0.5), "Zoom in"), " ", button("−", () => this.scale(2), "Zoom out"), " ",
           button("Reset", () => { this.zoom = null; this.draw(); }, "The whole picture")),
         ...(this.data.learners.length > 2
@@ -183,7 +191,7 @@ class Chart {
       for (const part of ["mean", "low", "high"]) {
         if (this.quantity[part] && (part === "mean" || this.bands)) found.push(...this.points(this.quantity[part][i]));
       }
-      if (this.at === 0 && bounds[name]) found.push(...this.points(bounds[name]));
+      if (this.at === 0 && this.bounds && bounds[name]) found.push(...this.points(bounds[name]));
     });
     const ys = found.map(([, y]) => y);
     let [low, high] = ys.length ? [Math.min(...ys), Math.max(...ys)] : [this.log.y ? 1 : 0, 10];
@@ -267,9 +275,14 @@ class Chart {
       group.append(made("path", { class: "band", d, fill: `var(--c${i % 7})`, "fill-opacity": visible.length > 7 ? 0.1 : 0.2 }));
     }
     for (const i of visible) {
-      const points = this.points(this.quantity.mean[i]), bound = this.at === 0 && this.data.bounds[this.data.learners[i]];
+      const points = this.points(this.quantity.mean[i]), bound = this.at === 0 && this.bounds && this.data.bounds[this.data.learners[i]];
       if (bound) group.append(made("path", { class: "bound", d: path(this.points(bound)), stroke: this.look(i).stroke }));
       if (points.length === 1) {
+        const [low, high] = ["low", "high"].map((end) => this.bands && this.quantity[end] && this.points(this.quantity[end][i]));
+        if (low && low.length && high.length) {
+          const at = x.to(points[0][0]);
+          group.append(made("line", { x1: at, x2: at, y1: y.to(low[0][1]), y2: y.to(high[0][1]), "stroke-width": 2, stroke: this.look(i).stroke }));
+        }
         group.append(made("circle", { cx: x.to(points[0][0]), cy: y.to(points[0][1]), r: 4, fill: this.look(i).stroke }));
       } else group.append(made("path", { class: "curve", d: path(points), ...this.look(i) }));
     }

@@ -173,7 +173,7 @@ def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
     words = f"Means of {summary.runs_in_words(len(result.runs))}"
     banded = any("low" in each for each in data["quantities"])
     words += f"; {LEVEL:.0%} bands, each for the whole curve of its learner" if banded else ""
-    words += "; dashed and thin: what a theorem promises" if data["bounds"] else ""
+    words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
     words += f"; the best {DRAWN} learners, without {left_out:,} others" if left_out else ""
     words += "."
     return (
