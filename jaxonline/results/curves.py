@@ -68,8 +68,8 @@ class Curves:
         for name, bound in bounds.items():
             i = self.result.learners.index(name)
             axes.plot(rounds, bound, color=self.look(i)["color"], ls=(0, (7, 2.5)), lw=0.7 * self.sizes.line)
-        letters = 0.62 * self.sizes.font * len(tick(float(rounds[-1]))) + 10.0  # of a number, with what is between two
-        axes.locator_params(axis="x", nbins=max(2, min(6, int(0.7 * 72 * self.sizes.width / letters))))
+        letters = 0.62 * self.sizes.font * len(tick(float(rounds[-1]))) + 8.0  # of a number, with what is between two
+        axes.locator_params(axis="x", nbins=max(2, min(6, int(0.75 * 72 * self.sizes.width / letters))))
         axes.locator_params(axis="y", nbins=6)
         if log_rounds:
             known = mean[np.isfinite(mean)]
