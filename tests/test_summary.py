@@ -207,3 +207,10 @@ def test_words_for_anything():
     again = Plain()
     again.sizes = again
     assert "…" in described(again)
+
+
+def test_a_ranking_prints_as_plain_words(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    words = str(made_result().ranking())
+    assert "\x1b" not in words
+    assert "learner 0 │ 10.6 ± 1.3 │ a" in words

@@ -51,7 +51,7 @@ class Ranking(NamedTuple):
         from rich.console import Console
 
         text = io.StringIO()
-        Console(file=text, width=100, force_jupyter=False).print(self.table)
+        Console(file=text, width=100, force_jupyter=False, force_terminal=False).print(self.table)
         return text.getvalue()
 
 
