@@ -9,7 +9,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-EMBEDDED = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # fonts that journals take
+EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # fonts that journals take
 
 
 class ResultFigure(Figure):

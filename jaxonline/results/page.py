@@ -58,7 +58,8 @@ def html_page(
         >>> "<h1>Steps &amp; sizes</h1>" in page, "src=" in page
         (True, False)
     """
-    results = check.instance("results", results or {}, Mapping, "a dictionary of results")
+    results = {} if results is None else results
+    check.instance("results", results, Mapping, "a dictionary of results")
     bounds = check.keyed("bounds", bounds, results)
     tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
     found = {

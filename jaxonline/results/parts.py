@@ -71,7 +71,7 @@ def with_runs_of(result: Any, other: Any) -> Any:
     )  # fmt: skip
 
 
-def at_rounds(result: Any, rounds: Sequence[int], *quantities: str) -> Any:
+def at_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
     """The result at some of the recorded rounds, by position, with only some of the measures, if any are named."""
     kept = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
     best = result.comparator_loss

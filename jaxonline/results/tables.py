@@ -291,5 +291,6 @@ def _sorted_by(column: Text, row: Row) -> str:
     if not column.numeric:
         return ""
     value = row.get(column.key)
-    known = isinstance(value, int | float | np.number) and value == value
-    return _NUMERIC + (f' data-value="{float(value):.12g}"' if known else "")
+    if isinstance(value, int | float | np.number) and value == value:
+        return f'{_NUMERIC} data-value="{float(value):.12g}"'
+    return _NUMERIC
