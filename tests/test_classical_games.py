@@ -43,7 +43,8 @@ def test_a_game_keeps_to_its_theorems(name, tmp_path):
     assert all(row["low"] <= row["bound"] for row in found.values() if row["bound"] is not None)
     if name == "bandits":
         assert all(row["switches_low"] <= row["switches"] <= row["switches_high"] for row in found.values())
-    assert {"table.csv", "numbers.json", "figure.png", "result.zarr"} == {path.name for path in report.save(tmp_path)}
+    names = {"table.csv", "numbers.json", "figure.png", "result.zarr", "report.html"}
+    assert names == {path.name for path in report.save(tmp_path)}
 
 
 def test_against_the_contrary_adversary_every_round_is_a_mistake():

@@ -70,7 +70,7 @@ def test_options_are_fields(call, tmp_path):
     assert "printed" in done.output
     assert "7.0" in done.output
     assert "A stub says [nothing]." in done.output
-    assert "here/table.csv, here/numbers.json, deep/all.json written" in done.output
+    assert "here/table.csv, here/numbers.json, here/report.html, deep/all.json written" in done.output
 
 
 def test_without_options_the_defaults_are_played(call, tmp_path):

@@ -166,7 +166,14 @@ def test_a_report_on_disk(plain, tmp_path):
         results={"result": plain, "results/noise 0.1, long": plain},
     )
     written = report.save(tmp_path / "new" / "folder")
-    assert [path.name for path in written] == ["table.csv", "numbers.json", "figure.png", "result.zarr", "results"]
+    assert [path.name for path in written] == [
+        "table.csv",
+        "numbers.json",
+        "figure.png",
+        "result.zarr",
+        "results",
+        "report.html",
+    ]
     assert all(path.exists() for path in written)
     assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
     assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'

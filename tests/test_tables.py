@@ -74,7 +74,7 @@ def test_markdown_and_latex():
     assert tex[0] == r"\begin{tabular}{lrrr}"
     assert tex[2] == r"learner & regret (95 \%) & bound & failed runs \\"
     assert tex[5] == r"a\_b & - & 2,000 & 2 \\"
-    assert next(line for line in tex if "pm" in line) == r"one | two & 20.46 $\pm$ 0.29 & - & 0 \\"
+    assert next(line for line in tex if "pm" in line) == r"one \textbar{} two & 20.46 $\pm$ 0.29 & - & 0 \\"
 
 
 def test_csv_and_json_hold_the_rows():

@@ -103,7 +103,7 @@ def test_the_figure_shows_what_the_table_says(study):
 @pytest.mark.long
 def test_files(study, tmp_path):
     report = STUDY.run(Context())
-    table, _, figure = report.save(tmp_path / "new")
+    table, _, figure, _ = report.save(tmp_path / "new")
     assert figure.stat().st_size > 10_000
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == len(LOSSES) * 2 * (len(PS) + 4)

@@ -1,48 +1,68 @@
 """Figures. Matplotlib is imported when a figure is drawn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results.result import LABELS
+from jaxonline.results.formats import tick
+from jaxonline.results.quantities import label_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from jaxonline.results import Result
+    from jaxonline.results.figure import ResultFigure
 
 # Okabe and Ito's colours, which people with colour-blindness tell apart
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
+
+
+class Style(NamedTuple):
+    """Sizes of a figure: in inches, and in points."""
+
+    width: float
+    height: float
+    font: float
+    line: float
+
+
+STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8), "paper": Style(3.25, 2.4, 8.0, 1.1)}
 
 
 def plot_result(
     result: "Result",
     path: str | Path | None = None,
     *,
-    quantity: str = "regret",
+    quantity: str | None = None,
     level: float = 0.95,
     bounds: Mapping[str, np.ndarray] | None = None,
     title: str | None = None,
-) -> "Figure":
+    style: str = "screen",
+) -> "ResultFigure":
     """Mean of a quantity against rounds with bands; with bounds, a second panel on logarithmic axes.
 
-    A band holds for the whole curve of its learner (`Result.bands`), not for each round alone.
+    A band holds for the whole curve of its learner (`Result.bands`), not for each round alone; of one run there is
+    none. Axes are logarithmic where the recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in
+    colour and dashes, with their names at the ends of the curves; of more the best 7 do, and the others are grey.
+    Where one round was recorded, the learners are points.
 
     Args:
         result: the numbers.
-        path: where to write the figure (the ending chooses the format), or None.
-        quantity: "regret", "comparator_loss", or a measure that is a number, by its name.
+        path: where to write the figure (the ending chooses the format), or None. Fonts of a PDF are embedded.
+        quantity: "regret", "comparator_loss", or a measure that is a number, by its name; by default the regret, or
+            the cumulative loss where there is no comparator.
         level: of each learner's band.
         bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
         title: of the figure.
+        style: "screen", or "paper": for a column of a two-column paper, 3.25 inches wide with letters of 8 points, a
+            legend below and nothing above, since that is the caption's; with bounds, one panel, which is logarithmic.
 
     Raises:
         ValueError: a quantity that the study does not have, or a bound for a learner that it does not have, or not of
-            the length of the recorded rounds.
+            the length of the recorded rounds; an unknown style.
 
     Example:
         >>> import numpy as np
@@ -53,7 +73,9 @@ def plot_result(
         >>> len(result.plot(quantity="cumulative_loss").axes)
         1
     """
-    from matplotlib.figure import Figure
+    from jaxonline.results.curves import BOUND, Curves
+    from jaxonline.results.figure import ResultFigure
+    from jaxonline.results.summary import quantity_of
 
     for name, bound in check.keyed("bounds", bounds, result.learners).items():
         if check.reals(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
@@ -61,36 +83,60 @@ def plot_result(
                 f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
                 f"shape {np.shape(bound)}"
             )
+    bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
+    quantity = quantity_of(result, quantity)
     estimate = result.bands(quantity, level)
-    figure = Figure(figsize=(11.5, 4.8) if bounds else (6.8, 4.8), layout="constrained")
-    panels = figure.subplots(1, 2 if bounds else 1, squeeze=False)[0]
-    for i, name in enumerate(result.learners):
-        colour = COLOURS[i % len(COLOURS)]
-        for axes in panels:  # the first panel names them, at their ends or in a legend
-            band(axes, result.rounds, estimate, i, color=colour, lw=1.8, label=name if axes is panels[0] else None)
-        if bounds and name in bounds:
-            panels[1].plot(result.rounds, bounds[name], color=colour, ls="--", lw=1.4)
-    what = LABELS.get(quantity, quantity.replace("_", " "))
-    tidy(panels[0], "round", what, f"mean of {_runs(result, estimate.n_runs)}, {level:.0%} simultaneous bands")
-    _label_ends(panels[0], result, estimate.mean[:, -1])
-    if bounds:
-        log_log(panels[1])
-        panels[1].plot([], [], color="0.4", ls="--", label="the theorem's bound")
-        tidy(panels[1], "round", "", "the same on logarithmic axes")
-        panels[1].legend(frameon=False, fontsize=9)
-        _slope_guides(panels[1], result, estimate.mean)
-    if title:
-        figure.suptitle(title)
+    curves = Curves(result, estimate, sizes)
+    paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
+    figure = ResultFigure(figsize=(sizes.width * (1.6 if two else 1), curves.height(paper)), layout="constrained")
+    panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
+    words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
+    words += f", {level:.0%} simultaneous bands" if np.isfinite(estimate.low).any() else ""
+    if len(result.rounds) == 1:
+        curves.draw_points(panels[0], bounds, label_of(quantity))
+        words = words.replace("simultaneous bands", "intervals")
+    for axes in panels if len(result.rounds) > 1 else ():
+        logarithmic = (two and axes is panels[1]) or (paper and bool(bounds))
+        curves.draw(axes, bounds if logarithmic else {}, logarithmic or is_logarithmic(result.rounds), logarithmic)
+        tidy(axes, "round", label_of(quantity) if axes is panels[0] else "")
+    if len(result.rounds) > 1:
+        curves.name(panels[0], figure if paper else None)
+    if not paper:
+        panels[0].set_title(words, fontsize=10)
+        if two:
+            panels[1].set_title("the same on logarithmic axes", fontsize=10)
+            lines = [line for line in panels[1].get_lines() if line.get_label() == BOUND]
+            panels[1].legend(handles=lines, frameon=False, fontsize=9)
+        if title:
+            figure.suptitle(title)
+    for axes in panels if paper else ():
+        _small(axes, sizes)
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     return figure
 
 
+def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
+    """Whether recorded rounds are spaced as on a logarithmic axis rather than on a linear one.
+
+    Example:
+        >>> from jaxonline.results.plotting import is_logarithmic
+        >>> is_logarithmic([1, 10, 100, 1000]), is_logarithmic([250, 500, 750, 1000]), is_logarithmic([1, 1000])
+        (True, False, False)
+    """
+    at = np.asarray(rounds, float)
+    if len(at) < 4 or at[-1] < 10 * at[0]:
+        return False
+    linear, log = np.diff(at), np.diff(np.log(at))
+    return bool(log.std() / log.mean() < linear.std() / linear.mean())
+
+
 def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> None:
-    """The mean of learner i as a line, and its interval as a band around it."""
+    """The mean of learner i as a line, and its interval, where there is one, as a band around it."""
     axes.plot(x, estimate.mean[i], color=color, **line)
-    axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
+    if alpha > 0 and np.isfinite(estimate.low[i]).any():
+        axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
 
 
 def _runs(result: "Result", n_runs: np.ndarray) -> str:
@@ -102,7 +148,7 @@ def _runs(result: "Result", n_runs: np.ndarray) -> str:
 
 
 def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
-    """Labels, a faint grid, and no frame above and to the right.
+    """Labels, a faint grid, one format of numbers, and no frame above and to the right.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -112,11 +158,18 @@ def tidy(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> N
         >>> axes.get_xlabel()
         'round'
     """
+    from matplotlib.ticker import ScalarFormatter
+
+    from jaxonline.results.figure import set_ticks
+
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     axes.set_title(title, fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
+    for axis in (axes.xaxis, axes.yaxis):
+        if isinstance(axis.get_major_formatter(), ScalarFormatter) and axis.get_scale() == "linear":
+            set_ticks(axis, tick)
 
 
 def log_log(axes: "Axes", linear_y: bool = False) -> None:
@@ -130,42 +183,19 @@ def log_log(axes: "Axes", linear_y: bool = False) -> None:
         >>> axes.get_xscale(), axes.get_yscale()
         ('log', 'log')
     """
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from jaxonline.results.figure import set_ticks
 
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     if not linear_y:
         axes.set_yscale("log")
     for axis in (axes.xaxis,) if linear_y else (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        axis.set_minor_formatter(NullFormatter())
+        set_ticks(axis, tick)
 
 
-def _label_ends(axes: "Axes", result: "Result", ends: np.ndarray) -> None:
-    """Names beside the curves' ends, pushed apart where they would overlap; a legend when there are many."""
-    if len(ends) > len(COLOURS):
-        axes.legend(frameon=False, fontsize=8)
-        return
-    low, high = axes.get_ylim()
-    gap = 0.05 * (high - low)
-    order = [i for i in np.argsort(ends) if np.isfinite(ends[i])]
-    at = -np.inf
-    for i in order:
-        at = max(ends[i], at + gap)
-        where: Any = (result.rounds[-1], at)
-        axes.annotate(
-            result.learners[i], where, xytext=(6, 0), textcoords="offset points", va="center",
-            color=COLOURS[i], fontsize=9, annotation_clip=False,
-        )  # fmt: skip
-
-
-def _slope_guides(axes: "Axes", result: "Result", means: np.ndarray) -> None:
-    """Thin lines of slope 1 and 1/2 through the middle of the picture, to read growth rates by."""
-    positive = means[np.isfinite(means) & (means > 0)]
-    if positive.size == 0:
-        return
-    rounds = np.asarray(result.rounds, float)
-    for slope, text in ((1.0, "slope 1"), (0.5, "slope 1/2")):
-        line = positive.min() * 0.7 * (rounds / rounds[0]) ** slope
-        axes.plot(rounds, line, color="0.6", lw=0.8, zorder=0)
-        axes.annotate(text, (rounds[-1], line[-1]), xytext=(3, 0), textcoords="offset points", fontsize=8, color="0.4")
+def _small(axes: "Axes", sizes: Style) -> None:
+    """Letters and lines of a paper."""
+    axes.tick_params(labelsize=sizes.font - 1, width=0.6, length=2.5, pad=2)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set_fontsize(sizes.font)
+    for side in axes.spines.values():
+        side.set_linewidth(0.6)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxonline.results.columns import Measured, Text
 from jaxonline.results.statistics import Estimate, pairwise_p_values
-from jaxonline.results.tables import Interval, Table, Text
+from jaxonline.results.tables import Table
 
 
 class Ranking(NamedTuple):
@@ -35,7 +36,7 @@ class Ranking(NamedTuple):
     def table(self) -> Table:
         """The learners, their means, and which of them differ."""
         columns = (
-            Text("learner"), Interval("mean", f"{self.quantity}\n({self.level:.0%})", "{:.4g}"),
+            Text("learner"), Measured("mean", f"{self.quantity}\n({self.level:.0%})"),
             Text("letters", "same letter:\nno difference seen"),
         )  # fmt: skip
         caption = f"Learners without a common letter differ (paired t-tests with Holm's correction, {self.level:.0%})."
@@ -50,7 +51,7 @@ class Ranking(NamedTuple):
         from rich.console import Console
 
         text = io.StringIO()
-        Console(file=text, width=100).print(self.table)
+        Console(file=text, width=100, force_jupyter=False, force_terminal=False).print(self.table)
         return text.getvalue()
 
 

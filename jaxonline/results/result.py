@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline.results import parts, statistics, summary
+from jaxonline.results.quantities import label_of
 from jaxonline.results.ranking import Ranking, rank
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE, adjusted, variance_reduction
-from jaxonline.results.statistics import Estimate, Growth, growth, mean_over_runs, simultaneous, warn_of_skewness
+from jaxonline.results.statistics import Estimate, Growth
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
-LABELS = {
-    "regret": "regret",
-    "cumulative_loss": "cumulative loss",
-    "comparator_loss": "best in hindsight, loss",
-    "queries": "queries",
-}
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The numbers of a study. Sizes: L learners, R runs, G recorded rounds. All numbers are float64.
 
@@ -43,8 +39,11 @@ class Result:
         first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
         first_overflow: the first round in which the learner ran out of storage, 0 where there is none [L, R]; by
             default there is none at all.
-        meta: how the study was made (key, block size, devices, versions, notion of regret), and the probability that a
-            run overflows, by learner, as the learners themselves state it ("overflow_probability").
+        meta: how the study was made: in readable words the game, the comparator and the learners with their parameters;
+            versions, key, block size, devices, notion of regret; and the probability that a run overflows, by learner,
+            as the learners themselves state it ("overflow_probability").
+
+    It prints as a table of a few lines, in a notebook as well.
 
     Raises:
         ValueError: if a run is there twice.
@@ -73,16 +72,7 @@ class Result:
         for name in self.learners:
             check.text("learners", name)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
-        shape = len(self.learners), np.size(self.runs), np.size(self.rounds)
-        for name, array in {"comparator_loss": self.comparator_loss, **self.measures}.items():
-            if array is not None and np.shape(array)[:3] != shape:
-                raise ValueError(f"{name} must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
-        runs, times = np.unique(self.runs, return_counts=True)
-        if (times > 1).any():
-            raise ValueError(
-                f"runs must be distinct (a run that counts twice narrows the intervals), got {runs[times > 1][0]} "
-                "more than once"
-            )
+        parts.check_shapes(self)
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
@@ -187,15 +177,10 @@ class Result:
             interval = "anytime" if "precision" in self.meta else "student"
         values = self.values(quantity) if interval == "bounded" else self.adjusted(quantity)
         if interval == "student" and values.ndim == 3:
-            warn_of_skewness(values[:, :, -1], self.learners, LABELS.get(quantity, quantity))
+            statistics.warn_of_skewness(values[:, :, -1], self.learners, label_of(quantity))
         if limits is not None:
-            ends = check.finite_array("limits", limits)
-            if ends.shape != (2,) or ends[0] > ends[1]:
-                raise ValueError(f"limits must be the least and the largest value, got {check.shown(limits)}")
-            least, most = ends
-            by_round = self.rounds.reshape(-1, *(1,) * (values.ndim - 3))
-            limits = least * by_round, most * by_round
-        return mean_over_runs(values, level, interval=interval, limits=limits)
+            limits = statistics.limits_of_sums(limits, self.rounds.reshape(-1, *(1,) * (values.ndim - 3)))
+        return statistics.mean_over_runs(values, level, interval=interval, limits=limits)
 
     def bands(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """As `mean`, with bands that hold at all recorded rounds together, for each learner (`simultaneous`).
@@ -206,7 +191,7 @@ class Result:
         values = self.adjusted(quantity)
         if values.ndim > 3:
             raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
-        return simultaneous(values, level)
+        return statistics.simultaneous(values, level)
 
     def ranking(self, quantity: str = "regret", level: float = 0.95) -> Ranking:
         """The learners from the smallest mean at the horizon to the largest, and which of them differ.
@@ -229,7 +214,7 @@ class Result:
         if values.ndim > 3:
             raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
         last = None if controls is None else controls[:, :, -1]
-        return rank(self.learners, values[:, :, -1], LABELS.get(quantity, quantity), level, of, last)
+        return rank(self.learners, values[:, :, -1], label_of(quantity), level, of, last)
 
     def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Mean of first minus second over common runs, with its interval; fields have the shape [G].
@@ -242,7 +227,7 @@ class Result:
         difference = values[i] - values[j]
         if controls is not None:
             difference = adjusted(difference, controls[[i, j]])
-        return Estimate(*(part[0] for part in mean_over_runs(difference[None], level)))
+        return Estimate(*(part[0] for part in statistics.mean_over_runs(difference[None], level)))
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""
@@ -283,8 +268,8 @@ class Result:
             raise ValueError(
                 f"first_round must leave at least two recorded rounds, got {first_round} and {self.rounds}"
             )
-        values = self.adjusted(quantity)
-        return {name: growth(self.rounds[late], values[i][:, late], level) for i, name in enumerate(self.learners)}
+        found = (statistics.growth(self.rounds[late], values[:, late], level) for values in self.adjusted(quantity))
+        return dict(zip(self.learners, found, strict=True))
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
         """The result of some of the learners, in the given order, all of them where none is named.
@@ -297,22 +282,7 @@ class Result:
         Raises:
             ValueError: a learner that the study does not have, or a run that is asked for twice.
         """
-        index = [self._at("learners", name) for name in learners or self.learners]
-        if not isinstance(runs, slice):
-            at, size = np.asarray(runs), len(self.runs)
-            mask = at.shape == (size,) and at.dtype == bool
-            if not mask and not (at.ndim == 1 and at.dtype.kind == "i" and ((-size <= at) & (at < size)).all()):
-                raise ValueError(f"runs must be positions below {len(self.runs)}, got {check.shown(runs)}")
-
-        def part(numbers: np.ndarray) -> np.ndarray:
-            return numbers[index][:, runs]
-
-        return Result(
-            learners=tuple(self.learners[i] for i in index), runs=self.runs[runs], rounds=self.rounds,
-            measures={name: part(array) for name, array in self.measures.items()},
-            comparator_loss=None if self.comparator_loss is None else part(self.comparator_loss),
-            first_nonfinite=part(self.first_nonfinite), first_overflow=part(self.first_overflow), meta=self.meta,
-        )  # fmt: skip
+        return parts.selected(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
     def with_runs_of(self, other: "Result") -> "Result":
         """The same study with the runs of another part of it, too.
@@ -320,23 +290,7 @@ class Result:
         Raises:
             ValueError: other learners, rounds or measures, or a run that both have.
         """
-        for name in ("learners", "rounds", "measures"):
-            own, its = (list(getattr(each, name)) for each in (self, other))
-            if own != its:
-                raise ValueError(f"other must have the same {name}, {own}, got {its}")
-
-        def joined(own: np.ndarray, its: np.ndarray) -> np.ndarray:
-            return np.concatenate([own, its], axis=1)
-
-        best = None
-        if self.comparator_loss is not None and other.comparator_loss is not None:
-            best = joined(self.comparator_loss, other.comparator_loss)
-        return Result(
-            learners=self.learners, runs=np.concatenate([self.runs, other.runs]), rounds=self.rounds,
-            measures={name: joined(array, other.measures[name]) for name, array in self.measures.items()},
-            comparator_loss=best, first_nonfinite=joined(self.first_nonfinite, other.first_nonfinite),
-            first_overflow=joined(self.first_overflow, other.first_overflow), meta=dict(self.meta),
-        )  # fmt: skip
+        return parts.with_runs_of(self, other)
 
     def _controls(self, quantity: str) -> np.ndarray | None:
         """The control variates [L, R, G] of a quantity, None where it has none."""
@@ -391,6 +345,51 @@ class Result:
         from jaxonline.results.tables import rows_at_the_horizon
 
         return rows_at_the_horizon(self, bounds, level)
+
+    def __repr__(self) -> str:
+        return summary.result_text(self)
+
+    def _repr_html_(self) -> str:
+        return summary.result_html(self)
+
+    def to_pandas(
+        self, quantity: str | None = None, level: float = 0.95, interval: str | None = None
+    ) -> "pandas.DataFrame":
+        """A tidy table: one row for each learner and recorded round (and, of a measure that is a vector, entry).
+
+        Columns: learner, round, (entry,) quantity, mean, standard_error, low, high, runs (how many are in the mean).
+
+        Args:
+            quantity: as in `mean`; by default the regret, or the cumulative loss where there is no comparator.
+            level: of each interval.
+            interval: as in `mean`.
+
+        Example:
+            >>> import numpy as np
+            >>> import jaxonline as jo
+            >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
+            >>> result.to_pandas()[["learner", "round", "mean", "runs"]].values.tolist()
+            [['a', 1, 2.0, 2], ['a', 2, 3.5, 2]]
+        """
+        return summary.to_pandas(self, quantity, level, interval)
+
+    def to_markdown(self, quantity: str | None = None, bounds: Mapping[str, float] | None = None) -> str:
+        """The table at the horizon, learners from the best to the worst, in GitHub's Markdown; see `to_latex`."""
+        return summary.at_the_horizon(self, quantity, bounds, strong=True).markdown()
+
+    def to_latex(self, quantity: str | None = None, bounds: Mapping[str, float] | None = None) -> str:
+        r"""The table at the horizon as a tabular, for LaTeX with the package booktabs.
+
+        Learners come from the best to the worst. The first is in bold type if it differs from each of the others
+        (`ranking`: paired tests of all pairs with Holm's correction, 95 %), and else nothing is.
+
+        Args:
+            quantity: as in `mean`; by default the regret, or the cumulative loss where there is no comparator.
+            bounds: what a theorem promises, by learner.
+        """
+        return summary.at_the_horizon(self, quantity, bounds, strong=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Mean against rounds with interval bands, and bounds; see `jaxonline.results.plotting.plot_result`."""

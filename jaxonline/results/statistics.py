@@ -99,6 +99,18 @@ def mean_over_runs(
     return Estimate(mean, error, mean - factor * error, mean + factor * error, n_runs)
 
 
+def limits_of_sums(limits: Any, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest value of a sum after these rounds, from those of a round.
+
+    Raises:
+        ValueError: `limits` that are no two numbers in this order.
+    """
+    ends = check.finite_array("limits", limits)
+    if ends.shape != (2,) or ends[0] > ends[1]:
+        raise ValueError(f"limits must be the least and the largest value, got {check.shown(limits)}")
+    return ends[0] * rounds, ends[1] * rounds
+
+
 def _bounded(
     values: np.ndarray, mean: np.ndarray, error: np.ndarray, n_runs: np.ndarray, level: float, limits: Any
 ) -> tuple[np.ndarray, np.ndarray]:

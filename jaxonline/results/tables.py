@@ -7,96 +7,17 @@ columns. `rich` is imported when a table is printed.
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline.results.columns import Count, Interval, Known, Number, Row, Text, limits
+from jaxonline.results.formats import html_words, markdown_words, plain, shortened, terminal_width, tex_words
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
-
-_Row = Mapping[str, Any]
-Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
-
-
-@dataclass(frozen=True)
-class Text:
-    """A column of words: the row's entry `key`, under `head` (by default the key)."""
-
-    key: str
-    head: str = ""
-    numeric: ClassVar[bool] = False
-    style: ClassVar[str | None] = None
-
-    def show(self, row: _Row) -> str:
-        """The cell: "-" for what is not known, nothing where the row has no such entry."""
-        if self.key not in row:
-            return ""
-        value = row[self.key]
-        return "-" if value is None or value != value else self._words(value, row)
-
-    def wanted(self, rows: Sequence[_Row]) -> bool:
-        """Whether the column is shown."""
-        return True
-
-    def _words(self, value: Any, row: _Row) -> str:
-        return str(value)
-
-
-@dataclass(frozen=True)
-class Number(Text):
-    """A column of numbers, each shown by `form`."""
-
-    form: Form = "{:.6g}"
-    numeric: ClassVar[bool] = True
-
-    def _words(self, value: Any, row: _Row) -> str:
-        return _formed(self.form, value)
-
-
-@dataclass(frozen=True)
-class Interval(Number):
-    """A number with its interval, "mean ± half the width", or "mean [low, high]" with brackets.
-
-    The limits are the entries `<key>_low` and `<key>_high` of the row, or else `low` and `high`.
-
-    Example:
-        >>> from jaxonline.results.tables import Interval
-        >>> row = {"regret": 20.46, "low": 20.17, "high": 20.75}
-        >>> Interval("regret", form="{:.2f}").show(row), Interval("regret", form="{:.1f}", brackets=True).show(row)
-        ('20.46 ± 0.29', '20.5 [20.2, 20.8]')
-    """
-
-    brackets: bool = False
-
-    def _words(self, value: Any, row: _Row) -> str:
-        low, high = limits(row, self.key)
-        if self.brackets:
-            return "{} [{}, {}]".format(*(_formed(self.form, each) for each in (value, low, high)))
-        return f"{_formed(self.form, value)} ± {_formed(self.form, (high - low) / 2).removeprefix('+')}"
-
-
-@dataclass(frozen=True)
-class Count(Number):
-    """What should be 0 everywhere: shown, in red, where it is not."""
-
-    form: Form = "{:d}"
-    style: ClassVar[str | None] = "red"
-
-    def wanted(self, rows: Sequence[_Row]) -> bool:
-        """Whether a row has any."""
-        return any(row.get(self.key) for row in rows)
-
-
-@dataclass(frozen=True)
-class Known(Number):
-    """A number that some studies measure: the column is shown where a row has it."""
-
-    def wanted(self, rows: Sequence[_Row]) -> bool:
-        """Whether a row has it."""
-        return any(self.key in row for row in rows)
-
 
 LEFT_OUT = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
 REGRET = (  # of the rows of `Result.table`
@@ -110,11 +31,16 @@ REGRET = (  # of the rows of `Result.table`
 )
 
 
+def check_bounds(bounds: Mapping[str, Any]) -> None:
+    """Check that bounds are numbers; infinity says that there is none."""
+    for name, bound in bounds.items():
+        if not isinstance(bound, float | np.floating) or np.isnan(bound):
+            check.number(f"bounds[{name!r}]", bound)
+
+
 def rows_at_the_horizon(result: Any, bounds: Mapping[str, float] | None, level: float) -> list[dict[str, Any]]:
     """The rows of `Result.table`, of that result."""
-    for name, bound in check.keyed("bounds", bounds, result.learners).items():
-        if not isinstance(bound, float | np.floating) or np.isnan(bound):  # infinity says that there is none
-            check.number(f"bounds[{name!r}]", bound)
+    check_bounds(check.keyed("bounds", bounds, result.learners))
     regret, queries = result.mean("regret", level), result.mean("queries")
     horizon = int(result.rounds[-1])
     reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
@@ -149,6 +75,7 @@ class Table:
         group: a key: a line between rows that differ in it.
         headed: the group's name stands above its rows.
         caption: below the table.
+        strong: a key: where a row has it, its numbers with an interval are in bold type (on paper and on pages).
 
     Example:
         >>> from jaxonline.results.tables import Interval, Table, Text
@@ -166,11 +93,12 @@ class Table:
     """
 
     title: str
-    rows: Sequence[_Row]
+    rows: Sequence[Row]
     columns: Sequence[Text] = ()
     group: str = ""
     headed: bool = False
     caption: str = ""
+    strong: str = ""
 
     @property
     def shown(self) -> list[Text]:
@@ -197,34 +125,86 @@ class Table:
 
     def markdown(self) -> str:
         """The columns as a table of GitHub's Markdown, without the title."""
-        lines = [self._heads(), ["---:" if column.numeric else "---" for column in self.shown]]
-        for _, heading, cells in self._lines():
+        lines = [self._heads(markdown_words), ["---:" if column.numeric else "---" for column in self.shown]]
+        for _, heading, cells, strong in self._lines(markdown_words):
             lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
-            lines.append(cells)
-        escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
-        return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+            lines.append([f"**{cell}**" if bold else cell for cell, bold in zip(cells, strong, strict=True)])
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def latex(self) -> str:
-        """The columns as a tabular with the rules of booktabs, without the title."""
-        heads = self._heads()
-        lines = [" & ".join(map(_tex, heads)) + r" \\", r"\midrule"]
-        for i, (first, heading, cells) in enumerate(self._lines()):
+        """The columns as a tabular with the rules of booktabs, without the title; all else is plain LaTeX."""
+        heads = self._heads(tex_words)
+        lines = [" & ".join(heads) + r" \\", r"\midrule"]
+        for i, (first, heading, cells, strong) in enumerate(self._lines(tex_words)):
             lines += [r"\midrule"] if first and i else []
-            lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{{_tex(heading)}}} \\"] if heading else []
-            lines.append(" & ".join(map(_tex, cells)) + r" \\")
+            lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{{heading}}} \\"] if heading else []
+            numeric = [column.numeric for column in self.shown]
+            cells = [_MINUS.sub("$-$", cell) if own else cell for cell, own in zip(cells, numeric, strict=True)]
+            bold = (rf"\textbf{{\boldmath {cell}}}" if own else cell for cell, own in zip(cells, strong, strict=True))
+            lines.append(" & ".join(bold) + r" \\")
         kinds = "".join("r" if column.numeric else "l" for column in self.shown)
         return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
-    def _heads(self) -> list[str]:
-        return [column.head.replace("\n", " ") or column.key for column in self.shown]
+    def floating(self) -> str:
+        """The tabular of `latex` in a table with a caption, the title; below it in small letters the caption."""
+        below = f"\\\\[2pt]\n{{\\footnotesize {tex_words(self.caption)}}}\n" if self.caption else ""
+        title = f"\\caption{{{tex_words(self.title)}}}\n" if self.title else ""
+        return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
 
-    def _lines(self) -> list[tuple[bool, str, list[str]]]:
-        """For each row: whether a group begins, its name where that is to be shown, and the cells."""
+    def html(self) -> str:
+        """The columns as an HTML table with its title; a cell of numbers says in `data-value` what to sort by."""
+        lines = ["<table>", f"<caption>{html_words(self.title)}</caption>", "<thead><tr>"]
+        for column, head in zip(self.shown, self._heads(html_words), strict=True):
+            head = head.replace(" %", "&nbsp;%")
+            lines.append(f'<th scope="col"{_NUMERIC * column.numeric}>{head}</th>')
+        lines += ["</tr></thead>", "<tbody>"]
+        for i, (row, (first, heading, cells, strong)) in enumerate(
+            zip(self.rows, self._lines(html_words), strict=True)
+        ):
+            lines += ["</tbody>", "<tbody>"] if first and i else []
+            if heading:
+                lines.append(f'<tr class="group"><th scope="rowgroup" colspan="{len(cells)}">{heading}</th></tr>')
+            lines.append("<tr>")
+            for at, (column, cell, bold) in enumerate(zip(self.shown, cells, strong, strict=True)):
+                words, tag = f"<strong>{cell}</strong>" if bold else cell, "td" if at else "th"
+                lines.append(f"<{tag}{_SCOPE * (not at)}{_sorted_by(column, row)}>{words}</{tag}>")
+            lines.append("</tr>")
+        return "\n".join([*lines, "</tbody>", "</table>", ""])
+
+    def text(self, width: int = 100) -> str:
+        """The columns as plain text of so many columns at most: what does not fit is shortened or left out."""
+        shown = self.shown
+        heads = [(column.head or column.key).split("\n") for column in shown]
+        height = max(map(len, heads), default=0)
+        lines = [[*[""] * (height - len(head)), *head] for head in heads]
+        for _, _, cells, _ in self._lines(plain):
+            for line, cell in zip(lines, cells, strict=True):
+                line.append(cell)
+        for line, column in zip(lines, shown, strict=True):
+            if not column.numeric:
+                line[:] = [shortened(cell, max(width // 3, 8)) for cell in line]
+        widths = [max(map(terminal_width, line)) for line in lines]
+        while sum(widths) + 2 * (len(widths) - 1) > width and len(widths) > 1:
+            lines, widths, shown = lines[:-1], widths[:-1], shown[:-1]
+        said = []
+        for cells in zip(*lines, strict=True):
+            pads = [" " * (own - terminal_width(cell)) for own, cell in zip(widths, cells, strict=True)]
+            each = zip(cells, pads, shown, strict=True)
+            said.append("  ".join(pad + cell if column.numeric else cell + pad for cell, pad, column in each).rstrip())
+        return "\n".join(said)
+
+    def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
+        return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
+
+    def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
+        """For each row: whether a group begins, its name where that is to be shown, the cells, and which are bold."""
         before, found = None, []
         for row in self.rows:
             group = row.get(self.group)
             first, before = group != before, group
-            found.append((first, str(group) if first and self.headed else "", [c.show(row) for c in self.shown]))
+            heading = escaped(str(group)) if first and self.headed else ""
+            strong = [bool(row.get(self.strong)) and isinstance(column, Interval) for column in self.shown]
+            found.append((first, heading, [escaped(column.show(row)) for column in self.shown], strong))
         return found
 
     def __rich_console__(self, console: Any, options: Any) -> Any:
@@ -247,7 +227,7 @@ class Table:
             justify = "right" if column.numeric else "left"
             look = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
             made.add_column(column.head or column.key, **look)
-        for first, heading, cells in self._lines():
+        for first, heading, cells, _ in self._lines():
             if first:
                 made.add_section()
             if heading:
@@ -257,13 +237,7 @@ class Table:
         return made
 
 
-def limits(row: _Row, key: str) -> tuple[float, float]:
-    """The ends of the interval of an entry: `<key>_low` and `<key>_high`, or else `low` and `high`."""
-    own = f"{key}_low" in row
-    return (row[f"{key}_low"], row[f"{key}_high"]) if own else (row["low"], row["high"])
-
-
-def across(rows: Sequence[_Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
+def across(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
     """Rows that share an entry become one: `value` and its limits under the label of each.
 
     Args:
@@ -308,12 +282,15 @@ def _finite(numbers: Any) -> Any:
     return None if isinstance(numbers, float) and not np.isfinite(numbers) else numbers
 
 
-def _formed(form: Form, value: float) -> str:
-    return form.format(value) if isinstance(form, str) else form(value)
+_MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
+_NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
 
 
-_TEX = str.maketrans({"\\": r"\textbackslash{}", "±": r"$\pm$"} | {sign: rf"\{sign}" for sign in "&%$#_{}"})
-
-
-def _tex(words: str) -> str:
-    return words.translate(_TEX)
+def _sorted_by(column: Text, row: Row) -> str:
+    """Attributes of a cell: of a number, the number itself where it is known."""
+    if not column.numeric:
+        return ""
+    value = row.get(column.key)
+    if isinstance(value, int | float | np.number) and value == value:
+        return f'{_NUMERIC} data-value="{float(value):.12g}"'
+    return _NUMERIC

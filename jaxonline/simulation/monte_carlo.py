@@ -18,6 +18,7 @@ from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, M
 from jaxonline.results import Result
 from jaxonline.results.reduction import CONTROL
 from jaxonline.simulation import blocks
+from jaxonline.simulation.about import in_words
 from jaxonline.simulation.ahead import compiled_ahead
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.controls import with_controls, without_diverged
@@ -266,6 +267,7 @@ def simulate(
         solved = best[0] if best.shape[1] == 1 else best[0, at]
     comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
     meta = {
+        **in_words(game, comparator, learners, teams),
         "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
         "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),

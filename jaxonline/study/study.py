@@ -6,6 +6,7 @@ errors. A `Context` is everything that is not mathematics.
 
 import contextlib
 import dataclasses
+import io
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -123,6 +124,7 @@ class Report:
         results: of the simulations, by name.
         numbers: for JSON; the tables by default.
         shown: the tables for people; all by default.
+        bounds: what a theorem promises at each recorded round, by name of the result and by learner: for the page.
 
     Example:
         >>> import sys, tempfile
@@ -142,7 +144,7 @@ class Report:
         One learner is enough.
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     [path.name for path in report.save(folder)]
-        ['table.csv', 'numbers.json']
+        ['table.csv', 'numbers.json', 'report.html']
     """
 
     tables: Mapping[str, Table]
@@ -151,6 +153,7 @@ class Report:
     results: Mapping[str, Result] = dataclasses.field(default_factory=dict)
     numbers: Any = None
     shown: Sequence[Table] | None = None
+    bounds: Mapping[str, Mapping[str, np.ndarray]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
@@ -163,7 +166,7 @@ class Report:
 
     def show(self, console: Any) -> None:
         """Print tables and sentences on a console of rich."""
-        for table in self.tables.values() if self.shown is None else self.shown:
+        for table in self._for_people():
             console.print(table)
         for sentence in self.sentences:
             console.print(sentence, markup=False, highlight=False)
@@ -172,19 +175,76 @@ class Report:
         """The numbers as strict JSON."""
         return strict_json({name: t.rows for name, t in self.tables.items()} if self.numbers is None else self.numbers)
 
+    def html(self, title: str = "", **parts: Any) -> str:
+        """One self-contained HTML page: sentences, results, tables and figures.
+
+        Args:
+            title: of the page; by default that of the first table.
+            **parts: others of `results.page.html_page`: configuration, commands, about.
+        """
+        return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
+
+    def latex(self) -> str:
+        r"""The tables for people as tables of LaTeX, which need the package booktabs.
+
+        Example:
+            >>> from jaxonline.results.tables import Table
+            >>> from jaxonline.study import Report
+            >>> print(Report({"table": Table("5 % of runs", [{"learner": "a_1", "regret": 2.5}])}).latex())
+            % \usepackage{booktabs}
+            \begin{table}
+            \centering
+            \caption{5 \% of runs}
+            \begin{tabular}{lr}
+            \toprule
+            learner & regret \\
+            \midrule
+            a\_1 & 2.5 \\
+            \bottomrule
+            \end{tabular}
+            \end{table}
+            <BLANKLINE>
+        """
+        return "% \\usepackage{booktabs}\n" + "\n".join(table.floating() for table in self._for_people())
+
     def save(self, folder: str | Path) -> list[Path]:
-        """Write NAME.csv, NAME.png, NAME.zarr and numbers.json, in a folder made for them; returns what is in it."""
+        """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and the page report.html, in a folder made for them.
+
+        Returns:
+            What is in the folder.
+        """
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
         paths = [folder / name for name in texts]
         for path, text in zip(paths, texts.values(), strict=True):
             write_text(path, text)
-        for name, draw in self.figures.items():
+        figures = {name: _png(draw()) for name, draw in self.figures.items()}
+        for name, image in figures.items():
             paths.append(folder / f"{name}.png")
             with writing(paths[-1]) as path:
-                draw().savefig(path, dpi=150)
+                path.write_bytes(image)
         paths += [result.save(folder / f"{_file_name(name)}.zarr") for name, result in self.results.items()]
+        paths.append(write_text(folder / "report.html", self._page("", figures)))
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
+
+    def _for_people(self) -> Sequence[Table]:
+        return list(self.tables.values()) if self.shown is None else self.shown
+
+    def _page(self, title: str, figures: Mapping[str, bytes], **parts: Any) -> str:
+        from jaxonline.results.page import html_page
+
+        tables = self._for_people()
+        title = title or next((table.title for table in tables if table.title), "Report")
+        return html_page(
+            title, sentences=self.sentences, results=self.results, bounds=self.bounds, tables=tables, figures=figures,
+            **parts,
+        )  # fmt: skip
+
+
+def _png(figure: "Figure") -> bytes:
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=150)
+    return image.getvalue()
 
 
 def _file_name(name: str) -> str:

@@ -47,7 +47,8 @@ def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
             mean, spread = errors.mean(axis=0), errors.std(axis=0)
             axes.plot(n, mean, "o-", ms=3, color=colour, label=name)
             axes.fill_between(n, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
-        axes.set(xscale="log", ylim=(0, 1.6))
+        log_log(axes, linear_y=True)
+        axes.set_ylim(0, 1.6)
         tidy(axes, unit, "squared test error" if unit == "examples" else "", "3 vs 5, centred pixels")
     axes.legend(frameon=False)
     return figure

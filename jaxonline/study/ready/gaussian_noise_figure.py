@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, band, tidy
+from jaxonline.results.plotting import COLOURS, band, log_log, tidy
 from jaxonline.results.statistics import Estimate
 from jaxonline.study import Compared
 from jaxonline.study.comparison import skewness_is_said
@@ -98,8 +98,6 @@ def _noise_panel(axes: "Axes", by_noise: Sequence[Compared], zero: float, limit:
 
 
 def _rounds_panel(axes: "Axes", at_one: Sequence[Compared]) -> None:
-    from matplotlib.ticker import NullFormatter
-
     plays = {name: played for played in at_one for name in played.result.learners}
     for name, (colour, ls, marker) in STYLES.items():
         if name not in plays:
@@ -119,10 +117,8 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[Compared]) -> None:
         axes.plot(ends, line, color="0.65", lw=0.8, zorder=0)
         axes.annotate(text, (ends[1], line[1]), xytext=(-4, 5), textcoords="offset points", fontsize=8, color="0.4",
                       ha="right", va="bottom")  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="round", ylabel="regret")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter("{x:,g}")
-        axis.set_minor_formatter(NullFormatter())
+    log_log(axes)
+    axes.set(xlabel="round", ylabel="regret")
 
 
 def _slope_panel(axes: "Axes", shown: Compared) -> None:

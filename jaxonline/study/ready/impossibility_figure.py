@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from jaxonline.environments.adversaries import SCATTERED
 from jaxonline.results import Result
-from jaxonline.results.plotting import COLOURS, tidy
+from jaxonline.results.plotting import COLOURS, log_log, tidy
 from jaxonline.results.statistics import Estimate
 from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, TOLD, TWO, WORLDS
@@ -75,7 +75,8 @@ def _curves(axes: "Axes", shown: Shown, rounds: np.ndarray, estimate: Estimate) 
         axes.fill_between(rounds, low, high, color=STYLE[kind], alpha=0.2, lw=0)
     axes.plot(rounds, shown.unavoidable * rounds, color="black", ls="--", lw=1.3, zorder=4)
     axes.plot(rounds, shown.unavoidable * np.sqrt(rounds * rounds[0]), color="0.6", lw=1.0, zorder=0)
-    axes.set(xscale="log", yscale="log", xlabel="round", ylabel="regret")
+    log_log(axes)
+    axes.set(xlabel="round", ylabel="regret")
     _label_ends(axes, shown, rounds[-1], estimate.mean[:, -1])
 
 

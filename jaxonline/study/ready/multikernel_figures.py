@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, tidy
+from jaxonline.results.plotting import COLOURS, log_log, tidy
 from jaxonline.study.ready.multikernel import ALGORITHMS, DESCENT, SetResult, printed
 from jaxonline.study.ready.multikernel_draws import Draws, intervals
 
@@ -19,8 +19,6 @@ NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}
 
 def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure":
     """Mean squared error up to each round, averaged over dictionaries, one panel a set; forecaster "ridge" or "vaw"."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     figure, panels = _panels(f"Running mean squared error, experts: {NAMES[forecaster]}", len(results))
     for axes, result in zip(panels, results, strict=True):
         tidy(axes, "round", title=result.name)
@@ -30,12 +28,7 @@ def running(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
             rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
             axes.plot(rounds, 1e3 * curve[rounds - 1], color=COLOURS[i], label=algorithm, lw=1.5)
             positive |= bool((curve[rounds - 1] > 0).any())
-        axes.set_xscale("log")
-        if positive:  # all errors are 0 where all targets are equal
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter(NullFormatter())
+        log_log(axes, linear_y=not positive)  # all errors are 0 where all targets are equal
     panels[0].set_ylabel("mean squared error up to the round, x 1000")
     panels[-1].legend(frameon=False, fontsize=8)
     return figure
@@ -47,7 +40,7 @@ def weights(results: Sequence[SetResult], forecaster: str = "ridge") -> "Figure"
     for axes, result in zip(panels, results, strict=True):
         tidy(axes, "kernel", title=result.name)
         for algorithm, colour in WEIGHTED.items():
-            axes.plot(result.weights[algorithm, forecaster], "o-", color=colour, label=algorithm, lw=0.8, ms=2.5)
+            axes.plot(result.weights[algorithm, forecaster], "o", color=colour, label=algorithm, ms=2.5)
     panels[0].set_ylabel("weight after the last round")
     panels[-1].legend(frameon=False, fontsize=8)
     return figure
@@ -71,12 +64,9 @@ def draws(studies: Sequence[Draws]) -> "Figure":
             axes.plot(1e3 * found.mean, at, "o", color=colour, ms=3)
             if in_print is not None and not true:
                 axes.plot(in_print, at, "x", color="black", ms=6)
-        axes.set_xscale("log")
+        log_log(axes, linear_y=True)
         axes.set_yticks(range(len(ALGORITHMS)), ALGORITHMS if axes is panels[0] else [""] * len(ALGORITHMS))
         axes.invert_yaxis()
-        axes.xaxis.set_minor_formatter("{x:g}")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.tick_params(axis="x", which="both", labelsize=7, rotation=45)
     return figure
 
 

@@ -75,4 +75,5 @@ class Quickstart(Study):
             {"figure": lambda: found.result.plot(bounds=found.bounds, title=words)},
             results={"result": found.result},
             numbers=found.curves(),
+            bounds={"result": found.bounds},
         )

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from jaxonline.estimators.series_moments import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.results.plotting import COLOURS, tidy
+from jaxonline.results.plotting import COLOURS, log_log, tidy
 from jaxonline.results.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import AboveOne
@@ -156,7 +156,8 @@ def _panel(axes: "Axes", study: Variance, name: str, found: Found) -> None:
                 face = colour if about_zero else "white"
                 axes.plot(row.expected_queries, row.variance, marker, color=colour, mfc=face, ms=7.5, mew=1.6)
     limit = loss.radius() ** 2 / study.second_moment(0.0)
-    axes.set(xscale="log", yscale="log", xlim=(0.25, 16))
+    log_log(axes)
+    axes.set_xlim(0.25, 16)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** (0.05 if limit >= max(study.ps) else 0.2))
     if limit < max(study.ps):

@@ -1,0 +1,58 @@
+"""The figure that `Result.plot` returns. Matplotlib is imported here: import this when a figure is drawn."""
+
+import io
+import math
+from typing import Any
+
+import matplotlib
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "path"}  # fonts that journals take
+
+
+class ResultFigure(Figure):
+    """A figure that is shown in notebooks, and whose PDF files have their fonts embedded (TrueType)."""
+
+    def savefig(self, *args: Any, **options: Any) -> None:
+        """As of every figure; no setting of matplotlib is changed for others."""
+        with matplotlib.rc_context(EMBEDDED):
+            super().savefig(*args, **options)
+
+    def _repr_png_(self) -> bytes:
+        image = io.BytesIO()
+        self.savefig(image, format="png", dpi=100)
+        return image.getvalue()
+
+
+class FewDecades(LogLocator):
+    """Ticks at powers of ten, at 1, 2 and 5 times these where there is room, and even ones within one decade."""
+
+    axis: Any
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Where the ticks are, from the least to the largest value that is shown."""
+        low, high = min(vmin, vmax), max(vmin, vmax)
+        if not 0 < low < high:
+            return super().tick_values(vmin, vmax)
+        room, widest = self.axis.get_tick_space(), math.ceil(math.log10(high))
+        if self.axis.axis_name == "x" and widest > 4:  # long numbers side by side
+            room = 3 * room // (1 + 0.62 * min(widest, 9))
+        subs = (1, 2, 5) if 4.5 * math.log10(high / low) < min(room, 13) else (1,)
+        self.set_params(subs=subs, numticks=max(3, int(room)))
+        found = super().tick_values(vmin, vmax)
+        if sum(low <= at <= high for at in found) > 1:
+            return found
+        return [at for at in MaxNLocator(4).tick_values(low, high) if at > 0]
+
+
+def set_ticks(axis: Axis, formatter: Any) -> None:
+    """Such ticks on a logarithmic axis; on all axes that count something, one format of numbers."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+    if axis.get_scale() == "log":
+        axis.set_major_locator(FewDecades())
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: formatter(value)))
+    axis.set_minor_formatter(NullFormatter())

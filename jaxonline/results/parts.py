@@ -1,0 +1,81 @@
+"""Parts of a `Result`, and the parts of one study put together."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxonline._util import check
+
+
+def check_shapes(result: Any) -> None:
+    """Check that every array is of all learners, runs and rounds, and that no run is there twice."""
+    shape = len(result.learners), np.size(result.runs), np.size(result.rounds)
+    for name, array in {"comparator_loss": result.comparator_loss, **result.measures}.items():
+        if array is not None and np.shape(array)[:3] != shape:
+            raise ValueError(f"{name} must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
+    runs, times = np.unique(result.runs, return_counts=True)
+    if (times > 1).any():
+        raise ValueError(
+            f"runs must be distinct (a run that counts twice narrows the intervals), got {runs[times > 1][0]} "
+            "more than once"
+        )
+
+
+def selected(result: Any, learners: Sequence[int], runs: Any = slice(None)) -> Any:
+    """The result of some learners and runs, by position.
+
+    Raises:
+        ValueError: runs that are no positions.
+    """
+    if not isinstance(runs, slice):
+        at, size = np.asarray(runs), len(result.runs)
+        mask = at.shape == (size,) and at.dtype == bool
+        if not mask and not (at.ndim == 1 and at.dtype.kind == "i" and ((-size <= at) & (at < size)).all()):
+            raise ValueError(f"runs must be positions below {size}, got {check.shown(runs)}")
+
+    def part(numbers: np.ndarray) -> np.ndarray:
+        return numbers[learners][:, runs]
+
+    return dataclasses.replace(
+        result, learners=tuple(result.learners[i] for i in learners), runs=result.runs[runs],
+        measures={name: part(array) for name, array in result.measures.items()},
+        comparator_loss=None if result.comparator_loss is None else part(result.comparator_loss),
+        first_nonfinite=part(result.first_nonfinite), first_overflow=part(result.first_overflow),
+    )  # fmt: skip
+
+
+def with_runs_of(result: Any, other: Any) -> Any:
+    """The runs of both.
+
+    Raises:
+        ValueError: other learners, rounds or measures, or a run that both have.
+    """
+    for name in ("learners", "rounds", "measures"):
+        own, its = (list(getattr(each, name)) for each in (result, other))
+        if own != its:
+            raise ValueError(f"other must have the same {name}, {own}, got {its}")
+
+    def joined(own: np.ndarray, its: np.ndarray) -> np.ndarray:
+        return np.concatenate([own, its], axis=1)
+
+    best = None
+    if result.comparator_loss is not None and other.comparator_loss is not None:
+        best = joined(result.comparator_loss, other.comparator_loss)
+    return dataclasses.replace(
+        result, runs=np.concatenate([result.runs, other.runs]), meta=dict(result.meta), comparator_loss=best,
+        measures={name: joined(array, other.measures[name]) for name, array in result.measures.items()},
+        first_nonfinite=joined(result.first_nonfinite, other.first_nonfinite),
+        first_overflow=joined(result.first_overflow, other.first_overflow),
+    )  # fmt: skip
+
+
+def at_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
+    """The result at some of the recorded rounds, by position, with only some of the measures, if any are named."""
+    kept = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
+    best = result.comparator_loss
+    return dataclasses.replace(
+        result, rounds=result.rounds[rounds], measures={name: array[:, :, rounds] for name, array in kept.items()},
+        comparator_loss=None if best is None else best[:, :, rounds],
+    )  # fmt: skip
