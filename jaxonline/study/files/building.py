@@ -12,9 +12,9 @@ from jaxonline._util import check
 from jaxonline._util.suggest import meant
 from jaxonline.study.files.catalogue import HEADINGS, KINDS, Entry, catalogue, fitting, own_entry
 from jaxonline.study.files.own_code import load_own
-from jaxonline.study.files.parameters import Parameter
+from jaxonline.study.files.parameters import Parameter, in_digits
 from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import Source, StudyFileError
+from jaxonline.study.files.reading import SourceFile, StudyFileError
 
 SAID = {
     "number": "a number",
@@ -44,7 +44,7 @@ class Builder:
         horizon: what stands for `n_rounds` where it is not given.
     """
 
-    def __init__(self, source: Source, horizon: int):
+    def __init__(self, source: SourceFile, horizon: int):
         self.source, self.horizon = source, horizon
 
     def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> Built:
@@ -94,6 +94,7 @@ class Builder:
         }
         built |= {key: Built(value, value) for key, value in given.items() if key not in parameters}
         passed = {name for name, each in parameters.items() if "horizon" in each.takes} | set(given)
+        passed |= {name for name, each in parameters.items() if "nothing" in each.takes and each.default is None}
         arguments = {name: each.value for name, each in built.items() if name in passed}
         if entry.name == "data":
             arguments["folder"] = self.source.folder
@@ -179,7 +180,7 @@ class Builder:
         if math.isnan(value):
             raise self.wrong(at, "must be a number, got nan")
         if parameter.limits.broken_by(value):
-            raise self.wrong(at, f"must be {parameter.limits.words}, got {value:g}")
+            raise self.wrong(at, f"must be {parameter.limits.words}, got {in_digits(value)}")
         if "number" in takes or takes == {"array"}:
             return Built(self.as_float(value, at), value)
         if not isinstance(value, int):
@@ -191,6 +192,7 @@ class Builder:
         return Built(value, value)
 
     def as_float(self, value: int | float, at: KeyPath) -> float:
+        """A number of the file as a float."""
         try:
             return float(value)
         except OverflowError:

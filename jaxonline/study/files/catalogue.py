@@ -9,6 +9,7 @@ import importlib
 import inspect
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -205,7 +206,7 @@ def _of_optax() -> Iterator[Entry]:
             if not inspect.isfunction(value) or name.startswith("_"):
                 continue
             arguments = list(inspect.signature(value).parameters)
-            if kind == "optimizer" and (arguments[:1] != ["learning_rate"] or name.startswith("scale_by")):
+            if kind == "optimizer" and (arguments[:1] != ["learning_rate"] or not _is_made_of_a_rate(value)):
                 continue
             if kind == "schedule" and not name.endswith(("schedule", "decay")):
                 continue
@@ -241,6 +242,15 @@ def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of a function of optax that a file can give."""
     found = [each for each in parameters_of(function, {}) if each.name != "learning_rate"]
     return tuple(each for each in found if each.required or each.takes & {"number", "integer", "flag", "array"})
+
+
+def _is_made_of_a_rate(make: Callable[..., Any]) -> bool:
+    """Whether an optimiser of optax needs nothing but a learning rate, and is not about to be removed."""
+    try:
+        with warnings.catch_warnings(action="error"):
+            return hasattr(make(1.0), "update") and not make.__name__.startswith("scale_by")
+    except (Warning, TypeError, ValueError):
+        return False
 
 
 def _constant(value: Any) -> Callable[[], Any]:

@@ -1,12 +1,13 @@
 """What the commands of study files do: `run`, `show`, `diff`, `list`, `new`."""
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from jaxonline.study.files.differences import compared, differences, in_a_line, table_of
+from jaxonline.study.files.differences import compared, differing, in_a_line, table_of
 from jaxonline.study.files.folder import (
-    Found,
+    StudyFolder,
     look_into,
     play_in,
     report_in,
@@ -24,7 +25,11 @@ def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]
     study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
     folder = Path(out) if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():
-        report, written = play_in(study, folder)
+        try:
+            report, written = play_in(study, folder)
+        except KeyboardInterrupt:
+            print(f"Interrupted; what is finished is in {folder}, and the same command goes on.", file=sys.stderr)
+            raise
         report.show(console)
     paths = ", ".join(map(str, written))
     console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
@@ -53,18 +58,19 @@ def diff_folders(console: Any, first: str, second: str) -> None:
     """Say what differs between two studies: configurations, versions, results."""
     both = look_into(first), look_into(second)
     names = _short(first, second)
-    configured = differences(both[0].study, both[1].study)
+    configured = differing(both[0].study, both[1].study)
     if configured:
+        console.print("What differs in the configurations:")
         console.print(table_of(configured, *names))
     else:
         console.print("The configurations are the same.")
-    versions = differences(both[0].versions, both[1].versions)
+    versions = differing(both[0].versions, both[1].versions)
     if versions:
         console.print(f"Versions: {in_a_line(versions)}", markup=False, highlight=False)
     _compare(console, both, names)
 
 
-def _compare(console: Any, both: tuple[Found, Found], names: tuple[str, str]) -> None:
+def _compare(console: Any, both: tuple[StudyFolder, StudyFolder], names: tuple[str, str]) -> None:
     for found in both:
         if found.result is None or not found.finished:
             done = 0 if found.result is None else len(found.result.runs)

@@ -16,18 +16,18 @@ from jaxonline.study.files.reading import in_words
 OF_THE_RUNS = ("game", "seed", "rounds")
 
 
-def differences(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
+def differing(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
     """Where two configurations differ: both values by the key; None where one has no such key.
 
     Example:
-        >>> from jaxonline.study.files.differences import differences
-        >>> differences({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
+        >>> from jaxonline.study.files.differences import differing
+        >>> differing({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
         {('b', 'c'): (2, 3)}
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         found: dict[KeyPath, tuple[Any, Any]] = {}
         for key in {**first, **second}:
-            found |= differences(first.get(key), second.get(key), (*at, key))
+            found |= differing(first.get(key), second.get(key), (*at, key))
         return found
     return {} if first == second else {at: (first, second)}
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jaxonline._util.outputs import check_folder, each_of, write_text
 from jaxonline.results import Result
 from jaxonline.results.tables import strict_json
-from jaxonline.study.files.differences import differences, in_a_line
+from jaxonline.study.files.differences import differing, in_a_line
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.study_file import StudyFile
 from jaxonline.study.files.watching import Watch
@@ -24,7 +24,7 @@ PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
 MAY_DIFFER = ("title", "runs", "precision", "rounds", "record_at", "spacing", "bounds")
 
 
-class Found(NamedTuple):
+class StudyFolder(NamedTuple):
     """What is in a folder of a study.
 
     Attributes:
@@ -78,7 +78,7 @@ def _check_same(folder: Path, study: StudyFile) -> None:
     if not path.exists():
         return
     kept = _configuration(folder)["study"]
-    found = {key: each for key, each in differences(kept, _plain(study.resolved)).items() if key[0] not in MAY_DIFFER}
+    found = {key: each for key, each in differing(kept, _plain(study.resolved)).items() if key[0] not in MAY_DIFFER}
     if found:
         raise ValueError(
             f"out must be the folder of this study or a new one, got '{folder}', of another: {in_a_line(found)}"
@@ -103,7 +103,7 @@ def _configuration(folder: Path) -> dict[str, Any]:
     raise ValueError(f"{path} is damaged: it is no configuration of a study")
 
 
-def look_into(folder: str | Path) -> Found:
+def look_into(folder: str | Path) -> StudyFolder:
     """What a study has found so far.
 
     Raises:
@@ -113,7 +113,7 @@ def look_into(folder: str | Path) -> Found:
     about = _configuration(folder)
     finished = (folder / RESULT).exists()
     result = Result.load(folder / RESULT) if finished else _unfinished(folder / CHECKPOINT)
-    return Found(
+    return StudyFolder(
         folder, about["study"], about.get("versions", {}), result, finished, _bounds(folder) if finished else {}
     )
 
@@ -135,7 +135,7 @@ def _bounds(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def report_in(found: Found) -> Report | None:
+def report_in(found: StudyFolder) -> Report | None:
     """The report of what is in a folder, None where nothing is finished."""
     if found.result is None:
         return None

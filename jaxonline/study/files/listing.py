@@ -72,7 +72,7 @@ def _described(parameter: Parameter) -> str:
     kind = "functions, in Python only" if parameter.in_python_only else takes_in_words(parameter)
     if parameter.name == "learners" or "table" in parameter.takes:
         kind = "a table"
-    default = "" if parameter.required else f"; default {_default(parameter)}"
+    default = "" if parameter.required else f"; by default {_default(parameter)}"
     names = fitting(parameter.kinds) if parameter.kinds else {}
     few = f" ({', '.join(names)})" if 0 < len(names) <= 6 else ""
     words = f": {parameter.words}" if parameter.words else ""
@@ -83,8 +83,10 @@ def _default(parameter: Parameter) -> str:
     if "horizon" in parameter.takes:
         return "the study's rounds"
     value = plain(parameter.default)
-    if value is None:
+    if value is None or value in ("", []):
         return "none"
+    if value == "the default":
+        return "a plain one"
     if isinstance(value, dict):
         rest = {key: each for key, each in value.items() if key != "type"}
         inside = ", ".join(f"{key}={each}" for key, each in rest.items() if not isinstance(each, dict))
@@ -94,7 +96,8 @@ def _default(parameter: Parameter) -> str:
 
 def written(entry: Entry) -> str:
     """An entry as it is written in a study file, with what it needs."""
-    needed = [f"{each.name} = {_example(each)}" for each in entry.parameters if each.required]
+    shown = [each for each in entry.parameters if each.required or (entry.name, each.name) == ("data", "file")]
+    needed = [f"{each.name} = {_example(each)}" for each in shown]
     return f"{{ {', '.join([f'type = {chr(34)}{entry.name}{chr(34)}', *needed])} }}" if needed else f'"{entry.name}"'
 
 

@@ -22,6 +22,7 @@ PLACES = {
     "environment": ("environment",), "feedback": ("feedback",), "regret": ("regret",), "loss": ("loss",),
     "estimator": ("estimator",), "combiner": ("combiner",), "learner": ("learner",), "adversary": ("adversary",),
     "noise": ("noise",), "label_noise": ("noise",), "law": ("noise",), "step_size": ("step size", "schedule"),
+    "exploration": ("step size", "schedule"),
     "schedule": ("schedule",), "optimizer": ("optimizer",), "projection": ("projection",),
 }  # fmt: skip
 
@@ -37,7 +38,8 @@ class Limits(NamedTuple):
     @property
     def words(self) -> str:
         """As in "above 0 and at most 1"; empty where there are none."""
-        return " and ".join(f"{_LIMITS[key]} {value:g}" for key, value in self._asdict().items() if value is not None)
+        given = {key: value for key, value in self._asdict().items() if value is not None}
+        return " and ".join(f"{_LIMITS[key]} {in_digits(value)}" for key, value in given.items())
 
     def broken_by(self, value: float) -> bool:
         """Whether a number lies outside."""
@@ -46,6 +48,11 @@ class Limits(NamedTuple):
             self.lt is not None and value >= self.lt, self.le is not None and value > self.le,
         )  # fmt: skip
         return any(wrong)
+
+
+def in_digits(value: float) -> str:
+    """A number in words: 100,000 and not 1e+05."""
+    return f"{value:,.0f}" if abs(value) >= 1000 and value == round(value) else f"{value:g}"
 
 
 class Parameter(NamedTuple):
@@ -154,10 +161,11 @@ def _parameter(given: inspect.Parameter, words: str) -> Parameter:
     limits = limits_in(words) if numeric else Limits()
     if "integer" in numeric:  # "the first for which the rest is below 1e-20"
         limits = Limits(*(each if each is None or each == round(each) else None for each in limits))
-    if given.name == "step_size" and numeric and limits == Limits():
+    if "step size" in kinds and numeric and limits == Limits():
         limits = Limits(gt=0.0)
+    choices = tuple(dict.fromkeys(texts)) if len(set(texts)) > 1 else ()  # one is an example
     required = given.default is given.empty and not takes & {"horizon", "nothing"}
-    return Parameter(given.name, frozenset(takes), kinds, limits, tuple(dict.fromkeys(texts)), required, default, words)
+    return Parameter(given.name, frozenset(takes), kinds, limits, choices, required, default, words)
 
 
 def _of_annotation(annotation: Any) -> tuple[set[str], tuple[Any, ...]]:
@@ -215,7 +223,7 @@ def _of_words(name: str, words: str, default: Any, takes: set[str]) -> tuple[set
     if not kinds:
         kinds = tuple(f"`{each}`" for each in re.findall(r"`(\w+)`", words) if each[0].isupper())
     found = {"component"} if kinds else set()
-    if name == "step_size" or (kinds and limits_in(words) != Limits()):
+    if "step size" in kinds or (kinds and limits_in(words) != Limits()):
         found |= {"number"}
     if not kinds and not takes - {"nothing"} and re.search(r"\[[^\]]*\]", words):
         found |= {"array"}

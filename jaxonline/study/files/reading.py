@@ -17,7 +17,7 @@ class StudyFileError(ValueError):
     """What is wrong with a study file, and where: file, line, key."""
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """A study file that was read.
 
     Attributes:
@@ -63,7 +63,7 @@ def in_words(path: KeyPath) -> str:
     return words.removeprefix(".")
 
 
-def read(path: str | os.PathLike[str]) -> Source:
+def read(path: str | os.PathLike[str]) -> SourceFile:
     """Read a study file, TOML or JSON.
 
     Raises:
@@ -100,7 +100,7 @@ def read(path: str | os.PathLike[str]) -> Source:
         raise StudyFileError(f"{path}: the file is nested too deeply") from None
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from None
-    source = Source(path, data if isinstance(data, dict) else {}, {}, text)
+    source = SourceFile(path, data if isinstance(data, dict) else {}, {}, text)
     if not isinstance(data, dict):
         raise StudyFileError(f"{path}:1: a study file must be a table of keys, got {check.shown(data)}")
     return source._replace(lines=(lines_of_toml if path.suffix == ".toml" else lines_of_json)(text))

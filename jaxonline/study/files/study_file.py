@@ -16,7 +16,7 @@ from jaxonline.study.files import grids, keys
 from jaxonline.study.files.building import Builder, Built
 from jaxonline.study.files.parameters import Parameter
 from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import Source, read
+from jaxonline.study.files.reading import SourceFile, read
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 from jaxonline.study.study import Context, Report
@@ -37,7 +37,7 @@ class StudyFile(NamedTuple):
         resolved: the configuration with all grids expanded and all defaults filled in.
     """
 
-    source: Source
+    source: SourceFile
     title: str
     comparison: Comparison
     options: dict[str, Any]
@@ -95,7 +95,7 @@ class StudyFile(NamedTuple):
 class _said_at:
     """What is wrong inside is said of a key."""
 
-    def __init__(self, source: Source, at: KeyPath):
+    def __init__(self, source: SourceFile, at: KeyPath):
         self.source, self.at = source, at
 
     def __enter__(self) -> None:
@@ -157,7 +157,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
 class _Reader:
     """Goes through the keys of a file."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: SourceFile):
         self.source = source
         known(source, source.data, keys.STUDY, ())
         self.build = Builder(source, 1)
@@ -358,7 +358,7 @@ def _entered(make: Callable[[Any], Built], feedback: Built | None) -> Callable[[
     return lambda step: Entrant(make(step).value, feedback.value)
 
 
-def known(source: Source, given: Mapping[str, Any], parameters: Mapping[str, Any], at: KeyPath) -> None:
+def known(source: SourceFile, given: Mapping[str, Any], parameters: Mapping[str, Any], at: KeyPath) -> None:
     """Check that all keys are known."""
     for key in given:
         if key not in parameters:
