@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline._util import check
+
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e-?\d+)?(?:/\d+)?)(?![\d.]*[\w^]|\s*/\s*\(|\s+[a-z]\b(?!\s*to\b))"
 _LIMITS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _RANGE = re.compile(rf"\b(?:from|between) {_NUMBER}(?:, [^,;]*,)? (?:to|and) (below )?{_NUMBER}")
@@ -52,7 +54,8 @@ class Limits(NamedTuple):
 
 def in_digits(value: float) -> str:
     """A number in words: 100,000 and not 1e+05."""
-    return f"{value:,.0f}" if abs(value) >= 1000 and value == round(value) else f"{value:g}"
+    whole = 1000 <= abs(value) < 1e15 and value == round(value)
+    return f"{value:,.0f}" if whole else f"{float(value):g}" if abs(value) < 1e300 else check.shown(value)
 
 
 class Parameter(NamedTuple):

@@ -3,6 +3,7 @@
 `python -m jaxonline.study.files.schema` writes `study.schema.json` beside this file; a test says when that is due.
 """
 
+import importlib.metadata
 import json
 from typing import Any
 
@@ -38,6 +39,7 @@ def schema() -> dict[str, Any]:
     made.defs["a learner"] = made.component(("learner",), in_learner=True)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
+        "$comment": f"optax {importlib.metadata.version('optax')}",  # which has optimizers and schedules
         "title": "A study of jaxonline",
         "description": "docs/study-files.md says what the keys mean; `jaxonline list NAME` what a type takes.",
         "type": "object",

@@ -76,6 +76,5 @@ def _with_schema(text: str) -> str:
 def names_in_schema() -> list[str]:
     """Everything that a study file can name, read from the schema."""
     found = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
-    return [
-        name for name, each in found.items() if "type" in each.get("properties", {}) and not name.endswith(", several")
-    ]
+    tables = [name for name, each in found.items() if "type" in each.get("properties", {})]
+    return sorted({name.removesuffix(", several") for name in tables}, key=str.lower)
