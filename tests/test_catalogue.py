@@ -138,7 +138,7 @@ def test_arguments_are_read():
 # ---------------------------------------------------------------------------------------------------------------------
 # What is said is so
 
-BUILD = Builder(SourceFile(Path("study.toml"), {}, {}, ""), HORIZON)
+BUILD = Builder(SourceFile(Path("study.toml"), {}), HORIZON)
 
 
 def inside(limits: Limits) -> float:

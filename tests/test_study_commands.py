@@ -23,6 +23,7 @@ from jaxonline.study.files.differences import compared, differing
 from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 
+pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
 ARMS = copy.deepcopy(BANDITS) | {"runs": 8, "measures": ["Switches"]}
 ARMS["learners"] = {
     "greedy": {"type": "EpsilonGreedy", "epsilon": [0.05, 0.1]},

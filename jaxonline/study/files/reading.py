@@ -1,10 +1,12 @@
 """A study file as it is read: its keys, the lines they stand in, and errors that say where something is wrong."""
 
+import dataclasses
+import functools
 import json
 import os
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxonline._util import check
 from jaxonline.study.files.positions import KeyPath, lines_of_json, lines_of_toml
@@ -17,20 +19,24 @@ class StudyFileError(ValueError):
     """What is wrong with a study file, and where: file, line, key."""
 
 
-class SourceFile(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class SourceFile:
     """A study file that was read.
 
     Attributes:
         path: of the file.
         data: its keys.
-        lines: in which they stand.
         text: the whole file.
     """
 
     path: Path
     data: dict[str, Any]
-    lines: dict[KeyPath, int]
-    text: str
+    text: str = ""
+
+    @functools.cached_property
+    def lines(self) -> dict[KeyPath, int]:
+        """The lines in which keys stand."""
+        return (lines_of_json if self.path.suffix == ".json" else lines_of_toml)(self.text)
 
     @property
     def folder(self) -> Path:
@@ -100,10 +106,9 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
         raise StudyFileError(f"{path}: the file is nested too deeply") from None
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from None
-    source = SourceFile(path, data if isinstance(data, dict) else {}, {}, text)
     if not isinstance(data, dict):
         raise StudyFileError(f"{path}:1: a study file must be a table of keys, got {check.shown(data)}")
-    return source._replace(lines=(lines_of_toml if path.suffix == ".toml" else lines_of_json)(text))
+    return SourceFile(path, data, text)
 
 
 def _json(text: str) -> Any:
