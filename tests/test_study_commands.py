@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -305,6 +306,55 @@ def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "the same command goes on" in done.stderr
+
+
+@pytest.mark.long
+def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
+    """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
+    table = ARMS | {"runs": 6, "block_size": 3}
+    file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
+    assert call("run", file, "--out", out).exit_code == 0
+    assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
+    assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
+    assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
+    assert json.loads((out / "configuration.json").read_text())["study"]["runs"] == 9
+    write(file, table | {"block_size": 2})
+    done = call("run", file, "--out", out)
+    assert (done.exit_code, "block_size (was 3, is 2)" in done.stderr) == (2, True)
+
+
+@pytest.mark.long
+def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("new", "own-data")
+    small = ("run", "own-data.toml", "--runs", 2, "--rounds", 20, "--out", "out")
+    assert call(*small).exit_code == 0
+    code = tmp_path / "my_learner.py"
+    code.write_text(code.read_text().replace("1e-12", "1e-6"))
+    done = call(*small)
+    assert done.exit_code == 2
+    assert "checkpoint out/checkpoint holds another study" in done.stderr
+    assert "NormalisedLMS.update" in done.stderr
+
+
+@pytest.mark.long
+def test_as_many_runs_as_the_precision_needs(tmp_path):
+    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
+    del table["runs"]
+    done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "The precision asked for was reached with " in done.stdout
+    assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
+    rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
+    for each in rows.values():
+        assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]
+
+
+def test_a_comparator_that_cannot_judge_is_said_with_its_key(tmp_path):
+    wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
+    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert re.match(r"Error: \S+arms\.toml:\d+: comparator L2Ball (must be|cannot)", done.stderr)
 
 
 def test_a_learner_that_cannot_play_leaves_nothing_behind(tmp_path):

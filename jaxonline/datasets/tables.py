@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,12 +67,12 @@ def chosen_columns(
 
 def cells_of(frame: "pd.DataFrame") -> "pd.DataFrame":
     """The cells of a frame as text, gaps empty."""
-    plain = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
+    plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
     texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
     return texts.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
 
 
-def _classes(path: Path, cells: "pd.Series", positive: str) -> "pd.Series":
+def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
     """1 where a cell is `positive`, as a word or as a number, else -1."""
     gaps = cells.str.lower().isin(MISSING)
     if gaps.any():

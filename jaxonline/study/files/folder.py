@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxonline._util.outputs import check_folder, each_of, write_text
+from jaxonline._util.files import write_whole
+from jaxonline._util.outputs import check_folder, write_text
 from jaxonline.results import Result
 from jaxonline.results.tables import strict_json
 from jaxonline.study.files.differences import differing, in_a_line
@@ -54,35 +55,31 @@ def play_in(study: StudyFile, out: str | Path) -> tuple[Report, list[Path]]:
         ValueError: the folder is that of another study: what differs.
         OSError: something cannot be written; or another process is working in the folder.
     """
-    folder = check_folder("out", out)
-    _check_same(folder, study)
+    folder, resolved = check_folder("out", out), _plain(study.resolved)
+    changed = differing(_configuration(folder)["study"], resolved) if (folder / CONFIGURATION).exists() else None
+    other = {key: each for key, each in (changed or {}).items() if key[0] not in MAY_DIFFER}
+    if other:
+        words = f"out must be the folder of this study or a new one, got '{folder}', of another"
+        raise ValueError(f"{words}: {in_a_line(other)}")
     study.check()
-    name = f"study{study.source.path.suffix}"
-    about = {"study": study.resolved, "versions": versions(), "file": str(study.source.path.resolve())}
-    write_text(folder / name, study.source.text)
-    write_text(folder / CONFIGURATION, strict_json(about))
+    copy = write_text(folder / f"study{study.source.path.suffix}", study.source.text)
+    about = {"study": resolved, "versions": versions(), "file": str(study.source.path.resolve())}
+    if changed is None or changed:
+        _write(folder, about | {"finished": False})
     with Watch(study.rounds_to_play) as watch:
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch))
-    written = [folder / name, folder / CONFIGURATION]
-    each_of(lambda: written.extend(report.save(folder)))
+    written = [copy, folder / CONFIGURATION, *report.save(folder)]
+    _write(folder, about | {"finished": True})
     return report, written
+
+
+def _write(folder: Path, about: dict[str, Any]) -> None:
+    write_whole(folder / CONFIGURATION, strict_json(about).encode())
 
 
 def versions() -> dict[str, str]:
     """Of Python and of the libraries that decide numbers."""
     return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
-
-
-def _check_same(folder: Path, study: StudyFile) -> None:
-    path = folder / CONFIGURATION
-    if not path.exists():
-        return
-    kept = _configuration(folder)["study"]
-    found = {key: each for key, each in differing(kept, _plain(study.resolved)).items() if key[0] not in MAY_DIFFER}
-    if found:
-        raise ValueError(
-            f"out must be the folder of this study or a new one, got '{folder}', of another: {in_a_line(found)}"
-        )
 
 
 def _plain(configuration: Any) -> Any:
@@ -111,7 +108,7 @@ def look_into(folder: str | Path) -> StudyFolder:
     """
     folder = Path(folder)
     about = _configuration(folder)
-    finished = (folder / RESULT).exists()
+    finished = bool(about.get("finished")) and (folder / RESULT).exists()
     result = Result.load(folder / RESULT) if finished else _unfinished(folder / CHECKPOINT)
     return StudyFolder(
         folder, about["study"], about.get("versions", {}), result, finished, _bounds(folder) if finished else {}

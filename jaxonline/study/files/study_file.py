@@ -1,5 +1,6 @@
 """A study from a file: a game, learners, sizes, seed; it runs as every study does, and makes a report."""
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -51,7 +52,8 @@ class StudyFile(NamedTuple):
         options = dict(self.options)
         if options["precision"] is not None and isinstance(context.progress, Watch):
             options["precision"] = WatchedPrecision.of(options["precision"], context.progress.note)
-        found = self.comparison.play(dataclasses.replace(context, seed=self.seed), **options)
+        with _said_of_keys(self.source):
+            found = self.comparison.play(dataclasses.replace(context, seed=self.seed), **options)
         return report_of(found.result, self.title, self.bounds_on(found.etas), found.at_edge)
 
     @property
@@ -92,18 +94,25 @@ class StudyFile(NamedTuple):
                     measure.init(team.record)
 
 
-class _said_at:
+@contextlib.contextmanager
+def _said_at(source: SourceFile, at: KeyPath) -> Iterator[None]:
     """What is wrong inside is said of a key."""
+    try:
+        yield
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise source.wrong(at, f"cannot be played: {error}") from error
 
-    def __init__(self, source: SourceFile, at: KeyPath):
-        self.source, self.at = source, at
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, ValueError | TypeError | ArithmeticError):
-            raise self.source.wrong(self.at, f"cannot be played: {error}")
+@contextlib.contextmanager
+def _said_of_keys(source: SourceFile) -> Iterator[None]:
+    """What `simulate` says of an argument is said of the key of that name."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        name, _, words = str(error).partition(" ")
+        if name not in source.data:
+            raise
+        raise source.wrong((name,), words) from error
 
 
 def _members(name: str, item: Any) -> Iterator[tuple[str, Any]]:
