@@ -3,17 +3,21 @@
 import copy
 import json
 import random
+import re
 import sys
 import tomllib
 
 import jax
 import numpy as np
 import pytest
+from fresh_python import ROOT
 from typer.testing import CliRunner
 
 import jaxonline as jo
 from jaxonline.cli import app
 from jaxonline.study import StudyFileError, load_study_file
+from jaxonline.study.files import keys
+from jaxonline.study.files.catalogue import catalogue
 from jaxonline.study.files.positions import lines_of_json, lines_of_toml
 from jaxonline.study.files.reading import in_words
 
@@ -509,3 +513,37 @@ def test_three_hundred_bad_files(folder):
     assert min(seen.values()) >= 10
     assert with_line > 240
     assert not (folder / "out").exists()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The page
+
+
+PAGE = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_key_and_its_files_are_good(folder):
+    section = PAGE.split("## Every key")[1].split("\n## ")[0]
+    for table in (keys.STUDY, keys.GAME, keys.PRECISION, keys.TUNE):
+        assert [key for key in table if not re.search(rf"\b{key}\b", section)] == []
+    data = PAGE.split("## Own data")[1].split("\n## ")[0]
+    found = {each.name for each in catalogue()["data"].parameters}
+    assert found - {each for each in found if re.search(rf"\b{each}\b", data)} == {"version"}
+    first, second = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+    (folder / "first.toml").write_text(first)
+    study = load_study_file(folder / "first.toml")
+    study.check()
+    assert study.families["greedy"][0] == "greedy[epsilon=0.05]"
+    rows = "".join(f"{i},{i * i},{i % 3},{7 * i % 5}\n" for i in range(6))
+    (folder / "prices.csv").write_text("id,area,rooms,price\n" + rows)
+    environment = tomllib.loads(second)["game"]["environment"]
+    table = DATA | {"game": {"environment": environment, "feedback": "FullInformation"}}
+    assert load(folder, table).comparison.game.environment.X.shape == (6, 2)
+
+
+def test_the_error_of_the_page_is_the_error(folder):
+    first = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[0]
+    (folder / "study.toml").write_text(first.replace("[0.05, 0.1, 0.2]", "-1"))
+    with pytest.raises(StudyFileError) as error:
+        load_study_file("study.toml")
+    assert f"    Error: {error.value}\n" in PAGE
