@@ -23,7 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from jaxonline._util.outputs import check_apart, check_file, check_folder, each_of, write_text
 from jaxonline._util.suggest import meant
-from jaxonline.study.files.templates import EXAMPLES, names_in_schema
+from jaxonline.study.files.templates import EXAMPLES, names_in_schema, write_new
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
@@ -268,9 +268,8 @@ def _new(
 ) -> None:
     """Write a study file to start from, with comments."""
     with _refusing("jaxonline new", ("name", "out", "from")):
-        from jaxonline.study.files.commands import new_file
-
-        new_file(_console(), name, out, source)
+        written = write_new(name, out, source)
+    typer.echo(f"{', '.join(map(str, written))} written\nPlay it: jaxonline run {written[0]}")
 
 
 @app.command("run", epilog=_said("jaxonline run study.toml --out results/mine", "jaxonline run study.toml --runs 20"))

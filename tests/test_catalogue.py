@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 import math
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.study import load_study_file
 from jaxonline.study.files.building import Builder
 from jaxonline.study.files.catalogue import HEADINGS, catalogue, fitting, named
 from jaxonline.study.files.parameters import Limits, Parameter, limits_in, said_of
@@ -217,3 +219,67 @@ def outside(parameter: Parameter, key: str, limit: float):
     if "integer" in parameter.takes:
         return int(limit) - 1 if below else int(limit) + 1
     return limit if key in ("gt", "lt") else limit - 1e-3 if below else limit + 1e-3
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Every learner plays some game
+
+LINE = {"type": "LinearModel", "weights": [0.5, -0.2, 0.1]}
+ARMS = {"type": "BernoulliArms", "means": [0.2, 0.5, 0.8]}
+ROWS = {"type": "DataStream", "y": [[0.2, 0.5, 0.1], [0.3, 0.1, 0.9]]}
+SIGNS = {"type": "SeparableData", "direction": [1.0, 1.0]}
+GAUSSIAN = {"type": "Gaussian", "width": 1.0}
+DICTIONARY = {"type": "Dictionary.draw", "key": 0, "dimension": 3, "n_frequencies": 4, "kernels": [GAUSSIAN, GAUSSIAN]}
+GAMES = [
+    {"environment": LINE, "feedback": "FullInformation"},
+    {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},
+    {"environment": LINE, "feedback": {"type": "Attributes", "budget": 2}},
+    {"environment": ARMS, "feedback": "Bandit", "loss": "ArmLoss"},
+    {"environment": ARMS, "feedback": "FullInformation", "loss": "ExpectedLoss"},
+    {"environment": ARMS, "feedback": "FullInformation", "loss": "ArmLoss"},
+    {"environment": ARMS, "feedback": "OnRequest", "loss": "ExpectedLoss"},
+    {"environment": SIGNS, "feedback": "FullInformation", "loss": "ZeroOne"},
+    {"environment": {"type": "ContextualLinearArms", "weights": [1.0, 0.0], "n_arms": 3}, "feedback": "Bandit",
+     "loss": "ArmLoss"},
+    {"environment": ROWS | {"X": [[[0.2, 0.3, 0.5]] * 2] * 2}, "feedback": "Bandit", "loss": "ArmLoss"},
+    {"environment": ROWS | {"X": [[0.1], [0.2]]}, "loss": "SquaredDistance",
+     "feedback": {"type": "LossOfMove", "loss": "SquaredDistance"}},
+]  # fmt: skip
+PLAYED_WITH = {
+    "MultiKernel": {"expert": {"type": "VAW", "allow_float32": True}, "dictionary": DICTIONARY},
+    "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
+    "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
+    "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
+    "ExponentiatedGradient": {"estimator": "FullGradient"},
+    "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
+    "WithFeatures": {
+        "learner": {"type": "GradientLearner", "estimator": "FullGradient", "step_size": 0.1},
+        "features": {"type": "FourierFeatures.draw", "key": 1, "kernel": GAUSSIAN, "dimension": 3, "n_frequencies": 4},
+    },
+    "NoisyKernel": {
+        "feature_map": {"type": "GaussianFeatureMap", "kernel": GAUSSIAN, "law": {"type": "Geometric", "p": 4.0}},
+        "gradient_length": {
+            "type": "GradientLength.for_loss", "loss": "Squared", "law": "cost_aware", "second_moment": 1.0,
+        },
+        "radius": 0.6,
+    },
+    "DrawnExpert.over_horizon": {"n_experts": 3}, "EXP4.over_horizon": {"n_experts": 2, "n_arms": 3},
+}  # fmt: skip
+LEARNERS = [name for name, entry in catalogue().items() if entry.kind == "learner" and name in ENTRIES]
+
+
+@pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP3.over_horizon", "Hedge", "Truncated", "PassiveAggressive"))
+def test_every_learner_can_be_written_and_plays_some_game(name, tmp_path):
+    """By tracing: nothing is compiled but what is drawn for a constructor."""
+    wrong = []
+    for game in GAMES:
+        table = {"rounds": 16, "runs": 2, "game": game, "learners": {"it": table_for(name) | PLAYED_WITH.get(name, {})}}
+        (tmp_path / "study.json").write_text(json.dumps(table))
+        try:
+            with jax.numpy_dtype_promotion("standard"):
+                load_study_file(tmp_path / "study.json").check()
+        except StudyFileError as error:
+            wrong.append(str(error))
+        else:
+            return
+    raise AssertionError("\n".join(wrong))

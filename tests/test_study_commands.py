@@ -59,7 +59,7 @@ def test_run_prints_and_writes_everything(played):
     out = folder / "out"
     assert {each.name for each in out.iterdir()} == {
         "arms.toml".replace("arms", "study"), "configuration.json", "checkpoint", "table.csv", "numbers.json",
-        "figure.png", "figure switches.png", "result.zarr",
+        "figure.png", "figure-switches.png", "result.zarr",
     }  # fmt: skip
     assert "greedy[epsilon=0.05]" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""What the commands of study files do: `run`, `show`, `diff`, `list`, `new`."""
+"""What the commands of study files do: `run`, `show`, `diff`, `list`."""
 
 import sys
 import time
@@ -16,15 +16,14 @@ from jaxonline.study.files.folder import (
 )
 from jaxonline.study.files.listing import everything, one
 from jaxonline.study.files.study_file import load_study_file
-from jaxonline.study.files.templates import write_new
 
 
 def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]) -> None:
     """Play the study of a file in a folder, or go on there; print and write the report."""
     began = time.perf_counter()
-    study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
     folder = Path(out) if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():
+        study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
         try:
             report, written = play_in(study, folder)
         except KeyboardInterrupt:
@@ -93,10 +92,3 @@ def list_names(console: Any, name: str | None) -> None:
     """Print everything that a study file can name, or what one of it takes."""
     for part in everything() if name is None else one(name):
         console.print(part, markup=False, highlight=False)
-
-
-def new_file(console: Any, name: str, out: str | None, source: str | None) -> None:
-    """Write a study file to start from, and what it needs."""
-    written = write_new(name, out, source)
-    paths = ", ".join(map(str, written))
-    console.print(f"{paths} written; play it: jaxonline run {written[0]}", markup=False, highlight=False)

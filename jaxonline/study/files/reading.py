@@ -12,6 +12,7 @@ from jaxonline._util import check
 from jaxonline.study.files.positions import KeyPath, lines_of_json, lines_of_toml
 
 LARGEST = 5_000_000  # bytes
+LONGEST = 600  # what is said of an error
 SUFFIXES = (".toml", ".json")
 
 
@@ -47,8 +48,8 @@ class SourceFile:
         """What is wrong with a key, or with what is closest to it that is there."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
-        key = f"{in_words(at)} " if at else ""
-        return StudyFileError(f"{place}: {key}{' '.join(words.split())}")
+        said = " ".join(f"{in_words(at)} {words}".split())
+        return StudyFileError(f"{place}: {said if len(said) <= LONGEST else said[: LONGEST - 4] + ' ...'}")
 
 
 def in_words(path: KeyPath) -> str:

@@ -61,7 +61,7 @@ def report_of(
         with skewness_is_said():
             return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
 
-    figures = {"figure": draw} | {f"figure {each}": _drawing(result, each) for each in further}
+    figures = {"figure": draw} | {f"figure-{each}": _drawing(result, each) for each in further}
     return Report({"table": table}, figures, sentences, {"result": result}, numbers)
 
 
