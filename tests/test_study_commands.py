@@ -139,6 +139,32 @@ def test_show_an_unfinished_study(played, tmp_path):
     assert "Not finished: 5 runs so far, of 8 runs of 40 rounds" in shown.stdout
 
 
+def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
+    """NaN where a learner has not played a run: such learners are left out, and the others have their own runs."""
+    folder, _ = played
+    out = tmp_path / "out"
+    out.mkdir()
+    shutil.copy(folder / "out" / "configuration.json", out)
+    about = json.loads((out / "configuration.json").read_text()) | {"finished": False}
+    (out / "configuration.json").write_text(json.dumps(about))
+    result = Result.load(folder / "out" / "result.zarr")
+    first, second, third = result.learners
+    for measure in (*result.measures.values(), result.comparator_loss):
+        measure[1, 3:] = np.nan
+        measure[2] = np.nan
+    result.save(out / "checkpoint")
+    shown = call("show", out)
+    assert shown.exit_code == 0, shown.output
+    text = " ".join(shown.stdout.split())
+    assert (
+        f"Not finished: 3 to 8 runs of each learner so far, of 8 runs of 40 rounds, 3 learners; not yet played: {third}"
+        in text
+    )
+    assert first in text
+    assert second in text
+    assert (out / "figure.png").exists()
+
+
 def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
     folder, _ = played
     done = call("diff", folder / "out", folder / "other")

@@ -10,8 +10,8 @@ from jaxonline.study.files.folder import (
     StudyFolder,
     look_into,
     play_in,
+    progress_in_words,
     report_in,
-    sizes_in_words,
     warnings_in_a_line,
 )
 from jaxonline.study.files.listing import everything, one
@@ -40,16 +40,14 @@ def show_folder(console: Any, folder: str) -> None:
     with warnings_in_a_line():
         report = report_in(found)
         if report is None:
-            console.print(f"{folder}: no run is finished yet ({sizes_in_words(found.study)}).", markup=False)
+            console.print(f"{folder}: {progress_in_words(found)}.", markup=False, highlight=False)
             return
         report.show(console)
         paths = [found.folder / f"{name}.png" for name in report.figures]
         for path, draw in zip(paths, report.figures.values(), strict=True):
             draw().savefig(path, dpi=150)
     if not found.finished:
-        wanted = sizes_in_words(found.study)
-        done = len(found.result.runs) if found.result else 0
-        console.print(f"Not finished: {done:,} runs so far, of {wanted}.", markup=False, highlight=False)
+        console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
     console.print(f"{', '.join(map(str, paths))} drawn", markup=False, highlight=False)
 
 
@@ -72,8 +70,7 @@ def diff_folders(console: Any, first: str, second: str) -> None:
 def _compare(console: Any, both: tuple[StudyFolder, StudyFolder], names: tuple[str, str]) -> None:
     for found in both:
         if found.result is None or not found.finished:
-            done = 0 if found.result is None else len(found.result.runs)
-            words = f"{found.folder} is not finished: {done:,} runs so far."
+            words = f"{found.folder} is not finished: {progress_in_words(found)}."
             console.print(words, markup=False, highlight=False)
     if both[0].result is not None and both[1].result is not None:
         table, alone = compared(both[0].result, both[1].result, (both[0].study, both[1].study), names)

@@ -5,9 +5,11 @@ import importlib.metadata
 import json
 import platform
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from jaxonline._util.files import write_whole
 from jaxonline._util.outputs import check_folder, write_text
@@ -120,8 +122,8 @@ def _unfinished(checkpoint: Path) -> Result | None:
     for place in (checkpoint, checkpoint / "best"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError), warnings.catch_warnings(action="ignore"):
             found = Result.load(place)
-            if len(found.runs):
-                return found
+            names = [name for name, n in zip(found.learners, played_runs(found), strict=True) if n]
+            return found.select(*names) if names else None
     return None
 
 
@@ -164,8 +166,21 @@ def warnings_in_a_line() -> Iterator[None]:
         yield
 
 
-def sizes_in_words(study: Mapping[str, Any]) -> str:
-    """Runs and rounds of a configuration."""
+def progress_in_words(found: StudyFolder) -> str:
+    """How many runs are finished, of how many."""
+    study, result = found.study, found.result
     precision = study.get("precision")
-    runs = f"at most {precision['most_runs']:,} runs" if precision else f"{study['runs']:,} runs"
-    return f"{runs} of {study['rounds']:,} rounds, {len(study['learners'])} learners"
+    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    sizes = f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
+    if result is None:
+        return f"no run is finished yet ({sizes})"
+    done = {name: int(n) for name, n in zip(result.learners, played_runs(result), strict=True)}
+    least, most = min(done.values()), max(done.values())
+    words = f"{most:,} runs so far" if least == most else f"{least:,} to {most:,} runs of each learner so far"
+    waiting = [name for name in study["learners"] if name not in done]
+    return f"{words}, of {sizes}" + (f"; not yet played: {', '.join(waiting)}" if waiting else "")
+
+
+def played_runs(result: Result) -> Any:
+    """The finished runs of each learner [L]."""
+    return np.isfinite(result.cumulative_loss[:, :, -1]).sum(axis=1) + result.failed

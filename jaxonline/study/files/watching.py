@@ -52,7 +52,9 @@ class Watch:
             self._first, self._began = done - 1 if done >= 1 else 0.0, min(self._began, now)
         line = self.line(now - self._began, done, total, what)
         if self._live is not None:
-            self._live.update(line)
+            from rich.text import Text
+
+            self._live.update(Text(line))
         elif done >= total or now - self._said >= self._every:
             self._said = now
             print(line, file=sys.stderr, flush=True)
