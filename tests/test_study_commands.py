@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 from fresh_python import ROOT
-from test_study_files import BANDITS, DATA, toml
+from study_files import BANDITS, DATA, toml
 from typer.testing import CliRunner
 
 import jaxonline as jo

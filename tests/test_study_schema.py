@@ -5,7 +5,7 @@ import json
 import tomllib
 
 import pytest
-from test_study_files import BANDITS, COPIES, DATA
+from study_files import BANDITS, COPIES, DATA
 
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import catalogue
