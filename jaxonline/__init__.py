@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from jaxonline.results import Result
     from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
+    from jaxonline.study import Comparison, Context, Study, load_study_file
 
 __version__ = "0.1.0"
 
@@ -66,6 +67,7 @@ _HOMES = {
     "results": ("Result",),
     "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
+    "study": ("Comparison", "Context", "Study", "load_study_file"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

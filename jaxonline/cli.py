@@ -1,4 +1,4 @@
-"""The command line: `jaxonline quickstart`, `reproduce NAME`, `play NAME`, `verify`.
+"""The command line: `new`, `run FILE`, `show`, `diff`, `list`; `quickstart`, `reproduce NAME`, `play NAME`, `verify`.
 
 Commands of studies are made from the studies' fields when they are used, and what takes long to import is imported by
 the command that needs it. Whatever goes wrong ends in `_Commands.main`: two lines on standard error and an exit code.
@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from jaxonline._util.outputs import check_apart, check_file, check_folder, each_of, write_text
 from jaxonline._util.suggest import meant
+from jaxonline.study.files.templates import EXAMPLES, names_in_schema, write_new
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
@@ -98,9 +99,9 @@ class _Commands(TyperGroup):
         return list(GROUPS.get(self.name or "", GROUPS[""]))
 
 
-options: dict[str, Any] = {"cls": _Commands, "add_completion": False}
+options: dict[str, Any] = {"cls": _Commands}
 app = typer.Typer(pretty_exceptions_enable=False, epilog=EXIT_CODES, **options)
-reproduce, play = typer.Typer(**options), typer.Typer(**options)
+reproduce, play = (typer.Typer(add_completion=False, **options) for _ in range(2))
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(play, name="play")
 
@@ -239,6 +240,89 @@ def verify(
     with _refusing("jaxonline verify", ("claim", "json", "samples", "seed", "figure")):
         code = verify_command(claim, samples, seed, json, figure, _console())
     raise typer.Exit(code)
+
+
+def _said(*lines: str) -> str:
+    """Examples at the end of a help."""
+    return "Examples: " + "; ".join(lines)
+
+
+def _names(incomplete: str) -> list[str]:
+    """For the shell: names that begin so, from the schema, which is read at once."""
+    return [name for name in names_in_schema() if name.lower().startswith(incomplete.lower())]
+
+
+FileOption = Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")]
+
+
+@app.command("new", epilog=_said("jaxonline new bandits", "jaxonline new own-data --out mine/study.toml"))
+def _new(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help=f"One of {', '.join(EXAMPLES)}.", autocompletion=lambda: list(EXAMPLES)),
+    ] = "noisy-measurements",
+    out: FileOption = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="STUDY", help="A ready study written out instead: quickstart.")
+    ] = None,
+) -> None:
+    """Write a study file to start from, with comments."""
+    with _refusing("jaxonline new", ("name", "out", "from")):
+        written = write_new(name, out, source)
+    typer.echo(f"{', '.join(map(str, written))} written\nPlay it: jaxonline run {written[0]}")
+
+
+@app.command("run", epilog=_said("jaxonline run study.toml --out results/mine", "jaxonline run study.toml --runs 20"))
+def _run(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A study file, TOML or JSON.")],
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="For all of it; results/NAME by default, NAME that of the file."),
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+) -> None:
+    """Play the study of a file, in a folder. Interrupted, it goes on where it was with the same command."""
+    _use_all_cores()
+    with _refusing("jaxonline run", ("out",)):
+        from jaxonline.study.files.commands import run_file
+
+        run_file(_console(), file, out, {"runs": runs, "rounds": rounds, "seed": seed})
+
+
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Of a study that was run, or is running.")]
+
+
+@app.command("show", epilog=_said("jaxonline show results/study"))
+def _show(folder: Folder) -> None:
+    """Print the table of a study and draw its figures, also of one that is not finished."""
+    with _refusing("jaxonline show", ()):
+        from jaxonline.study.files.commands import show_folder
+
+        show_folder(_console(), folder)
+
+
+@app.command("diff", epilog=_said("jaxonline diff results/first results/second"))
+def _diff(folder: Folder, other: Folder) -> None:
+    """Compare two studies: what differs in the configurations, and by how much the results do."""
+    with _refusing("jaxonline diff", ()):
+        from jaxonline.study.files.commands import diff_folders
+
+        diff_folders(_console(), folder, other)
+
+
+@app.command("list", epilog=_said("jaxonline list", "jaxonline list learners", "jaxonline list GradientLearner"))
+def _list(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them, a kind, or 'study'.", autocompletion=_names)
+    ] = None,
+) -> None:
+    """Everything that a study file can name, or what one of it takes: types, ranges, defaults."""
+    with _refusing("jaxonline list", ()):
+        from jaxonline.study.files.commands import list_names
+
+        list_names(_console(), name)
 
 
 @contextlib.contextmanager

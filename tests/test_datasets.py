@@ -191,9 +191,9 @@ def test_where_files_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path / "deep"))
     assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
     assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
-    (tmp_path / "mine.parquet").write_text("")
+    (tmp_path / "mine.feather").write_text("")
     with pytest.raises(ValueError, match="ending must be one of"):
-        load(tmp_path / "mine.parquet")
+        load(tmp_path / "mine.feather")
 
 
 def test_naval_as_it_comes_from_uci(tmp_path):

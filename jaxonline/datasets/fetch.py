@@ -8,11 +8,14 @@ import warnings
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jaxonline._util.files import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # what a damaged file raises
 BROKEN = (ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -123,6 +126,28 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
             f"{_cache() / 'openml'} was damaged; {_AGAIN}"
         )
     return X, y
+
+
+def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame", str | None]:
+    """Any set of OpenML, by its name: its columns, and the one that is its target, if it says so.
+
+    Raises:
+        OSError: it cannot be fetched.
+        ValueError: there is none of that name, or it cannot be read.
+    """
+    import sklearn.datasets
+
+    try:
+        bunch: Any = sklearn.datasets.fetch_openml(
+            name=name, version="active" if version is None else version, as_frame=True, parser="liac-arff",
+            data_home=str(_cache()),
+        )  # fmt: skip
+    except OSError as error:
+        raise OSError(f"OpenML's set {name!r} cannot be fetched ({error})") from error
+    except BROKEN as error:
+        raise ValueError(f"OpenML's set {name!r}: {error}") from None
+    targets = list(bunch.target_names or [])
+    return bunch.frame, targets[0] if len(targets) == 1 else None
 
 
 def checksum(X: np.ndarray, y: np.ndarray) -> str:

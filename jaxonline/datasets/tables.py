@@ -1,4 +1,4 @@
-"""Reading a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text.
+"""Reading a table of numbers from a file: .npz with X and y, .csv with or without a header, columns of text, Parquet.
 
 A table is a pandas DataFrame of float64, its target in the last column, NaN where a cell is empty. pandas is imported
 when a file is read.
@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,22 +18,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = ("", "?", "na", "nan", "null", "none")
-SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data")
+SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data", ".parquet")
 _DATE_OR_WORD = re.compile(r"\d+([-/.:])\d+\1\d+.*|.*[^\W\d_].*")
 
 
-def read_table(path: Path, target: str | int | None = None, drop: Sequence[str | int] = ()) -> "pd.DataFrame":
+def read_table(
+    path: Path, target: str | int | None = None, drop: Sequence[str | int] = (), positive: str | None = None
+) -> "pd.DataFrame":
     """Read a file; `target` is the name or the number of a column (-1, the last one, by default).
 
-    Columns of dates or words are left out, with a warning. An .npz file has its targets as y.
+    Columns of dates or words are left out, with a warning. An .npz file has its targets as y. With `positive`, targets
+    are 1 where they are that word or number, else -1.
     """
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: the ending must be one of {', '.join(SUFFIXES)}")
     if path.suffix == ".npz":
-        return _read_npz(path)
+        table = _read_npz(path)
+        if positive is not None:
+            table["y"] = _classes(path, table["y"].map(str), positive)
+        return table
+    return chosen_columns(path, _read_cells(path), target, drop, positive)
+
+
+def chosen_columns(
+    path: Path, cells: "pd.DataFrame", target: str | int | None, drop: Sequence[str | int], positive: str | None = None
+) -> "pd.DataFrame":
+    """The columns of numbers among cells of text, and the target; `path` says whose they are."""
     import pandas as pd
 
-    cells = _read_cells(path)
     names = list(cells.columns)
     at = _column(path, names, -1 if target is None else target)
     dropped = {_column(path, names, column) for column in drop}
@@ -47,7 +59,33 @@ def read_table(path: Path, target: str | int | None = None, drop: Sequence[str |
         warnings.warn(f"{path}: dates or words instead of numbers in column {', '.join(words)}: left out", stacklevel=3)
     if not numbers:
         raise ValueError(f"{path}: there is no column of numbers besides the target")
-    return pd.concat([*numbers, _numbers(path, cells.iloc[:, at])], axis=1)
+    of_rows = cells.iloc[:, at]
+    return pd.concat(
+        [*numbers, _numbers(path, of_rows) if positive is None else _classes(path, of_rows, positive)], axis=1
+    )
+
+
+def cells_of(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """The cells of a frame as text, gaps empty."""
+    plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
+    texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
+    return texts.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
+
+
+def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
+    """1 where a cell is `positive`, as a word or as a number, else -1."""
+    gaps = cells.str.lower().isin(MISSING)
+    if gaps.any():
+        raise ValueError(f"{path}: row {int(np.argmax(gaps)) + 1} has no target (column {cells.name!r})")
+    same = cells == positive
+    if _is_number(positive) and not same.any():
+        same = cells.map(lambda cell: _is_number(cell) and float(cell) == float(positive))
+    if same.all() or not same.any():
+        some = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
+        words = "all" if same.all() else "none"
+        known = f": there are {some[:100]}{meant(positive, list(cells.unique()))}" if some else ""
+        raise ValueError(f"positive: {words} of the targets in {path} are {positive!r}{known}")
+    return same.map({True: 1.0, False: -1.0})
 
 
 def n_columns(path: Path) -> int:
@@ -101,6 +139,8 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     """The cells of a file as text without surrounding blanks, under the names of its header or 0, 1, 2, ..."""
     import pandas as pd
 
+    if path.suffix == ".parquet":
+        return cells_of(_read_parquet(path))
     with path.open(encoding="utf-8-sig") as file:
         first = next((line for line in file if line.strip()), None)
     if first is None:
@@ -130,6 +170,22 @@ def _read_cells(path: Path) -> "pd.DataFrame":
         row, n_cells = short[0], cells.iloc[short[0]].notna().sum()
         raise ValueError(f"{path}: row {row + 1} has {n_cells} cells, the first one has {cells.shape[1]}")
     return cells
+
+
+def _read_parquet(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path)
+    except ImportError:
+        raise ValueError(f"{path}: Parquet needs one more package: pip install pyarrow") from None
+    except (ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+    if frame.empty:
+        raise ValueError(f"{path}: there is no row of numbers")
+    return frame
 
 
 def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:

@@ -56,7 +56,7 @@ class OMKLGF:
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: of theta and of the weights.
-        exploration: eta_e of round t, at most 1: of node j's kernels with the power j, and of the node.
+        exploration: eta_e of round t, clipped to 1: of node j's kernels with the power j, and of the node.
         penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2, at least 0.
         least_probability: importance weights divide by at least this, above 0.
         n_nodes: J.

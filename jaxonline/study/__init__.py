@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jaxonline.study.comparison import Compared, Comparison
+    from jaxonline.study.files.reading import StudyFileError
+    from jaxonline.study.files.study_file import StudyFile, load_study_file
     from jaxonline.study.study import Context, Report, Study
     from jaxonline.study.tuning import BestOf
 
 _HOMES = {
     "BestOf": "tuning", "Compared": "comparison", "Comparison": "comparison", "Context": "study", "Report": "study",
-    "Study": "study",
+    "Study": "study", "StudyFile": "files.study_file", "StudyFileError": "files.reading",
+    "load_study_file": "files.study_file",
 }  # fmt: skip
 
-__all__ = ["BestOf", "Compared", "Comparison", "Context", "Report", "Study"]
+__all__ = [
+    "BestOf", "Compared", "Comparison", "Context", "Report", "Study", "StudyFile", "StudyFileError", "load_study_file",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

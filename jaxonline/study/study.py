@@ -48,6 +48,11 @@ class Context:
 
     Raises:
         ValueError: a seed out of its range.
+
+    Example:
+        >>> from jaxonline.study import Context
+        >>> Context(seed=7).seed
+        7
     """
 
     out: Path | None = None

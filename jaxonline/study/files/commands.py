@@ -1,0 +1,91 @@
+"""What the commands of study files do: `run`, `show`, `diff`, `list`."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from jaxonline.study.files.differences import compared, differing, in_a_line, table_of
+from jaxonline.study.files.folder import (
+    StudyFolder,
+    look_into,
+    play_in,
+    progress_in_words,
+    report_in,
+    warnings_in_a_line,
+)
+from jaxonline.study.files.listing import everything, one
+from jaxonline.study.files.study_file import load_study_file
+
+
+def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]) -> None:
+    """Play the study of a file in a folder, or go on there; print and write the report."""
+    began = time.perf_counter()
+    folder = Path(out) if out is not None else Path("results") / Path(file).stem
+    with warnings_in_a_line():
+        study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
+        try:
+            report, written = play_in(study, folder)
+        except KeyboardInterrupt:
+            print(f"Interrupted; what is finished is in {folder}, and the same command goes on.", file=sys.stderr)
+            raise
+        report.show(console)
+    paths = ", ".join(map(str, written))
+    console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
+
+
+def show_folder(console: Any, folder: str) -> None:
+    """Print the table of a study, and draw its figures, also of one that is not finished."""
+    found = look_into(folder)
+    with warnings_in_a_line():
+        report = report_in(found)
+        if report is None:
+            console.print(f"{folder}: {progress_in_words(found)}.", markup=False, highlight=False)
+            return
+        report.show(console)
+        paths = [found.folder / f"{name}.png" for name in report.figures]
+        for path, draw in zip(paths, report.figures.values(), strict=True):
+            draw().savefig(path, dpi=150)
+    if not found.finished:
+        console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
+    console.print(f"{', '.join(map(str, paths))} drawn", markup=False, highlight=False)
+
+
+def diff_folders(console: Any, first: str, second: str) -> None:
+    """Say what differs between two studies: configurations, versions, results."""
+    both = look_into(first), look_into(second)
+    names = _short(first, second)
+    configured = differing(both[0].study, both[1].study)
+    if configured:
+        console.print("What differs in the configurations:")
+        console.print(table_of(configured, *names))
+    else:
+        console.print("The configurations are the same.")
+    versions = differing(both[0].versions, both[1].versions)
+    if versions:
+        console.print(f"Versions: {in_a_line(versions)}", markup=False, highlight=False)
+    _compare(console, both, names)
+
+
+def _compare(console: Any, both: tuple[StudyFolder, StudyFolder], names: tuple[str, str]) -> None:
+    for found in both:
+        if found.result is None or not found.finished:
+            words = f"{found.folder} is not finished: {progress_in_words(found)}."
+            console.print(words, markup=False, highlight=False)
+    if both[0].result is not None and both[1].result is not None:
+        table, alone = compared(both[0].result, both[1].result, (both[0].study, both[1].study), names)
+        console.print(table)
+        for words in alone:
+            console.print(words, markup=False, highlight=False)
+
+
+def _short(first: str, second: str) -> tuple[str, str]:
+    """Names of two folders, as short as they differ."""
+    names = Path(first).name, Path(second).name
+    return (str(first), str(second)) if names[0] == names[1] else names
+
+
+def list_names(console: Any, name: str | None) -> None:
+    """Print everything that a study file can name, or what one of it takes."""
+    for part in everything() if name is None else one(name):
+        console.print(part, markup=False, highlight=False)

@@ -1,0 +1,119 @@
+"""Two studies side by side: what differs in their configurations, and whether their results do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxonline._util import check
+from jaxonline.results import Result
+from jaxonline.results.statistics import mean_over_runs
+from jaxonline.results.tables import Interval, Number, Table, Text
+from jaxonline.study.files.positions import KeyPath
+from jaxonline.study.files.reading import in_words
+
+# what decides which instances, outcomes and noise a run meets
+OF_THE_RUNS = ("game", "seed", "rounds")
+
+
+def differing(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[Any, Any]]:
+    """Where two configurations differ: both values by the key; None where one has no such key.
+
+    Example:
+        >>> from jaxonline.study.files.differences import differing
+        >>> differing({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}})
+        {('b', 'c'): (2, 3)}
+    """
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        found: dict[KeyPath, tuple[Any, Any]] = {}
+        for key in {**first, **second}:
+            found |= differing(first.get(key), second.get(key), (*at, key))
+        return found
+    return {} if first == second else {at: (first, second)}
+
+
+def in_a_line(found: Mapping[KeyPath, tuple[Any, Any]], most: int = 6) -> str:
+    """Differences as "game.noise.covariance (was 0.1, is 0.2)", the first few of them."""
+    words = [f"{in_words(at)} (was {_told(was)}, is {_told(now)})" for at, (was, now) in list(found.items())[:most]]
+    return "; ".join(words) + (" ..." if len(found) > most else "")
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "absent"
+    if isinstance(value, Mapping):
+        return str(value.get("type", "a table"))
+    return check.shown(value)
+
+
+def table_of(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
+    """Differences as a table."""
+    rows = [{"key": in_words(at), "first": _told(was), "second": _told(now)} for at, (was, now) in found.items()]
+    return Table(
+        "What differs in the configurations", rows, (Text("key"), Text("first", first), Text("second", second))
+    )
+
+
+def compared(
+    first: Result, second: Result, studies: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str]
+) -> tuple[Table, list[str]]:
+    """The learners that both have: their means at the last common round, and the difference with its interval.
+
+    Where seed, game and horizon are the same, a run has met the same instances in both studies: differences are
+    paired, over the runs that both have. Else they are of independent means (Welch's interval).
+
+    Raises:
+        ValueError: they have no learner, or no recorded round, in common.
+    """
+    common = [name for name in first.learners if name in second.learners]
+    rounds = np.intersect1d(first.rounds, second.rounds)
+    if not common or not len(rounds):
+        what = "learner" if not common else "recorded round"
+        raise ValueError(f"the studies have no {what} in common: their results cannot be compared")
+    both = first.comparator_loss is not None and second.comparator_loss is not None
+    quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
+    parts = [each.values(quantity)[..., list(each.rounds).index(last)] for each in (first, second)]
+    shared = np.intersect1d(first.runs, second.runs)
+    paired = len(shared) > 1 and all(studies[0].get(key) == studies[1].get(key) for key in OF_THE_RUNS)
+    if paired:
+        parts = [part[:, np.searchsorted(each.runs, shared)] for part, each in zip(parts, (first, second), strict=True)]
+    rows = []
+    for name in common:
+        one, other = (part[list(each.learners).index(name)] for part, each in zip(parts, (first, second), strict=True))
+        mean, low, high = _paired(other - one) if paired else _welch(one, other)
+        rows.append(
+            {"learner": name, "first": float(np.nanmean(one)), "second": float(np.nanmean(other)), "difference": mean,
+             "low": low, "high": high, "differs": "yes" if low > 0 or high < 0 else ""}
+        )  # fmt: skip
+    columns = (
+        Text("learner"), Number("first", names[0], "{:.4g}"), Number("second", names[1], "{:.4g}"),
+        Interval("difference", "difference\n(95 %)", "{:.3g}"), Text("differs"),
+    )  # fmt: skip
+    words = quantity.replace("cumulative_", "")
+    how = f"paired over {len(shared):,} runs" if paired else "independent runs, Welch's interval"
+    alone = [f"{name} only: {', '.join(own)}" for name, own in (
+        (names[0], [each for each in first.learners if each not in common]),
+        (names[1], [each for each in second.learners if each not in common]),
+    ) if own]  # fmt: skip
+    return Table(f"Mean {words} after {last:,} rounds ({how})", rows, columns), alone
+
+
+def _paired(values: np.ndarray) -> tuple[float, float, float]:
+    of = mean_over_runs(values[None, :, None], 0.95)
+    return float(of.mean[0, 0]), float(of.low[0, 0]), float(of.high[0, 0])
+
+
+def _welch(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
+    """Second minus first, with Welch's interval."""
+    from scipy import stats
+
+    one, other = one[~np.isnan(one)], other[~np.isnan(other)]
+    difference = float(np.mean(other) - np.mean(one)) if len(one) and len(other) else float("nan")
+    if min(len(one), len(other)) < 2:
+        return difference, float("nan"), float("nan")
+    spread = [np.var(each, ddof=1) / len(each) for each in (one, other)]
+    if not sum(spread):
+        return difference, difference, difference
+    freedom = sum(spread) ** 2 / sum(s**2 / (len(e) - 1) for s, e in zip(spread, (one, other), strict=True))
+    half = float(stats.t.ppf(0.975, freedom) * np.sqrt(sum(spread)))
+    return difference, difference - half, difference + half

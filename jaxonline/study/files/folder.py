@@ -1,0 +1,186 @@
+"""Where a study from a file is played: its checkpoint, what it found, and what it was, in one folder."""
+
+import contextlib
+import importlib.metadata
+import json
+import platform
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxonline._util.files import write_whole
+from jaxonline._util.outputs import check_folder, write_text
+from jaxonline.results import Result
+from jaxonline.results.tables import strict_json
+from jaxonline.study.files.differences import differing, in_a_line
+from jaxonline.study.files.reporting import report_of
+from jaxonline.study.files.study_file import StudyFile
+from jaxonline.study.files.watching import Watch
+from jaxonline.study.study import Context, Report
+
+CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
+PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
+# a study with others of these may go on in the same folder, as far as the checkpoint lets it
+MAY_DIFFER = ("title", "runs", "precision", "rounds", "record_at", "spacing", "bounds")
+
+
+class StudyFolder(NamedTuple):
+    """What is in a folder of a study.
+
+    Attributes:
+        folder: where it is.
+        study: the resolved configuration.
+        versions: of Python and the libraries.
+        result: the numbers, of the runs that are finished; None where there are none yet.
+        finished: whether all of it was played.
+        bounds: by learner, what was promised at the recorded rounds.
+    """
+
+    folder: Path
+    study: dict[str, Any]
+    versions: dict[str, str]
+    result: Result | None
+    finished: bool
+    bounds: dict[str, Any]
+
+
+def play_in(study: StudyFile, out: str | Path) -> tuple[Report, list[Path]]:
+    """Play a study in a folder, or go on there, and write what it finds.
+
+    Returns:
+        The report, and the files and folders written.
+
+    Raises:
+        ValueError: the folder is that of another study: what differs.
+        OSError: something cannot be written; or another process is working in the folder.
+    """
+    folder, resolved = check_folder("out", out), _plain(study.resolved)
+    changed = differing(_configuration(folder)["study"], resolved) if (folder / CONFIGURATION).exists() else None
+    other = {key: each for key, each in (changed or {}).items() if key[0] not in MAY_DIFFER}
+    if other:
+        words = f"out must be the folder of this study or a new one, got '{folder}', of another"
+        raise ValueError(f"{words}: {in_a_line(other)}")
+    study.check()
+    copy = write_text(folder / f"study{study.source.path.suffix}", study.source.text)
+    about = {"study": resolved, "versions": versions(), "file": str(study.source.path.resolve())}
+    if changed is None or changed:
+        _write(folder, about | {"finished": False})
+    with Watch(study.rounds_to_play) as watch:
+        report = study.run(Context(folder, folder / CHECKPOINT, progress=watch))
+    written = [copy, folder / CONFIGURATION, *report.save(folder)]
+    _write(folder, about | {"finished": True})
+    return report, written
+
+
+def _write(folder: Path, about: dict[str, Any]) -> None:
+    write_whole(folder / CONFIGURATION, strict_json(about).encode())
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that decide numbers."""
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
+
+
+def _plain(configuration: Any) -> Any:
+    """As it is when it comes back from a file."""
+    return json.loads(strict_json(configuration))
+
+
+def _configuration(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIGURATION
+    try:
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict) and isinstance(found.get("study"), dict):
+            return found
+    except FileNotFoundError:
+        raise ValueError(f"'{folder}' is no folder of a study: there is no {CONFIGURATION}") from None
+    except ValueError:
+        pass
+    raise ValueError(f"{path} is damaged: it is no configuration of a study")
+
+
+def look_into(folder: str | Path) -> StudyFolder:
+    """What a study has found so far.
+
+    Raises:
+        ValueError: it is no folder of a study, or what is there is damaged.
+    """
+    folder = Path(folder)
+    about = _configuration(folder)
+    finished = bool(about.get("finished")) and (folder / RESULT).exists()
+    result = Result.load(folder / RESULT) if finished else _unfinished(folder / CHECKPOINT)
+    return StudyFolder(
+        folder, about["study"], about.get("versions", {}), result, finished, _bounds(folder) if finished else {}
+    )
+
+
+def _unfinished(checkpoint: Path) -> Result | None:
+    """The finished runs of a checkpoint; of one with parts, those of the last one, the study proper."""
+    for place in (checkpoint, checkpoint / "best"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError), warnings.catch_warnings(action="ignore"):
+            found = Result.load(place)
+            names = [name for name, n in zip(found.learners, played_runs(found), strict=True) if n]
+            return found.select(*names) if names else None
+    return None
+
+
+def _bounds(folder: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        learners = json.loads((folder / "numbers.json").read_bytes())["learners"]
+        return {name: each["bound"] for name, each in learners.items() if each.get("bound") is not None}
+    return {}
+
+
+def report_in(found: StudyFolder) -> Report | None:
+    """The report of what is in a folder, None where nothing is finished."""
+    if found.result is None:
+        return None
+    bounds = {name: (_Curve(each), None) for name, each in found.bounds.items()}
+    return report_of(found.result, found.study.get("title") or "", bounds)
+
+
+class _Curve:
+    """A bound as it was written."""
+
+    def __init__(self, values: list[float | None]):
+        self._values = [float("nan") if each is None else each for each in values]
+
+    def after(self, rounds: Any) -> list[float]:
+        return self._values if len(self._values) == len(rounds) else [float("nan")] * len(rounds)
+
+
+@contextlib.contextmanager
+def warnings_in_a_line() -> Iterator[None]:
+    """What is warned of inside, without the line of code that it comes from."""
+
+    def show(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+        import sys
+
+        print(f"Warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def progress_in_words(found: StudyFolder) -> str:
+    """How many runs are finished, of how many."""
+    study, result = found.study, found.result
+    precision = study.get("precision")
+    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    sizes = f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
+    if result is None:
+        return f"no run is finished yet ({sizes})"
+    done = {name: int(n) for name, n in zip(result.learners, played_runs(result), strict=True)}
+    least, most = min(done.values()), max(done.values())
+    words = f"{most:,} runs so far" if least == most else f"{least:,} to {most:,} runs of each learner so far"
+    waiting = [name for name in study["learners"] if name not in done]
+    return f"{words}, of {sizes}" + (f"; not yet played: {', '.join(waiting)}" if waiting else "")
+
+
+def played_runs(result: Result) -> Any:
+    """The finished runs of each learner [L]."""
+    return np.isfinite(result.cumulative_loss[:, :, -1]).sum(axis=1) + result.failed

@@ -1,0 +1,125 @@
+"""A study file as it is read: its keys, the lines they stand in, and errors that say where something is wrong."""
+
+import dataclasses
+import functools
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from jaxonline._util import check
+from jaxonline.study.files.positions import KeyPath, lines_of_json, lines_of_toml
+
+LARGEST = 5_000_000  # bytes
+LONGEST = 600  # what is said of an error
+SUFFIXES = (".toml", ".json")
+
+
+class StudyFileError(ValueError):
+    """What is wrong with a study file, and where: file, line, key."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceFile:
+    """A study file that was read.
+
+    Attributes:
+        path: of the file.
+        data: its keys.
+        text: the whole file.
+    """
+
+    path: Path
+    data: dict[str, Any]
+    text: str = ""
+
+    @functools.cached_property
+    def lines(self) -> dict[KeyPath, int]:
+        """The lines in which keys stand."""
+        return (lines_of_json if self.path.suffix == ".json" else lines_of_toml)(self.text)
+
+    @property
+    def folder(self) -> Path:
+        """In which the file is: other files are looked for from there."""
+        return self.path.resolve().parent
+
+    def wrong(self, at: KeyPath, words: str) -> StudyFileError:
+        """What is wrong with a key, or with what is closest to it that is there."""
+        known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
+        place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
+        said = " ".join(f"{in_words(at)} {words}".split())
+        return StudyFileError(f"{place}: {said if len(said) <= LONGEST else said[: LONGEST - 4] + ' ...'}")
+
+
+def in_words(path: KeyPath) -> str:
+    """A key as TOML writes it.
+
+    Example:
+        >>> from jaxonline.study.files.reading import in_words
+        >>> in_words(("learners", "two copies", "means", 1))
+        'learners."two copies".means[1]'
+    """
+    words = ""
+    for part in path:
+        if isinstance(part, int):
+            words += f"[{part}]"
+        else:
+            bare = part and part.replace("_", "").replace("-", "").isalnum() and part.isascii()
+            words += f".{part}" if bare else f".{json.dumps(part, ensure_ascii=False)}"
+    return words.removeprefix(".")
+
+
+def read(path: str | os.PathLike[str]) -> SourceFile:
+    """Read a study file, TOML or JSON.
+
+    Raises:
+        StudyFileError: there is none, or it is neither.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise StudyFileError(f"{path}: the ending of a study file must be .toml or .json")
+    try:
+        if path.stat().st_size > LARGEST:
+            raise StudyFileError(
+                f"{path}: a study file must be below {LARGEST // 10**6} MB: put data in a file of its own"
+            )
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise StudyFileError(
+            f"{path}: the study file cannot be read: {(error.strerror or str(error)).lower()}"
+        ) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise StudyFileError(f"{path}:{line}: a study file must be UTF-8") from None
+    try:
+        data = tomllib.loads(text) if path.suffix == ".toml" else _json(text)
+    except tomllib.TOMLDecodeError as error:
+        words, _, place = str(error).partition(" (at ")
+        line = place.removeprefix("line ").partition(",")[0]
+        where = f":{line}" if line.isdigit() else f":{text.count(chr(10)) + 1}"
+        raise StudyFileError(f"{path}{where}: this is no TOML: {words[:1].lower()}{words[1:]}") from None
+    except json.JSONDecodeError as error:
+        raise StudyFileError(
+            f"{path}:{error.lineno}: this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        ) from None
+    except RecursionError:
+        raise StudyFileError(f"{path}: the file is nested too deeply") from None
+    except ValueError as error:
+        raise StudyFileError(f"{path}: {error}") from None
+    if not isinstance(data, dict):
+        raise StudyFileError(f"{path}:1: a study file must be a table of keys, got {check.shown(data)}")
+    return SourceFile(path, data, text)
+
+
+def _json(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        twice = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
+        if twice:
+            raise ValueError(f"the key {twice[0]!r} is there twice")
+        return dict(pairs)
+
+    def no_number(word: str) -> None:
+        raise ValueError(f"{word} is no number of JSON")
+
+    return json.loads(text, object_pairs_hook=once, parse_constant=no_number)

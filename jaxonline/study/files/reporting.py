@@ -1,0 +1,111 @@
+"""The report of a study from a file: the table, the figures, the numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxonline.learners import Constant, InverseSqrt
+from jaxonline.results import Result
+from jaxonline.results.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
+from jaxonline.study.comparison import skewed, skewness_is_said
+from jaxonline.study.study import Report
+
+LOSS = (
+    Text("learner"),
+    Number("queries_per_round", "queries\n/round", "{:.2f}"),
+    Interval("cumulative_loss", "loss\n(95 %)", "{:.4g}"),
+    Number("loss_per_round", "loss\n/round", "{:.5g}"),
+)
+
+
+def report_of(
+    result: Result, title: str, bounds: Mapping[str, tuple[Any, Any]] | None = None, at_edge: tuple[str, ...] = ()
+) -> Report:
+    """What is shown and written of a result, also of one that is not finished.
+
+    Args:
+        result: the numbers.
+        title: of the study.
+        bounds: by learner, what a theorem promises, and the learner's step.
+        at_edge: learners whose step is the smallest or the largest of those tried.
+    """
+    curves = {name: bound_on(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners}
+    lines = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
+    quantity = "regret" if result.comparator_loss is not None else "cumulative_loss"
+    further = [name for name in result.measures if name in _further(result)]
+    with skewness_is_said():
+        table = _table(result, title, quantity, {name: float(curve[-1]) for name, curve in curves.items()}, further)
+        of = result.mean(quantity)
+        words = skewed(result, quantity)
+        numbers = {
+            "rounds": result.rounds, "runs": len(result.runs), "level": 0.95, "quantity": quantity,
+            "learners": {
+                name: {"mean": of.mean[i], "low": of.low[i], "high": of.high[i], "bound": curves.get(name)}
+                | {each: float(result.mean(each).mean[i, -1]) for each in further}
+                for i, name in enumerate(result.learners)
+            },
+        }  # fmt: skip
+    sentences = []
+    if words:
+        start = "Skewed over the runs, so that Student's interval understates the longer side"
+        sentences.append(f"{start}: {', '.join(words)}.")
+    if at_edge:
+        sentences.append(f"The best step is the smallest or the largest that was tried: {', '.join(at_edge)}.")
+    reached = result.meta.get("precision")
+    if isinstance(reached, Mapping):
+        word = "reached" if reached.get("reached") else "not reached"
+        sentences.append(f"The precision asked for was {word} with {reached.get('runs'):,} runs.")
+
+    def draw() -> Any:
+        with skewness_is_said():
+            return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
+
+    figures = {"figure": draw} | {f"figure-{each}": _drawing(result, each) for each in further}
+    return Report({"table": table}, figures, sentences, {"result": result}, numbers)
+
+
+def _drawing(result: Result, quantity: str) -> Any:
+    return lambda: result.plot(quantity=quantity)
+
+
+def _further(result: Result) -> set[str]:
+    """Measures beside losses and queries that are a number."""
+    plain = {name for name, values in result.measures.items() if values.ndim == 3}
+    return {name for name in plain - {"cumulative_loss", "queries"} if " " not in name and not name.startswith("_")}
+
+
+def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], further: list[str]) -> Table:
+    means = {name: result.mean(name).mean[:, -1] for name in further}
+    beside = [{name: float(mean[i]) for name, mean in means.items()} for i in range(len(result.learners))]
+    columns = [Number(name, name.replace("_", "\n", 1), "{:.4g}") for name in further]
+    sized = f"{len(result.runs):,} runs of {result.rounds[-1]:,} rounds"
+    title = f"{title} ({sized})" if title else sized
+    if quantity == "regret":
+        rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]
+        shown = [each for each in REGRET if each.key != "bound" or bounds]
+        return Table(title, rows, (*shown, *columns))
+    loss, queries, horizon = result.mean("cumulative_loss"), result.mean("queries"), int(result.rounds[-1])
+    rows = [
+        {
+            "learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon,
+            "cumulative_loss": float(loss.mean[i, -1]), "low": float(loss.low[i, -1]), "high": float(loss.high[i, -1]),
+            "loss_per_round": float(loss.mean[i, -1]) / horizon, "failed": int(result.failed[i]),
+            "overflowed": int(result.overflowed[i]), **beside[i],
+        }
+        for i, name in enumerate(result.learners)
+    ]  # fmt: skip
+    return Table(title, rows, (*LOSS, *LEFT_OUT, *columns))
+
+
+def bound_on(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
+    """A bound after each of the rounds; NaN where it is known at the horizon only."""
+    if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
+        return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
+    if hasattr(bound, "constant_step") and isinstance(step, Constant):
+        return np.asarray(bound.constant_step(float(np.asarray(step.value)), rounds), float)
+    if hasattr(bound, "after"):
+        return np.asarray(bound.after(rounds), float)
+    curve = np.full(len(rounds), np.nan)
+    curve[-1] = float(np.asarray(getattr(bound, "value", bound)))
+    return curve

@@ -1,0 +1,80 @@
+"""New study files: the examples that are shipped, and ready studies written out as files.
+
+Imported by the command line at once: nothing here takes long.
+"""
+
+import json
+from pathlib import Path
+
+from jaxonline._util.outputs import write_text
+from jaxonline._util.suggest import meant
+
+SCHEMA = Path(__file__).with_name("study.schema.json")
+EXAMPLES = {
+    "noisy-measurements": "linear prediction when every medical measurement is noisy",
+    "noisy-kernels": "kernels on noisy instances",
+    "bandits": "arms of which one sees only the loss of the one pulled",
+    "experts": "following experts, with a choice of the learning rate",
+    "few-attributes": "a few attributes of each instance, and labels that cost",
+    "own-data": "your own CSV file, and your own learner",
+}
+BESIDE = {"own-data": {"my_data.csv": "my_data.csv", "my_learner.py": "my_learner.py.txt"}}
+READY = {"quickstart": "noisy-measurements"}  # ready studies that are such a file
+SHIPPED = Path(__file__).parents[1] / "examples"
+
+
+def example_text(name: str) -> str:
+    """The text of an example.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if name not in EXAMPLES:
+        raise ValueError(f"name must be one of {', '.join(EXAMPLES)}, got {name!r}{meant(name, EXAMPLES)}")
+    return _text(f"{name}.toml")
+
+
+def _text(file: str) -> str:
+    return (SHIPPED / file).read_text(encoding="utf-8")
+
+
+def write_new(name: str, out: str | None = None, source: str | None = None) -> list[Path]:
+    """Write an example, and the files that it needs beside it, where none of them is yet.
+
+    Args:
+        name: of the example.
+        out: the file; NAME.toml by default.
+        source: a ready study instead of an example.
+
+    Raises:
+        ValueError: there is no such example or ready study, or the file does not end in .toml.
+        FileExistsError: a file is there.
+    """
+    if source is not None:
+        if source not in READY:
+            words = f"from must be a ready study that is a file, of {', '.join(READY)}"
+            raise ValueError(f"{words}, got {source!r}{meant(source, READY)}")
+        name = READY[source]
+    text = example_text(name)
+    path = Path(f"{source or name}.toml" if out is None else out)
+    if path.suffix != ".toml":
+        raise ValueError(f"out must end in .toml, got '{path}'")
+    files = {path: _with_schema(text)}
+    files |= {path.parent / file: _text(shipped) for file, shipped in BESIDE.get(name, {}).items()}
+    for each in files:
+        if each.exists():
+            raise FileExistsError(f"{each} is there already; give another name with --out")
+    return [write_text(each, content) for each, content in files.items()]
+
+
+def _with_schema(text: str) -> str:
+    """With the place of the schema here in the line that editors read."""
+    first, _, rest = text.partition("\n")
+    return f"#:schema {SCHEMA.resolve().as_uri()}\n{rest if first.startswith('#:schema') else text}"
+
+
+def names_in_schema() -> list[str]:
+    """Everything that a study file can name, read from the schema."""
+    found = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
+    tables = [name for name, each in found.items() if "type" in each.get("properties", {})]
+    return sorted({name.removesuffix(", several") for name in tables}, key=str.lower)

@@ -1,0 +1,285 @@
+"""The catalogue of what study files can name: nothing of the facade is missing, and what it says is so."""
+
+import dataclasses
+import inspect
+import json
+import math
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.study import load_study_file
+from jaxonline.study.files.building import Builder
+from jaxonline.study.files.catalogue import HEADINGS, catalogue, fitting, named
+from jaxonline.study.files.parameters import Limits, Parameter, limits_in, said_of
+from jaxonline.study.files.reading import SourceFile, StudyFileError
+
+ROOMS = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
+HORIZON = 64
+# What is needed besides the first of everything that fits, by entry: constructors that look at several at once.
+TOGETHER = {
+    "Autoregressive": {"coefficients": [0.5]},
+    "bernstein": None, "chebyshev": None, "CustomNoise": None, "Doubling": None,  # functions of Python
+    "PolynomialSequenceEstimator": None, "PolynomialSequenceEstimator.for_sequence": None,
+    "ContraryLabels": {"advice": [-1.0, 1.0]},
+    "data": {"set": "diabetes"},
+    "DataStream": {"X": [[1.0], [2.0]], "y": [1.0, 2.0]},
+    "Dictionary": {"frequencies": [[[1.0]]]},
+    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
+    "FourierFeatures": {"frequencies": [[1.0]]},
+    "Law": {"probabilities": [0.5, 0.5]},
+    "SeparableData": {"direction": [1.0, 1.0], "margin": 0.1, "radius": 1.0},
+    "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]},
+    "gradient_bandit": {"radius": 10.0, "loss_bound": 0.1, "lipschitz": 1.0, "dimension": 1},
+    "GradientBandit": {"delta": 0.5, "radius": 1.0},
+    "hidden_attribute_examples": {"dimension": 8, "n_attributes": 1},
+    "aer_regret": {"dimension": 4, "radius": 2.0, "norm": 1.0},
+    "moment_bounds": {"X": [[1.0], [2.0]], "y": [1.0, 2.0]},
+    "Mirrored": {"law": {"type": "gaussian", "covariance": 0.1}, "sign": 1.0},
+    "noisy_kernel": {"y_bound": 1.0}, "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1},
+    "warmup_cosine_decay_schedule": {"decay_steps": 10},
+    "Noise": {"covariance": 0.1}, "surrogate_radial_kernel": {"c": 0.5, "variance": 0.1, "dimension": 2},
+    "radial_surrogate": {"covariance": 0.1, "cut": 0.5, "dimension": 2},
+    "Surrogate": {"covariance": 0.1, "dimension": 2},
+    "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
+    "EWA.over_range": {"low": 0.0, "high": 1.0},
+    "winnow": {"n_attributes": 4, "n_relevant": 2},
+    "vaw2": {}, "GaussianMixture": {"rates": [1.0], "weights": [1.0]},
+    "fixed_share": {"n_experts": 3, "n_switches": 1}, "FixedShare.over_horizon": {"n_experts": 3, "n_switches": 1},
+    "label_efficient": {"n_experts": 3, "n_questions": 5},
+    "LabelEfficientHedge.over_horizon": {"n_experts": 3, "n_questions": 5},
+    "lai_robbins": {"means": [0.2, 0.4]}, "surrogate_radius": {"angle": 1.0},
+    "exponential_decay": {"init_value": 0.1, "transition_steps": 10, "decay_rate": 0.9},
+    "NoisyKernel": {"storage": {"type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12,
+                                "n_chunks": 20}},
+    "best_feature_map": {"kernel": "ExponentialKernel"},
+    "Scaled": {"kernel": "Linear", "factor": 1.0},
+    **{f"{each}.over_horizon": {"n_experts": 3} for each in ("DrawnExpert", "FollowThePerturbedLeader", "Hedge")},
+    **{f"{each}.over_horizon": {"n_arms": 3} for each in ("EXP3", "EXP3IX")},
+    "EXP4.over_horizon": {"n_experts": 3, "n_arms": 3},
+    "KernelGradient": {"estimator": "FullGradient"}, "passive_aggressive": {"variant": "PA-I"},
+    "GradientLength": {"kind": "regression"},
+    "cosine_decay_schedule": {"decay_steps": 10},
+    "EpsilonGreedy.decreasing": {"gap": 0.5, "n_arms": 2},
+    "HiddenBestArm.over_horizon": {"n_arms": 2},
+    "BestSegments": {"n_segments": 2}, "Truncated": {"learner": {"type": "EWA", "eta": 0.5}},
+    "MultiKernel": {"combiner": "MLPoly"}, "polynomial_schedule": {"power": 1.0},
+    "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
+}  # fmt: skip
+
+
+def is_struct(value):
+    return inspect.isclass(value) and dataclasses.is_dataclass(value) and value.__module__.startswith("jaxonline")
+
+
+def test_every_struct_of_the_facade_is_in_it():
+    modules = [*(getattr(jo, room) for room in ROOMS), jo.noise]
+    offered = [(name, getattr(m, name)) for m in modules for name in getattr(m, "__all__", None) or vars(m)]
+    offered += [(name, getattr(jo, name)) for name in jo.__all__]
+    abstract = {each.__name__ for _, each in offered if inspect.isclass(each) and inspect.isabstract(each)}
+    structs = {name for name, value in offered if is_struct(value)} - abstract
+    # made by functions (`rkhs_ball`, `simulate`), or not a part of a game
+    results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "Entrant", "Game"}
+    assert structs - set(catalogue()) == results & structs
+    makers = {name for name in jo.bounds.__all__ if inspect.isfunction(getattr(jo.bounds, name))}
+    assert makers <= set(catalogue())
+    assert {"gaussian", "laplace", "uniform", "student_t", "aer", "aerr", "three_bits", "cost_aware"} <= set(
+        catalogue()
+    )
+
+
+def test_every_entry_has_a_kind_a_line_and_a_name_of_its_own():
+    for name, entry in catalogue().items():
+        assert entry.kind in HEADINGS
+        assert entry.line or entry.room == "optax", name
+    kinds = {kind: sum(each.kind == kind for each in catalogue().values()) for kind in HEADINGS}
+    assert min(kinds.values()) >= 1
+    assert catalogue()["AttributeGradient"].kind == "estimator"
+    assert catalogue()["ChasingNoise"].kind == "adversary"
+    assert catalogue()["cost_aware"].product is catalogue()["Law"].product
+    assert named("exp3.OVER_horizon").name == "EXP3.over_horizon"
+    with pytest.raises(ValueError, match="did you mean 'GradientLearner'"):
+        named("GradientLerner")
+
+
+def test_what_is_a_function_of_python_is_said_to_be():
+    found = {f"{n}.{p.name}" for n, each in catalogue().items() for p in each.parameters if p.in_python_only}
+    assert found == {"CustomNoise.covariance", "CustomNoise.draw", "Doubling.learner_for", "bernstein.f", "chebyshev.f"}
+
+
+def test_components_have_something_that_fits():
+    for name, entry in catalogue().items():
+        for parameter in entry.parameters:
+            assert not parameter.kinds or fitting(parameter.kinds), f"{name}.{parameter.name}"
+
+
+@pytest.mark.parametrize(
+    ("words", "limits"),
+    [
+        ("above 0.", Limits(gt=0)), ("k, even, at least 2, at most 2 d", Limits(ge=2)), ("at least 4 k", Limits()),
+        ("gamma from 0 to 1: p = (1 - gamma)", Limits(ge=0, le=1)), ("above 0, at most 1/4", Limits(gt=0, le=0.25)),
+        ("from 0 to below 1", Limits(ge=0, lt=1)), ("from 0, exponential weights, to 1.", Limits(ge=0, le=1)),
+        ("of the losses [K], each in [0, 1]", Limits(ge=0, le=1)), ("above 0. Losses in [0, 1]", Limits(gt=0)),
+        ("above 0 and below 1 / (2 * largest)", Limits(gt=0)), ("between 0 and 1, not below 1e-12", Limits(gt=0, lt=1)),
+        ("above 0, below `radius`", Limits(gt=0)), ("m, from 1 to T", Limits()),
+    ],
+)  # fmt: skip
+def test_ranges_are_read(words, limits):
+    assert limits_in(words) == limits
+
+
+def test_arguments_are_read():
+    assert said_of("Raises:\n    ValueError: if `eta` is not above 0.") == {"eta": "above 0"}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is said is so
+
+BUILD = Builder(SourceFile(Path("study.toml"), {}), HORIZON)
+
+
+def inside(limits: Limits) -> float:
+    """A number that lies in a range."""
+    low = next((each for each in (limits.gt, limits.ge) if each is not None), None)
+    high = next((each for each in (limits.lt, limits.le) if each is not None), None)
+    if low is not None and high is not None:
+        return (low + high) / 2
+    return low + 1 if low is not None else high - 1 if high is not None else 1.0
+
+
+def value_for(parameter: Parameter):
+    """What a study file would give for a parameter."""
+    if parameter.choices:
+        return parameter.choices[0]
+    if "seed" in parameter.takes:
+        return 0
+    if "integer" in parameter.takes:
+        number = math.ceil(inside(parameter.limits))
+        return number + number % 2 if parameter.name == "n_attributes" else number
+    if "number" in parameter.takes:
+        return inside(parameter.limits)
+    if "array" in parameter.takes:
+        return [inside(parameter.limits)] * 2
+    names = fitting(parameter.kinds)
+    plain = next((name for name, each in names.items() if TOGETHER.get(name, {}) is not None), None)
+    if "components" in parameter.takes:
+        return [table_for(plain)]
+    return table_for(plain) if plain else "text"
+
+
+def table_for(name: str) -> dict:
+    """The least that a study file says of an entry."""
+    own = TOGETHER.get(name) or {}
+    parameters = catalogue()[name].parameters
+    needed = {each.name: value_for(each) for each in parameters if each.required and each.name not in own}
+    return {"type": name, **needed, **own}
+
+
+ENTRIES = [name for name in catalogue() if TOGETHER.get(name, {}) is not None]
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+SLOW = {"Dictionary.draw", "FourierFeatures.draw", "NoisyKernel", "Storage.for_horizon", "data"}  # they compile, read
+
+
+@pytest.mark.parametrize("name", some(ENTRIES, *(name for name in ENTRIES if name not in SLOW)))
+def test_everything_is_made_and_what_is_out_of_range_is_refused(name):
+    entry = catalogue()[name]
+    table = table_for(name)
+    kinds = (entry.kind,)
+    with jax.numpy_dtype_promotion("standard"):
+        built = BUILD.component(table, (), kinds)
+    assert entry.product is None or isinstance(built.value, entry.product)
+    assert built.resolved["type"] == name
+    for parameter in entry.parameters:
+        for key, limit in parameter.limits._asdict().items():
+            if limit is None or not parameter.takes & {"number", "integer", "array"}:
+                continue
+            value = outside(parameter, key, limit)
+            if "array" in parameter.takes:
+                value = [value] * len(table.get(parameter.name, [0, 0]))
+            with pytest.raises(StudyFileError, match=re.escape(parameter.name)):
+                BUILD.component({**table, parameter.name: value}, (), kinds)
+            given = [each for each in entry.parameters if each.name in table]
+            arguments = {each.name: BUILD.value(each, table[each.name], ()).value for each in given}
+            horizon = {each.name: HORIZON for each in entry.parameters if "horizon" in each.takes}
+            refused = np.array(value) if isinstance(value, list) else value
+            with pytest.raises((ValueError, TypeError)):  # by the constructor itself
+                entry.make(**{**horizon, **arguments, parameter.name: refused})
+
+
+def outside(parameter: Parameter, key: str, limit: float):
+    """A number that lies just outside of a limit."""
+    below = key in ("gt", "ge")
+    if "integer" in parameter.takes:
+        return int(limit) - 1 if below else int(limit) + 1
+    return limit if key in ("gt", "lt") else limit - 1e-3 if below else limit + 1e-3
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Every learner plays some game
+
+LINE = {"type": "LinearModel", "weights": [0.5, -0.2, 0.1]}
+ARMS = {"type": "BernoulliArms", "means": [0.2, 0.5, 0.8]}
+ROWS = {"type": "DataStream", "y": [[0.2, 0.5, 0.1], [0.3, 0.1, 0.9]]}
+SIGNS = {"type": "SeparableData", "direction": [1.0, 1.0]}
+GAUSSIAN = {"type": "Gaussian", "width": 1.0}
+DICTIONARY = {"type": "Dictionary.draw", "key": 0, "dimension": 3, "n_frequencies": 4, "kernels": [GAUSSIAN, GAUSSIAN]}
+GAMES = [
+    {"environment": LINE, "feedback": "FullInformation"},
+    {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},
+    {"environment": LINE, "feedback": {"type": "Attributes", "budget": 2}},
+    {"environment": ARMS, "feedback": "Bandit", "loss": "ArmLoss"},
+    {"environment": ARMS, "feedback": "FullInformation", "loss": "ExpectedLoss"},
+    {"environment": ARMS, "feedback": "FullInformation", "loss": "ArmLoss"},
+    {"environment": ARMS, "feedback": "OnRequest", "loss": "ExpectedLoss"},
+    {"environment": SIGNS, "feedback": "FullInformation", "loss": "ZeroOne"},
+    {"environment": {"type": "ContextualLinearArms", "weights": [1.0, 0.0], "n_arms": 3}, "feedback": "Bandit",
+     "loss": "ArmLoss"},
+    {"environment": ROWS | {"X": [[[0.2, 0.3, 0.5]] * 2] * 2}, "feedback": "Bandit", "loss": "ArmLoss"},
+    {"environment": ROWS | {"X": [[0.1], [0.2]]}, "loss": "SquaredDistance",
+     "feedback": {"type": "LossOfMove", "loss": "SquaredDistance"}},
+]  # fmt: skip
+PLAYED_WITH = {
+    "MultiKernel": {"expert": {"type": "VAW", "allow_float32": True}, "dictionary": DICTIONARY},
+    "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
+    "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
+    "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
+    "ExponentiatedGradient": {"estimator": "FullGradient"},
+    "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
+    "WithFeatures": {
+        "learner": {"type": "GradientLearner", "estimator": "FullGradient", "step_size": 0.1},
+        "features": {"type": "FourierFeatures.draw", "key": 1, "kernel": GAUSSIAN, "dimension": 3, "n_frequencies": 4},
+    },
+    "NoisyKernel": {
+        "feature_map": {"type": "GaussianFeatureMap", "kernel": GAUSSIAN, "law": {"type": "Geometric", "p": 4.0}},
+        "gradient_length": {
+            "type": "GradientLength.for_loss", "loss": "Squared", "law": "cost_aware", "second_moment": 1.0,
+        },
+        "radius": 0.6,
+    },
+    "DrawnExpert.over_horizon": {"n_experts": 3}, "EXP4.over_horizon": {"n_experts": 2, "n_arms": 3},
+}  # fmt: skip
+LEARNERS = [name for name, entry in catalogue().items() if entry.kind == "learner" and name in ENTRIES]
+
+
+@pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP3.over_horizon", "Hedge", "Truncated", "PassiveAggressive"))
+def test_every_learner_can_be_written_and_plays_some_game(name, tmp_path):
+    """By tracing: nothing is compiled but what is drawn for a constructor."""
+    wrong = []
+    for game in GAMES:
+        table = {"rounds": 16, "runs": 2, "game": game, "learners": {"it": table_for(name) | PLAYED_WITH.get(name, {})}}
+        (tmp_path / "study.json").write_text(json.dumps(table))
+        try:
+            with jax.numpy_dtype_promotion("standard"):
+                load_study_file(tmp_path / "study.json").check()
+        except StudyFileError as error:
+            wrong.append(str(error))
+        else:
+            return
+    raise AssertionError("\n".join(wrong))

@@ -1,0 +1,394 @@
+"""`jaxonline new`, `run`, `show`, `diff`, `list`: one small study played, continued, shown and compared."""
+
+import copy
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from fresh_python import ROOT
+from study_files import BANDITS, DATA, toml
+from typer.testing import CliRunner
+
+import jaxonline as jo
+from jaxonline.cli import app
+from jaxonline.results import Result
+from jaxonline.study.files import folder as folders
+from jaxonline.study.files.differences import compared, differing
+from jaxonline.study.files.templates import EXAMPLES
+from jaxonline.study.files.watching import Watch, WatchedPrecision
+
+pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
+ARMS = copy.deepcopy(BANDITS) | {"runs": 8, "measures": ["Switches"]}
+ARMS["learners"] = {
+    "greedy": {"type": "EpsilonGreedy", "epsilon": [0.05, 0.1]},
+    "best": {"type": "EpsilonGreedy", "epsilon": 0.2},
+}
+del ARMS["bounds"]
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "80"})
+
+
+def write(path, table):
+    path.write_text(toml(table)[0])
+    return path
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A folder with the study and two of its results, that of another seed in `other`."""
+    folder = tmp_path_factory.mktemp("study")
+    file = write(folder / "arms.toml", ARMS | {"bounds": {"greedy": {"type": "minimax", "n_arms": 3}}})
+    done = call("run", file, "--out", folder / "out")
+    assert done.exit_code == 0, done.output
+    other = call("run", file, "--out", folder / "other", "--seed", 4)
+    assert other.exit_code == 0, other.output
+    return folder, done
+
+
+def test_run_prints_and_writes_everything(played):
+    folder, done = played
+    out = folder / "out"
+    assert {each.name for each in out.iterdir()} == {
+        "arms.toml".replace("arms", "study"), "configuration.json", "checkpoint", "table.csv", "numbers.json",
+        "figure.png", "figure-switches.png", "result.zarr",
+    }  # fmt: skip
+    assert "greedy[epsilon=0.05]" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\x1b" not in done.stdout
+    assert "pieces" in done.stderr
+    assert "rounds/s" in done.stderr
+    about = json.loads((out / "configuration.json").read_text())
+    assert about["study"]["learners"]["best"] == {"type": "EpsilonGreedy", "epsilon": 0.2, "power": 0.0}
+    assert about["versions"]["jaxonline"] == jo.__version__
+    assert (out / "study.toml").read_text() == (folder / "arms.toml").read_text()
+    rows = (out / "table.csv").read_text().splitlines()
+    assert rows[0].startswith("learner,queries_per_round,regret,low,high")
+    assert len(rows) == 4
+
+
+def test_the_numbers_are_those_of_simulate(played):
+    """The study that one would write in Python, bit for bit."""
+    folder, _ = played
+    game = jo.Game(
+        jo.environments.BernoulliArms([0.2, 0.5, 0.8]), jo.Bandit(), jo.losses.ArmLoss(), jo.game.PseudoRegret()
+    )
+    greedy = jo.learners.EpsilonGreedy
+    learners = {"greedy": jo.sweep({f"epsilon={e:g}": greedy(e) for e in (0.05, 0.1)}), "best": greedy(0.2)}
+    options = {"record_at": [10, 20], "comparator": jo.BestArm(), "measures": [jo.Switches()]}
+    expected = jo.simulate(game, learners, n_runs=8, n_rounds=40, key=3, **options)
+    found = Result.load(folder / "out" / "result.zarr")
+    assert found.learners == expected.learners
+    np.testing.assert_array_equal(found.regret, expected.regret)
+    np.testing.assert_array_equal(found.measures["switches"], expected.measures["switches"])
+
+
+def test_the_same_command_again_computes_nothing_anew(played, monkeypatch):
+    folder, _ = played
+    before = (folder / "out" / "numbers.json").read_text()
+    monkeypatch.setattr("jaxonline.simulation.runner.advance", None)
+    assert call("run", folder / "arms.toml", "--out", folder / "out").exit_code == 0
+    assert (folder / "out" / "numbers.json").read_text() == before
+
+
+def test_another_study_is_refused_with_what_differs(played):
+    folder, _ = played
+    changed = copy.deepcopy(ARMS)
+    changed["game"]["environment"]["means"][1] = 0.6
+    changed["learners"]["new"] = {"type": "UCB1"}
+    done = call("run", write(folder / "changed.toml", changed), "--out", folder / "out")
+    assert done.exit_code == 2
+    assert "--out must be the folder of this study or a new one" in done.stderr
+    assert "game.environment.means (was [0.2, 0.5, 0.8], is [0.2, 0.6, 0.8])" in done.stderr
+    assert "learners.new (was absent, is UCB1)" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
+    assert (folder / "out" / "study.toml").read_text() == (folder / "arms.toml").read_text()
+
+
+def test_show_a_finished_study(played):
+    folder, done = played
+    (folder / "out" / "figure.png").unlink()
+    shown = call("show", folder / "out")
+    assert shown.exit_code == 0, shown.output
+    table = done.stdout[: done.stdout.rindex("└")]
+    assert table in shown.stdout
+    assert (folder / "out" / "figure.png").stat().st_size > 10_000
+
+
+def test_show_an_unfinished_study(played, tmp_path):
+    """The checkpoint is then the result of the finished runs."""
+    folder, _ = played
+    out = tmp_path / "out"
+    shutil.copytree(folder / "out", out)
+    result = Result.load(out / "result.zarr")
+    for name in ("result.zarr", "checkpoint"):
+        shutil.rmtree(out / name)
+    assert "no run is finished yet (8 runs of 40 rounds, 3 learners)" in " ".join(call("show", out).stdout.split())
+    result.select(runs=slice(5)).save(out / "checkpoint")
+    shown = call("show", out)
+    assert shown.exit_code == 0, shown.output
+    assert "5 runs of 40 rounds" in shown.stdout
+    assert "Not finished: 5 runs so far, of 8 runs of 40 rounds" in shown.stdout
+
+
+def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
+    """NaN where a learner has not played a run: such learners are left out, and the others have their own runs."""
+    folder, _ = played
+    out = tmp_path / "out"
+    out.mkdir()
+    shutil.copy(folder / "out" / "configuration.json", out)
+    about = json.loads((out / "configuration.json").read_text()) | {"finished": False}
+    (out / "configuration.json").write_text(json.dumps(about))
+    result = Result.load(folder / "out" / "result.zarr")
+    first, second, third = result.learners
+    for measure in (*result.measures.values(), result.comparator_loss):
+        measure[1, 3:] = np.nan
+        measure[2] = np.nan
+    result.save(out / "checkpoint")
+    shown = call("show", out)
+    assert shown.exit_code == 0, shown.output
+    text = " ".join(shown.stdout.split())
+    assert (
+        f"Not finished: 3 to 8 runs of each learner so far, of 8 runs of 40 rounds, 3 learners; not yet played: {third}"
+        in text
+    )
+    assert first in text
+    assert second in text
+    assert (out / "figure.png").exists()
+
+
+def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
+    folder, _ = played
+    done = call("diff", folder / "out", folder / "other")
+    assert done.exit_code == 0, done.output
+    assert "seed" in done.stdout
+    assert "independent runs" in done.stdout
+    same = call("diff", folder / "out", folder / "out")
+    assert "The configurations are the same." in same.stdout
+    assert "paired over 8 runs" in same.stdout
+    assert call("diff", folder / "out", tmp_path).exit_code == 2
+
+
+def test_differences_are_paired_where_runs_are_the_same():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(1, 40, 1))
+
+    def result(loss, runs=None):
+        values = {"cumulative_loss": loss, "queries": 0 * loss}
+        return Result(("a",), np.arange(loss.shape[1]) if runs is None else runs, np.array([5]), values)
+
+    small = 0.01 * rng.normal(size=(1, 40, 1))
+    first, second = result(base), result((base + 0.1 + small)[:, 10:], np.arange(10, 40))
+    study = {"game": {}, "seed": 0, "rounds": 5}
+    paired = compared(first, second, (study, study), ("x", "y"))[0].rows[0]
+    assert paired["differs"] == "yes"
+    difference = (0.1 + small)[0, 10:, 0]
+    assert paired["difference"] == pytest.approx(difference.mean())
+    from scipy import stats
+
+    low, high = stats.t.interval(0.95, 29, difference.mean(), stats.sem(difference))
+    assert (paired["low"], paired["high"]) == (pytest.approx(low), pytest.approx(high))
+    apart = compared(first, second, (study, {**study, "seed": 1}), ("x", "y"))[0].rows[0]
+    test = stats.ttest_ind(second.cumulative_loss[0, :, 0], first.cumulative_loss[0, :, 0], equal_var=False)
+    interval = test.confidence_interval(0.95)
+    assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert apart["differs"] == ""
+    other = Result(("b",), first.runs, first.rounds, first.measures)
+    with pytest.raises(ValueError, match="no learner in common"):
+        compared(first, other, (study, study), ("x", "y"))
+    assert differing({"a": [1]}, {"a": [1], "b": None}) == {}
+
+
+def test_list_names_everything_in_80_columns():
+    text = call("list").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    for name in ("GradientLearner", "NoisyCopies", "student_t", "L2Ball", "exp3_ix", "InverseSqrt", "adam", "data"):
+        assert f"  {name}: " in text
+    one = " ".join(call("list", "epsilongreedy").stdout.split())
+    assert "epsilon, a number at least 0: at least 0." in one
+    assert "power, a number at least 0; by default 0: at least 0; 0 for a constant" in one
+    assert 'In a study file: { type = "EpsilonGreedy", epsilon = ... }' in one
+    assert "BestSegments" in call("list", "comparators").stdout
+    assert "half_width, a number above 0" in call("list", "study").stdout
+    wrong = call("list", "UCB2")
+    assert (wrong.exit_code, wrong.stderr.splitlines()[0]) == (
+        2,
+        "Error: there is nothing called 'UCB2': did you mean 'UCB1'?",
+    )
+
+
+def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("new").exit_code == 0
+    assert (tmp_path / "noisy-measurements.toml").read_text().startswith("#:schema file:///")
+    done = call("new", "own-data", "--out", "deep/mine.toml")
+    assert sorted(each.name for each in (tmp_path / "deep").iterdir()) == ["mine.toml", "my_data.csv", "my_learner.py"]
+    assert "jaxonline run deep/mine.toml" in " ".join(done.stdout.split())
+    assert call("new", "--from", "quickstart").exit_code == 0
+    for arguments, words in {
+        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml is there already",
+        ("bandit",): "name must be one of noisy-measurements, noisy-kernels, bandits",
+        ("bandits", "--out", "a.json"): "--out must end in .toml, got 'a.json'",
+        ("--from", "bandits"): "--from must be a ready study that is a file, of quickstart, got 'bandits'",
+    }.items():
+        refused = call("new", *arguments)
+        assert refused.exit_code == 2
+        assert words in refused.stderr
+        assert len(refused.stderr.splitlines()) == 2
+    assert all(name in call("new", "--help").stdout for name in EXAMPLES)
+
+
+def test_the_help_has_examples_and_the_shell_completes():
+    for command in ("run", "show", "diff", "list", "new"):
+        text = call(command, "--help").stdout
+        assert "Examples: jaxonline" in text
+    words = {"COMP_WORDS": "jaxonline list EXP3I", "COMP_CWORD": "2", "_JAXONLINE_COMPLETE": "complete_bash"}
+    done = CliRunner().invoke(app, [], env=words, prog_name="jaxonline")
+    assert "EXP3IX" in done.stdout.split()
+
+
+def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
+    (tmp_path / "configuration.json").write_text("{")
+    for command in (("show", tmp_path), ("diff", tmp_path, tmp_path)):
+        done = call(*command)
+        assert (done.exit_code, len(done.stderr.splitlines())) == (2, 2)
+        assert "is damaged" in done.stderr
+    assert "is no folder of a study" in call("show", tmp_path / "nowhere").stderr
+
+
+def test_progress_in_a_line(capsys):
+    watch = Watch(rounds=1000, every=0.0)
+    watch._first = 0.0
+    words = watch.line(2.0, 1, 4, "EXP3")
+    assert words == "1 of 4 pieces   25 %  125 rounds/s  0:06 left  EXP3"
+    with watch:
+        watch(1, 4, "EXP3")
+        watch.note("100 runs: half-width 3 %, wanted 2 %")
+        watch(2, 4, "EXP3")
+    said = capsys.readouterr().err.splitlines()
+    assert said[1] == "100 runs: half-width 3 %, wanted 2 %"
+    assert "wanted 2 %" in said[2]
+
+
+def test_a_watched_precision_is_the_same_and_tells():
+    told = []
+    precision = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=2)
+    watched = WatchedPrecision.of(precision, told.append)
+    loss = np.random.default_rng(0).normal(5.0, 1.0, size=(1, 50, 1))
+    result = Result(("a",), np.arange(50), np.array([3]), {"cumulative_loss": loss, "queries": 0 * loss})
+    assert watched.excess(result) == precision.excess(result)
+    assert told[0].startswith("50 runs: half-width ")
+    assert told[0].endswith(" %, wanted 50 %")
+
+
+@pytest.mark.long
+def test_a_study_that_was_killed_goes_on(tmp_path):
+    """Killed with SIGKILL and SIGINT in the middle, the same command ends with the numbers of an uninterrupted one."""
+    table = ARMS | {"runs": 1500, "rounds": 4000, "record_at": 8, "block_size": 50}
+    file = write(tmp_path / "arms.toml", table)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "XLA_FLAGS": ""}
+
+    def start(out):
+        command = [sys.executable, "-m", "jaxonline", "run", str(file), "--out", str(tmp_path / out)]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def to_the_end(out):
+        process = start(out)
+        process.communicate(timeout=300)
+        assert process.returncode == 0
+
+    to_the_end("whole")
+    codes = []
+    for end in (signal.SIGKILL, signal.SIGINT):
+        process = start("parts")
+        until = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < until:
+            done = list((tmp_path / "parts" / "checkpoint").rglob("*"))
+            if len(done) > 6 * (len(codes) + 1):
+                process.send_signal(end)
+                break
+            time.sleep(0.02)
+        _, said = process.communicate(timeout=60)
+        codes.append((process.returncode, "the same command goes on" in said))
+    assert codes == [(-signal.SIGKILL, False), (130, True)]
+    to_the_end("parts")
+    whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
+    assert whole == parts
+
+
+def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxonline.study.files.commands.play_in", interrupted)
+    done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
+    assert done.exit_code == 130
+    assert "the same command goes on" in done.stderr
+
+
+@pytest.mark.long
+def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
+    """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
+    table = ARMS | {"runs": 6, "block_size": 3}
+    file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
+    assert call("run", file, "--out", out).exit_code == 0
+    assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
+    assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
+    assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
+    assert json.loads((out / "configuration.json").read_text())["study"]["runs"] == 9
+    write(file, table | {"block_size": 2})
+    done = call("run", file, "--out", out)
+    assert (done.exit_code, "block_size (was 3, is 2)" in done.stderr) == (2, True)
+
+
+@pytest.mark.long
+def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("new", "own-data")
+    small = ("run", "own-data.toml", "--runs", 2, "--rounds", 20, "--out", "out")
+    assert call(*small).exit_code == 0
+    code = tmp_path / "my_learner.py"
+    code.write_text(code.read_text().replace("1e-12", "1e-6"))
+    done = call(*small)
+    assert done.exit_code == 2
+    assert "checkpoint out/checkpoint holds another study" in done.stderr
+    assert "NormalisedLMS.update" in done.stderr
+
+
+@pytest.mark.long
+def test_as_many_runs_as_the_precision_needs(tmp_path):
+    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
+    del table["runs"]
+    done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "The precision asked for was reached with " in done.stdout
+    assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
+    rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
+    for each in rows.values():
+        assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]
+
+
+def test_a_comparator_that_cannot_judge_is_said_with_its_key(tmp_path):
+    wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
+    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert re.match(r"Error: \S+arms\.toml:\d+: comparator L2Ball (must be|cannot)", done.stderr)
+
+
+def test_a_learner_that_cannot_play_leaves_nothing_behind(tmp_path):
+    wrong = copy.deepcopy(ARMS)
+    wrong["learners"]["odd"] = "Perceptron"
+    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "learners.odd cannot be played" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert folders.CONFIGURATION == "configuration.json"
+    assert DATA["rounds"] == 12

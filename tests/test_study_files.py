@@ -1,0 +1,238 @@
+"""Study files are read and made into games and learners; own data, own learners; the page on them."""
+
+import copy
+import re
+import tomllib
+
+import jax
+import numpy as np
+import pytest
+from fresh_python import ROOT
+from study_files import BANDITS, COPIES, DATA, OWN, filled, load
+
+import jaxonline as jo
+from jaxonline.study import StudyFileError, load_study_file
+from jaxonline.study.files import keys
+from jaxonline.study.files.catalogue import catalogue
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a file of data and a module."""
+    monkeypatch.chdir(tmp_path)
+    with filled(tmp_path):
+        yield tmp_path
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Good files
+
+
+@pytest.mark.parametrize("name", ["study.toml", "study.json"])
+def test_a_file_is_the_game_that_one_would_write(folder, name):
+    study = load(folder, BANDITS, name)
+    game, learners = study.comparison.game, study.comparison.learners
+    assert isinstance(game.environment, jo.environments.BernoulliArms)
+    np.testing.assert_allclose(game.environment.means, [0.2, 0.5, 0.8])
+    assert isinstance(game.regret, jo.game.PseudoRegret)
+    assert isinstance(study.comparison.comparator, jo.BestArm)
+    assert [type(each).__name__ for each in study.options["measures"]] == ["Switches", "OfInfo"]
+    assert study.families == {
+        "UCB1": ("UCB1",), "MOSS": ("MOSS",), "EXP3": ("EXP3",),
+        "greedy": ("greedy[epsilon=0.05]", "greedy[epsilon=0.1]"),
+    }  # fmt: skip
+    assert learners["greedy"].labels == ("epsilon=0.05", "epsilon=0.1")
+    assert learners["MOSS"].n_rounds == 40.0  # the study's
+    assert learners["EXP3"].combiner.eta == jo.learners.EXP3.over_horizon(3, 40).combiner.eta
+    assert study.resolved["learners"]["UCB1"] == {"type": "UCB1", "exploration": 2.0}
+    assert study.resolved["learners"]["MOSS"] == {"type": "MOSS", "n_rounds": 40}
+    assert (study.seed, study.title, study.options["n_runs"]) == (3, "Arms", 4)
+    assert load(folder, BANDITS, name, runs=7, seed=0).options["n_runs"] == 7
+
+
+def test_both_formats_say_the_same(folder):
+    for table in (BANDITS, COPIES, DATA):
+        assert load(folder, table).resolved == load(folder, table, "study.json").resolved
+
+
+def test_steps_that_are_chosen_and_a_feedback_of_its_own(folder):
+    study = load(folder, COPIES)
+    assert study.comparison.tune.etas == {"0.1": 0.1, "0.3": 0.3}
+    made = study.comparison.learners["clean"](jo.InverseSqrt(0.25))
+    assert isinstance(made.feedback, jo.FullInformation)
+    assert made.learner.step_size.eta == 0.25
+    assert study.options["precision"] == jo.Precision(0.1, relative=True, least_runs=8)
+    assert study.options["n_runs"] == 64
+    assert study.resolved["learners"]["clean"]["feedback"] == {"type": "FullInformation"}
+    one = load(folder, COPIES | {"tune": {"two copies": 0.5, "clean": 0.25}})
+    assert one.comparison.tune == {"two copies": 0.5, "clean": 0.25}
+
+
+def test_own_data_own_learner_grids_of_more_than_numbers(folder):
+    study = load(folder, DATA)
+    with jax.numpy_dtype_promotion("standard"):  # optax's adam does not run under strict promotion
+        study.check()
+    stream = study.comparison.game.environment
+    assert stream.X.shape == (6, 2)
+    assert stream.order == "shuffled"
+    names = [name for family in study.families.values() for name in family]
+    assert names == [
+        "mine[step_size=0.1]", "mine[step_size=0.2]",
+        "adam[estimator=FullGradient][eta=0.1]", "adam[estimator=FullGradient][eta=0.2]",
+        "adam[estimator=FullGradient(loss=Absolute)][eta=0.1]", "adam[estimator=FullGradient(loss=Absolute)][eta=0.2]",
+    ]  # fmt: skip
+    assert len(study.comparison.learners) == 3  # programs
+    assert study.comparison.learners["mine"].learners[1].step_size == 0.2
+    law = copy.deepcopy(DATA)
+    law["game"]["feedback"] = {"type": "NoisyCopies", "noise": "mine:law"}
+    assert load(folder, law).comparison.game.feedback.noise.covariance == 0.5
+
+
+@pytest.mark.parametrize(
+    ("beside", "X", "y"),
+    [
+        ({"drop": ["b"]}, [[1.0], [3.0], [5.0]], [1.0, 2.0, 6.0]),
+        ({"centre": True}, [[-2.0, 0.0], [0.0, 0.0], [2.0, 0.0]], [1.0, 2.0, 6.0]),
+        ({"positive": 6}, [[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]], [-1.0, -1.0, 1.0]),
+        ({"target": "a", "drop": ["b"]}, [[1.0], [2.0], [6.0]], [1.0, 3.0, 5.0]),
+    ],
+)
+def test_data_are_made_ready(folder, beside, X, y):
+    (folder / "own.csv").write_text("a,b,y\n1,2,1\n3,2,2\n5,2,6\n")
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] |= {"order": "file", **beside}
+    stream = load(folder, table).comparison.game.environment
+    np.testing.assert_array_equal(stream.X, np.float32(X))
+    np.testing.assert_array_equal(stream.y, np.float32(y))
+
+
+def test_scaled_data_have_rows_and_targets_of_at_most_one(folder):
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] |= {"centre": True, "scale": True, "order": "file"}
+    stream = load(folder, table).comparison.game.environment
+    X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
+    assert np.linalg.norm(X, axis=1).max() == pytest.approx(1.0)
+    assert X.std(axis=0) == pytest.approx(np.full(2, X[:, 0].std()), rel=1e-5)
+    assert (y.mean(), np.abs(y).max()) == (pytest.approx(0.0, abs=1e-6), pytest.approx(1.0))
+
+
+def test_classes_of_words_from_csv_npz_parquet_and_openml(folder, monkeypatch):
+    import pandas as pd
+    import sklearn.datasets
+
+    frame = pd.DataFrame(
+        {"a": [1.0, 2.0, 4.0], "b": [True, False, True], "c": ["x", "y", "z"], "kind": ["no", "yes", "no"]}
+    )
+    table = copy.deepcopy(DATA)
+
+    def found(**data):
+        table["game"]["environment"] = {"type": "data", "order": "file", "positive": "yes", **data}
+        with pytest.warns(UserWarning, match="words instead of numbers in column 'c'"):
+            stream = load(folder, table).comparison.game.environment
+        assert stream.y.tolist() == [-1.0, 1.0, -1.0]
+        return stream.X[:, 0].tolist()
+
+    frame.to_csv(folder / "own.csv", index=False)
+    table["game"]["environment"]["drop"] = ["b"]
+    assert found(file="own.csv", drop=["b"]) == [1.0, 2.0, 4.0]
+    monkeypatch.setattr(pd, "read_parquet", lambda path: frame)
+    (folder / "own.parquet").write_bytes(b"")
+    assert found(file="own.parquet") == [1.0, 2.0, 4.0]
+    bunch = sklearn.utils.Bunch(frame=frame, target_names=["kind"])
+    asked = []
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **options: asked.append(options) or bunch)
+    assert found(openml="credit-g", version=1) == [1.0, 2.0, 4.0]
+    assert (asked[0]["name"], asked[0]["version"]) == ("credit-g", 1)
+    np.savez(folder / "own.npz", X=np.ones((3, 1)), y=np.array([2.0, 7.0, 2.0]))
+    table["game"]["environment"] = {"type": "data", "file": "own.npz", "positive": 7}
+    assert load(folder, table).comparison.game.environment.y.tolist() == [-1.0, 1.0, -1.0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Code of the user's, and only that
+
+
+def own(folder, name, **keys):
+    return load(folder, DATA | {"learners": {"mine": {"type": name, **keys}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere:Mine", "names the module nowhere, which must be in the folder of the study file"),
+        ("os:system", "names the module os, which must be in the folder of the study file"),
+        ("..mine:Mine", "must be written MODULE:NAME"),
+        ("mine:Mine()", "must be written MODULE:NAME"),
+        ("mine:__import__('os')", "must be written MODULE:NAME"),
+        ("mine:Mien", "names Mien, which is not in"),
+        ("mine:law", "has no init"),
+        ("wrong:Mine", "which cannot be imported: NameError: name 'nonsense' is not defined"),
+        ("leaves:Mine", "which cannot be imported: SystemExit"),
+        ("numpy:Mine", "which is also installed: give numpy.py another name"),
+        ("link:Mine", "which must be in the folder of the study file"),
+    ],
+)
+def test_code_comes_from_the_folder_of_the_study_file_only(folder, tmp_path_factory, name, words):
+    (folder / "wrong.py").write_text("nonsense\n")
+    (folder / "leaves.py").write_text("raise SystemExit\n")
+    (folder / "numpy.py").write_text(OWN)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "link.py"
+    elsewhere.write_text(OWN)
+    (folder / "link.py").symlink_to(elsewhere)
+    with pytest.raises(StudyFileError) as error:
+        own(folder, name, **({} if name == "mine:law" else {"step_size": 0.1}))
+    assert words in str(error.value)
+
+
+def test_a_module_that_was_edited_is_imported_again(folder):
+    first = own(folder, "mine:Mine", step_size=0.1).comparison.learners["mine"]
+    assert type(own(folder, "mine:Mine", step_size=0.1).comparison.learners["mine"]) is type(first)
+    (folder / "mine.py").write_text(OWN.replace("step_size", "rate"))
+    with pytest.raises(StudyFileError, match=r"mine\.step_size is no parameter of mine:Mine, which has rate"):
+        own(folder, "mine:Mine", step_size=0.1)
+    assert own(folder, "mine:Mine", rate=0.2).comparison.learners["mine"].rate == 0.2
+
+
+def test_a_learner_that_cannot_play_is_found_before_anything_is_played(folder):
+    table = copy.deepcopy(BANDITS)
+    table["learners"] = {"fine": "UCB1", "wrong": "Perceptron"}
+    del table["bounds"], table["measures"]
+    with pytest.raises(StudyFileError, match=r"study\.toml:\d+: learners\.wrong cannot be played"):
+        load(folder, table).check()
+    table = copy.deepcopy(BANDITS)
+    with pytest.raises(StudyFileError, match=r"measures\[1\] cannot be played"):
+        load(folder, table).check()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The page
+
+
+PAGE = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_key_and_its_files_are_good(folder):
+    section = PAGE.split("## Every key")[1].split("\n## ")[0]
+    for table in (keys.STUDY, keys.GAME, keys.PRECISION, keys.TUNE):
+        assert [key for key in table if not re.search(rf"\b{key}\b", section)] == []
+    data = PAGE.split("## Own data")[1].split("\n## ")[0]
+    found = {each.name for each in catalogue()["data"].parameters}
+    assert found - {each for each in found if re.search(rf"\b{each}\b", data)} == {"version"}
+    first, second = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+    (folder / "first.toml").write_text(first)
+    study = load_study_file(folder / "first.toml")
+    study.check()
+    assert study.families["greedy"][0] == "greedy[epsilon=0.05]"
+    rows = "".join(f"{i},{i * i},{i % 3},{7 * i % 5}\n" for i in range(6))
+    (folder / "prices.csv").write_text("id,area,rooms,price\n" + rows)
+    environment = tomllib.loads(second)["game"]["environment"]
+    table = DATA | {"game": {"environment": environment, "feedback": "FullInformation"}}
+    assert load(folder, table).comparison.game.environment.X.shape == (6, 2)
+
+
+def test_the_error_of_the_page_is_the_error(folder):
+    first = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[0]
+    (folder / "study.toml").write_text(first.replace("[0.05, 0.1, 0.2]", "-1"))
+    with pytest.raises(StudyFileError) as error:
+        load_study_file("study.toml")
+    assert f"    Error: {error.value}\n" in PAGE
