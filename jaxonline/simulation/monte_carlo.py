@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
 from jaxonline.game.binding import said
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
 from jaxonline.results import Result
+from jaxonline.results.layout import Rows
 from jaxonline.results.reduction import CONTROL
+from jaxonline.results.store import note
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.controls import with_controls, without_diverged
@@ -32,6 +35,7 @@ from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
 from jaxonline.simulation.segments import Matchup, mirrored
+from jaxonline.simulation.stored import about, compared, layout_of
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 
 SPACINGS = ("linear", "log")
@@ -189,13 +193,19 @@ def simulate(
             raise ValueError("runs must be left out where precision decides how many there are, got both")
 
         def play(some: range) -> Result:
-            return simulate(
+            found = simulate(
                 game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
                 record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
                 antithetic=antithetic, block_size=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
             )  # fmt: skip
+            if checkpoint is not None:
+                note(Checkpoint.of(checkpoint).folder, {"precision": precision.told(False, some.stop)})
+            return found
 
-        return until_precise(play, precision, n_runs, width * mesh.devices.size)
+        result = until_precise(play, precision, n_runs, width * mesh.devices.size)
+        if checkpoint is not None:
+            note(Checkpoint.of(checkpoint).folder, {"precision": result.meta["precision"]})
+        return result
     selected = _selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)
@@ -228,41 +238,12 @@ def simulate(
         hindsight = Hindsight(game, comparator, plan, selected, code)
     best_job = _best_job(game, summed, plan, code) if summed is not None and game.oblivious else None
     own_best = None if best_job else summed
+    ends = list(accumulate(len(team.members) for team in teams))
     jobs = [
-        _job(team, entrant, own_best, counted | control, plan, antithetic, code)
-        for team, (entrant, control) in zip(teams, counting, strict=True)
+        _job(team, entrant, own_best, counted | control, plan, antithetic, code, end)
+        for team, (entrant, control), end in zip(teams, counting, ends, strict=True)
     ]
-    kept = contextlib.nullcontext()
-    if folder is not None:
-        compared = [job.matchup.comparator for job in (*jobs, best_job) if job], hindsight and hindsight.comparator
-        study = {
-            "key": str((jax.random.key_impl(root), np.asarray(jax.random.key_data(root)).tolist())),
-            "n_rounds": n_rounds, "recorded rounds": str(rounds.tolist()), "block_size": width,
-            "learners": str(list(members)), **{job.stored_as: job.matchup.entrant for job in jobs},
-            **({"antithetic": True} if antithetic else {}),
-            "game": [job.matchup.game for job in (*jobs, best_job) if job], "comparator": compared, "measures": counted,
-        }  # fmt: skip
-        kept = folder.open(study)
     probabilities = overflow_probabilities(members, n_rounds)
-    pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
-    with kept as store, Reporter(progress, pieces) as reporter:
-        for name, probability in probabilities.items():
-            if probability > 0:
-                chance = f"out of storage with probability {probability:.2g}"
-                reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
-        warn_of_likely_overflow(members, probabilities, n_rounds)
-        recorded = [play_job(job, reporter, store) for job in jobs]
-        best = play_job(best_job, reporter, store).best if best_job is not None else None
-        solved = hindsight.best_losses(reporter, store) if hindsight else None
-
-    # the rows of the played blocks that were asked for
-    at = np.searchsorted(plan.blocks, selected // width) * width + selected % width
-    every = Recorded.join([each.select(lambda part: part[:, at]) for each in recorded], axis=0)
-    if control_variates:
-        every.measures[CONTROL] = without_diverged(members, every.measures[CONTROL])
-    if best is not None:
-        solved = best[0] if best.shape[1] == 1 else best[0, at]
-    comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
     meta = {
         "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
         "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
@@ -270,10 +251,49 @@ def simulate(
         "jax": jax.__version__, "overflow_probability": probabilities,
         **({"control_variates": True} if control_variates else {}), **({"antithetic": True} if antithetic else {}),
     }  # fmt: skip
+    kept = contextlib.nullcontext()
+    if folder is not None:
+        matchups = [job.matchup for job in (*jobs, best_job) if job]
+        shared = [each.rows for each in (best_job, hindsight) if each]
+        comparators = [matchup.comparator for matchup in matchups], hindsight and hindsight.comparator
+        study = compared(
+            plan, list(members), jobs, **({"antithetic": True} if antithetic else {}),
+            game=[matchup.game for matchup in matchups], comparator=comparators, measures=counted,
+        )  # fmt: skip
+        layout = layout_of(teams, jobs, shared, int(selected.max()) + 1, counted)
+        kept = folder.open(study, layout, about(meta, game=game, learners=members, comparator=comparator))
+    with kept as store:
+        if store is not None and (recorded := store.blocks.layout.rounds) != tuple(rounds.tolist()):  # it got longer
+            jobs = [job._replace(plan=job.plan.recording(recorded)) for job in jobs]
+            best_job = best_job and best_job._replace(plan=best_job.plan.recording(recorded))
+            if hindsight:
+                hindsight.recording(recorded)
+        pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
+        with Reporter(progress, pieces) as reporter:
+            for name, probability in probabilities.items():
+                if probability > 0:
+                    chance = f"out of storage with probability {probability:.2g}"
+                    reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
+            warn_of_likely_overflow(members, probabilities, n_rounds)
+            best = play_job(best_job, reporter, store).best if best_job is not None else None
+            played_jobs = [play_job(job, reporter, store) for job in jobs]
+            solved = hindsight.best_losses(reporter, store) if hindsight else None
+
+    # the rows of the played blocks, and the rounds, that were asked for
+    at = np.searchsorted(own, selected // width) * width + selected % width
+    every = Recorded.join([each.select(lambda part: part[:, at]) for each in played_jobs], axis=0)
+    if control_variates:
+        every.measures[CONTROL] = without_diverged(members, every.measures[CONTROL])
+    if best is not None:
+        solved = best[0] if best.shape[1] == 1 else best[0, at]
+    comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
     result = Result(
-        learners=tuple(members), runs=selected, rounds=rounds, measures=every.measures, comparator_loss=comparator_loss,
-        first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow, meta=meta,
+        learners=tuple(members), runs=selected, rounds=jobs[0].plan.rounds, measures=every.measures,
+        comparator_loss=comparator_loss, first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow,
+        meta=meta,
     )  # fmt: skip
+    if set(rounds) < set(result.rounds):
+        result = result.at_rounds(rounds)
     warn_of_overflow(members, result.overflowed, len(selected))
     warn_of_divergence(members, result.first_nonfinite)
     return result
@@ -345,15 +365,18 @@ def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
 
 
 def _job(
-    team: Team, entrant: Entrant, comparator: Any, measures: dict[str, Any], plan: Plan, antithetic: bool, code: str
-) -> Job:
+    team: Team, entrant: Entrant, comparator: Any, measures: dict[str, Any], plan: Plan, antithetic: bool, code: str,
+    end: int,
+) -> Job:  # fmt: skip
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
     matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code)
-    return Job(team.name, f"learner {team.name}", matchup, plan)
+    start = end - len(team.members)
+    return Job(team.name, Rows(f"learner {start}", f"learner {team.name}", (start, end), plan.width), matchup, plan)
 
 
 def _best_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
     """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
     matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
-    return Job("best in hindsight", "comparator", matchup, plan.of_one_run() if game.deterministic else plan)
+    rows = Rows("comparator", "comparator", None, 0 if game.deterministic else plan.width)
+    return Job("best in hindsight", rows, matchup, plan.of_one_run() if game.deterministic else plan)
