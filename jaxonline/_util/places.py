@@ -51,6 +51,11 @@ class Folder:
         self._blocks = path / "blocks"
         self._scratch = scratch or self._blocks / "unfinished"
 
+    @property
+    def address(self) -> str:
+        """The path, for processes that work in other folders."""
+        return str(self._path.absolute())
+
     def read(self, key: str) -> bytes | None:
         """The content of a file, nothing where a folder is in its place, None where there is none."""
         try:
@@ -164,7 +169,7 @@ class Bucket:
             raise ValueError(f"{url} needs a package that is not installed (jaxonline[remote]): {error}") from None
         except ValueError as error:
             raise ValueError(f"{url} cannot be reached: {error}") from None
-        self._root = root.rstrip("/")
+        self._root, self.address = root.rstrip("/"), url
 
     def read(self, key: str) -> bytes | None:
         """The content of a file, None where there is none."""

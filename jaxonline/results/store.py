@@ -4,11 +4,12 @@ The folder (or what is at a URL) is a zarr group, whole at any moment; its first
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,11 @@ class Store:
 
     def __exit__(self, *error: object) -> None:
         self._held.close()
+
+    def joined(self) -> Callable[[], "Store"]:
+        """What opens it in another process, while it is open in this one; can be pickled."""
+        about, layout = dict(self._about), self.layout
+        return functools.partial(_join, self.place.address, about, self.every, layout, self.keep_states)
 
     @property
     def blocks(self) -> Blocks:
@@ -270,6 +276,10 @@ class Store:
         if not good:
             raise ValueError("an array is another one")
         return arrays
+
+
+def _join(where: str, about: dict[str, str], every: float, layout: Layout, keep_states: bool) -> Store:
+    return Store(place_of(where), about, every, layout, None, keep_states, alone=False)
 
 
 def note(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import note
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checkpoint import Checkpoint
+from jaxonline.simulation.cluster import Workers, workers_of
 from jaxonline.simulation.controls import with_controls, without_diverged
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.measures import with_defaults
@@ -103,6 +104,7 @@ def simulate(
     mesh: Mesh | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    cluster: Any = None,
 ) -> Result:
     """Play every learner `n_runs` times, and record losses, queries, regret and other measures along the way.
 
@@ -143,6 +145,10 @@ def simulate(
         progress: True for a progress bar, or a function (done, total, what).
         checkpoint: a folder that keeps what was computed, from which an interrupted study goes on; a path, or a
             `Checkpoint`, which also names a version of the study.
+        cluster: where blocks are played by workers of Dask `distributed` (extra `cluster`), which write them into the
+            checkpoint: how many processes to start on this machine, the address of a scheduler, or a client. A script
+            that has processes started needs the usual `if __name__ == "__main__":`. By default this process plays, on
+            the devices of `mesh`.
 
     Returns:
         A `Result`.
@@ -151,11 +157,13 @@ def simulate(
         ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
             of another study, a comparator for another loss than the game's, or an adaptive environment that is asked
             for a comparator it does not have; control variates that no learner has; antithetic noise of a law that is
-            not symmetric, that no learner sees, or on which the comparator is judged.
+            not symmetric, that no learner sees, or on which the comparator is judged; a cluster without a checkpoint,
+            or with workers of more than one kind.
         TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
             learner asks, instances and outcomes that it, the loss or the comparator cannot use, or a checkpoint that
             cannot see what decides the numbers.
-        OSError: for a checkpoint that cannot be written, or in which another process is working.
+        OSError: for a checkpoint that cannot be written, or in which another process is working; a cluster that cannot
+            be reached, or whose scheduler is gone.
 
     Warns:
         UserWarning: a learner is made for another loss than the game's.
@@ -184,28 +192,48 @@ def simulate(
     """
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
-    length, rounds = record_rounds(n_rounds, record_at, spacing)
-    width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
-    mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
-    if precision is not None:
-        check.instance("precision", precision, Precision, "a Precision")
-        if runs is not None:
-            raise ValueError("runs must be left out where precision decides how many there are, got both")
+    if cluster is not None and checkpoint is None:
+        raise ValueError("cluster needs a checkpoint, into which the workers write what they have played, got None")
+    with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
+        mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
+        backend = jax.default_backend() if workers is None else workers.machine.backend
+        width = blocks.default_width(n_runs, backend) if block_size is None else check.count("block_size", block_size)
+        if precision is not None:
+            check.instance("precision", precision, Precision, "a Precision")
+            if runs is not None:
+                raise ValueError("runs must be left out where precision decides how many there are, got both")
 
-        def play(some: range) -> Result:
-            found = simulate(
+        def play(some: Sequence[int] | None) -> Result:
+            return _simulate(
                 game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
                 record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
-                antithetic=antithetic, block_size=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
+                antithetic=antithetic, width=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
+                workers=workers,
             )  # fmt: skip
+
+        if precision is None:
+            return play(runs)
+
+        def play_and_note(some: range) -> Result:
+            found = play(some)
             if checkpoint is not None:
                 note(Checkpoint.of(checkpoint).folder, {"precision": precision.told(False, some.stop)})
             return found
 
-        result = until_precise(play, precision, n_runs, width * mesh.devices.size)
+        at_once = mesh.devices.size if workers is None else workers.number
+        result = until_precise(play_and_note, precision, n_runs, width * at_once)
         if checkpoint is not None:
             note(Checkpoint.of(checkpoint).folder, {"precision": result.meta["precision"]})
         return result
+
+
+def _simulate(
+    game: Game, learners: Any, *, n_runs: int, n_rounds: int, key: Any, comparator: Any, measures: Any, record_at: Any,
+    spacing: str, runs: Sequence[int] | None, control_variates: bool, antithetic: bool, width: int, mesh: Mesh,
+    progress: Progress, checkpoint: Any, workers: "Workers | None",
+) -> Result:  # fmt: skip
+    """`simulate` with a given number of runs."""
+    length, rounds = record_rounds(n_rounds, record_at, spacing)
     selected = _selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)
@@ -227,7 +255,8 @@ def simulate(
 
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
-    mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
+    mesh = blocks.default_mesh(list(mesh.devices.flat)[: 1 if workers else len(own)])
+    kind = workers.machine.kind if workers else mesh.devices.flat[0].device_kind
     folder = None if checkpoint is None else Checkpoint.of(checkpoint)
     summed = None if isinstance(comparator, HindsightComparator) else comparator
     played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
@@ -246,7 +275,7 @@ def simulate(
     probabilities = overflow_probabilities(members, n_rounds)
     meta = {
         "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
-        "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
+        "devices": mesh.devices.size, "device_kind": kind,
         "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
         "jax": jax.__version__, "overflow_probability": probabilities,
         **({"control_variates": True} if control_variates else {}), **({"antithetic": True} if antithetic else {}),
@@ -257,7 +286,7 @@ def simulate(
         shared = [each.rows for each in (best_job, hindsight) if each]
         comparators = [matchup.comparator for matchup in matchups], hindsight and hindsight.comparator
         study = compared(
-            plan, list(members), jobs, **({"antithetic": True} if antithetic else {}),
+            plan, kind, list(members), jobs, **({"antithetic": True} if antithetic else {}),
             game=[matchup.game for matchup in matchups], comparator=comparators, measures=counted,
         )  # fmt: skip
         layout = layout_of(teams, jobs, shared, int(selected.max()) + 1, counted)
@@ -275,8 +304,12 @@ def simulate(
                     chance = f"out of storage with probability {probability:.2g}"
                     reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
             warn_of_likely_overflow(members, probabilities, n_rounds)
-            best = play_job(best_job, reporter, store).best if best_job is not None else None
-            played_jobs = [play_job(job, reporter, store) for job in jobs]
+            todo = [*jobs, *([best_job] if best_job else [])]
+            if workers is not None and store is not None:
+                played_jobs = workers.play(todo, reporter, store)
+            else:
+                played_jobs = [play_job(job, reporter, store) for job in todo]
+            best = played_jobs.pop().best if best_job else None
             solved = hindsight.best_losses(reporter, store) if hindsight else None
 
     # the rows of the played blocks, and the rounds, that were asked for

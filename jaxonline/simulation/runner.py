@@ -86,7 +86,7 @@ class Recorded(NamedTuple):
 def play_job(job: Job, reporter: Reporter, store: Store | None) -> Recorded:
     """All blocks of one job; finished ones are taken from the store, and those in progress go on from it."""
     plan = job.plan
-    found = {} if store is None else _finished(job, store)
+    found = {} if store is None else finished(job, store)
     to_play = [block for block in plan.blocks if block not in found]
     reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
     found |= play_blocks(job, to_play, reporter, store)
@@ -121,10 +121,10 @@ def play_blocks(
                 in_progress.finish(end)
 
 
-def _finished(job: Job, store: Store) -> dict[int, Recorded]:
-    """The blocks that are finished in the store."""
+def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> dict[int, Recorded]:
+    """The blocks of a job, or some of them, that are finished in the store."""
     found = {}
-    for block in sorted(store.blocks.finished(job.rows).intersection(job.plan.blocks)):
+    for block in sorted(store.blocks.finished(job.rows).intersection(job.plan.blocks if some is None else some)):
         kept = store.blocks.read(job.rows, block)
         if kept is not None and kept.rounds == job.plan.n_rounds:
             found[block] = _from_arrays(job.rows, kept.arrays)

@@ -41,11 +41,11 @@ def layout_of(
     return Layout.new(names, runs, first.plan.rounds.tolist(), axes, [*(job.rows for job in jobs), *best], own)
 
 
-def compared(plan: Plan, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
+def compared(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
     """What decides the numbers, by name, the rounds aside: more of them change no number."""
     return {
         "key": str((jax.random.key_impl(plan.key), np.asarray(jax.random.key_data(plan.key)).tolist())),
-        "block_size": plan.width, "device": plan.mesh.devices.flat[0].device_kind, "learners": str(list(learners)),
+        "block_size": plan.width, "device": device, "learners": str(list(learners)),
         **{job.rows.label: job.matchup.entrant for job in jobs}, **parts,
     }  # fmt: skip
 
@@ -53,12 +53,17 @@ def compared(plan: Plan, learners: Sequence[str], jobs: Sequence[Job], **parts: 
 def about(meta: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
     """The attributes of the store: those of the result that do not depend on how many devices there were, what was
     played, and with which versions."""
-    versions = {"python": platform.python_version()}
+    told = {name: of for name, of in meta.items() if name != "devices"}
+    return told | {"versions": versions(), "configuration": {name: _said(part) for name, part in parts.items()}}
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the libraries that decide numbers."""
+    found = {"python": platform.python_version()}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):  # a copy that was not installed
-            versions[name] = metadata.version(name)
-    told = {name: of for name, of in meta.items() if name != "devices"}
-    return told | {"versions": versions, "configuration": {name: _said(part) for name, part in parts.items()}}
+            found[name] = metadata.version(name)
+    return found
 
 
 def _axes(measure: Any, record: Any) -> tuple[int, ...]:
