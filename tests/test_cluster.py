@@ -13,6 +13,7 @@ import pytest
 
 import jaxonline as jo
 
+dask = pytest.importorskip("dask", reason="the extra `cluster` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
@@ -159,7 +160,8 @@ def test_killed_workers(which, tmp_path):
     """One worker, or all of them, killed three times: the nanny starts new ones, and their blocks are played again."""
     long_study(tmp_path / "alone")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.Client(**options, set_as_default=False) as client:
+    patient = dask.config.set({"distributed.scheduler.allowed-failures": 10})
+    with patient, distributed.Client(**options, set_as_default=False) as client:
         client.wait_for_workers(2)
 
         def pids():

@@ -87,8 +87,11 @@ class Workers:
 
     def __init__(self, client: Any):
         self._client = client
-        client.wait_for_workers(1, timeout=120)
-        found = client.run(Machine.here)
+        found: dict[str, Machine] = {}
+        while not found:
+            client.wait_for_workers(1, timeout=120)
+            answers = client.run(Machine.here, on_error="return")
+            found = {address: each for address, each in answers.items() if isinstance(each, Machine)}  # not dead by now
         (address, self.machine), *others = found.items()
         self.number = len(found)
         for other, machine in others:
