@@ -96,7 +96,7 @@ def test_float64_is_float64_there(here, tmp_path):
 
 
 def test_what_goes_wrong_on_a_worker_is_told(here, tmp_path, monkeypatch):
-    def fail(join, machine, x64, job, block):
+    def fail(join, machine, x64, job, content, block):
         raise ZeroDivisionError(f"block {block}")
 
     monkeypatch.setattr("jaxonline.simulation.cluster._play_block", fail)

@@ -16,12 +16,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxonline._util import check
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Job, Recorded, finished, play_blocks
+from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.stored import versions
 
 DEATHS = 10  # of workers that had begun the same block, until it is taken for what kills them
@@ -37,6 +39,7 @@ class Machine:
     versions: dict[str, str]
 
     @classmethod
+    @functools.cache
     def here(cls) -> "Machine":
         """Of this process."""
         return cls(jax.default_backend(), jax.local_devices()[0].device_kind, versions())
@@ -137,9 +140,11 @@ class Workers:
         if not some:
             return {}
         # a task and not data that is sent: when the last worker that has it dies, it is made again
-        sent = self._client.submit(pickle.loads, _packed(job), pure=False)
+        sent = self._client.submit(bytes, _packed(job.matchup), pure=False)
+        key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
+        bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
         x64 = jnp.result_type(float) == jnp.float64
-        play = functools.partial(_play_block, store.joined(), self.machine, x64)
+        play = functools.partial(_play_block, store.joined(), self.machine, x64, bare)
         return {self._client.submit(play, sent, block, pure=False): job for block in some}
 
 
@@ -149,15 +154,21 @@ def _as_completed(waiting: dict[Any, int], client: Any) -> Iterator[Any]:
     yield from as_completed(list(waiting), loop=client.loop)
 
 
-def _packed(job: Job) -> bytes:
-    """A job without what belongs to a machine."""
+def _packed(matchup: Matchup) -> bytes:
     import cloudpickle
 
-    plan = job.plan._replace(key=(str(jax.random.key_impl(job.plan.key)), jax.random.key_data(job.plan.key)), mesh=None)  # type: ignore[arg-type]
-    return cloudpickle.dumps(jax.device_get(job._replace(plan=plan)))
+    return cloudpickle.dumps(jax.device_get(matchup))
 
 
-def _play_block(join: Callable[[], Store], machine: Machine, x64: bool, job: Job, block: int) -> None:
+@functools.lru_cache(maxsize=32)
+def _unpacked(content: bytes) -> Matchup:
+    """The same object for the same content: another one, though equal to a reader, has programs of its own."""
+    return pickle.loads(content)
+
+
+def _play_block(
+    join: Callable[[], Store], machine: Machine, x64: bool, job: Job, content: bytes, block: int
+) -> None:
     """On a worker: one block, into the store."""
     here = Machine.here()
     if here != machine:
@@ -166,7 +177,7 @@ def _play_block(join: Callable[[], Store], machine: Machine, x64: bool, job: Job
     with jax.enable_x64(x64), join() as store:
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]))
-        for _ in play_blocks(job._replace(plan=plan), [block], Reporter(False, 0), store):
+        for _ in play_blocks(job._replace(matchup=_unpacked(content), plan=plan), [block], Reporter(False, 0), store):
             pass
 
 
