@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.offline import aggregate
     from jaxonline.results import Result
+    from jaxonline.results.storage import load_result
     from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
     from jaxonline.study import Comparison, Context, Study, load_study_file
@@ -65,6 +66,7 @@ _HOMES = {
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.offline": ("aggregate",),
     "results": ("Result",),
+    "results.storage": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
     "study": ("Comparison", "Context", "Study", "load_study_file"),

@@ -22,6 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jaxonline._util.outputs import check_apart, check_file, check_folder, each_of, write_text
+from jaxonline._util.places import is_url
 from jaxonline._util.suggest import meant
 from jaxonline.study.files.templates import EXAMPLES, names_in_schema, write_new
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
@@ -147,7 +148,11 @@ def study_command(name: str) -> Any:
         _parameter("json", str | None, None, help="Write all numbers to this file.", metavar="FILE"),
         _parameter("seed", int, 0, help="Of all randomness."),
         _parameter(
-            "checkpoint", str | None, None, help="Folder from which an interrupted study goes on.", metavar="FOLDER"
+            "checkpoint",
+            str | None,
+            None,
+            help="Folder or URL from which an interrupted study goes on.",
+            metavar="FOLDER",
         ),
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -205,10 +210,15 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
                 raise ValueError(f"{key} must not be empty")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
-        folders = {key: check_folder(key, given[key]) for key in ("out", "checkpoint") if key in given}
+        kept = given.get("checkpoint")
+        folders = {
+            key: check_folder(key, given[key])
+            for key in ("out", "checkpoint")
+            if key in given and not is_url(given[key])
+        }
         check_apart(files, folders)
         out, json = folders["out"], files.get("json")
-        report = study.run(Context(out, folders.get("checkpoint"), seed=given["seed"], progress=True))
+        report = study.run(Context(out, folders.get("checkpoint", kept), seed=given["seed"], progress=True))
         console, written = _console(), []
         each_of(
             lambda: report.show(console),

@@ -80,15 +80,6 @@ def names_in(code: types.CodeType) -> tuple[str, ...]:
     return tuple(sorted({name for each in _nested(code) for name in each.co_names}))
 
 
-def compiled(code: types.CodeType) -> str:
-    """A code without its source: what the interpreter runs, for this version of Python."""
-    version = ".".join(map(str, sys.version_info[:2]))
-    parts = [(each.co_code.hex(), each.co_names, each.co_varnames, each.co_freevars) for each in _nested(code)]
-    constants = [each for own in _nested(code) for each in own.co_consts if not isinstance(each, types.CodeType)]
-    return repr((version, parts, [repr(sorted(each, key=repr) if isinstance(each, frozenset) else each)
-                                  for each in constants]))  # fmt: skip
-
-
 def root_of(module: str) -> str:
     """The package of a module."""
     return module.partition(".")[0]

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -284,6 +284,20 @@ class Result:
         """
         return parts.selected(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
+    def at_rounds(self, rounds: Any) -> "Result":
+        """The same at some of the recorded rounds, which end with the horizon.
+
+        Raises:
+            ValueError: a round that was not recorded, or another end.
+        """
+        at = np.flatnonzero(np.isin(self.rounds, rounds))
+        if len(at) != np.size(rounds) or at[-1] != len(self.rounds) - 1:
+            got = check.shown(rounds)
+            raise ValueError(f"rounds must be recorded ones, with the last, of {self.rounds}, got {got}")
+        best = None if self.comparator_loss is None else self.comparator_loss[:, :, at]
+        measures = {name: array[:, :, at] for name, array in self.measures.items()}
+        return replace(self, rounds=self.rounds[at], measures=measures, comparator_loss=best)
+
     def with_runs_of(self, other: "Result") -> "Result":
         """The same study with the runs of another part of it, too.
 
@@ -307,30 +321,27 @@ class Result:
         return to_dataset(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a zarr store (a folder that xarray and any zarr reader can open), replacing a result that is there.
+        """Write a zarr store that xarray and any zarr reader can open, replacing a result that is there.
 
-        It is written beside its place and moved there: whenever this is killed, the old or the new one is whole.
+        In a folder it is written beside its place and moved there: whenever this is killed, the old or the new one is
+        whole. At a URL (`s3://...`, what fsspec reaches) what is there is removed first. It is laid out as the store of
+        a study (`simulate(checkpoint=...)`), which is not replaced.
 
         Raises:
             FileExistsError: if something else is at the path, whatever it is.
-            ValueError: a path without a name, such as "..".
+            ValueError: a path without a name, such as "..", or a URL that nothing reaches.
             OSError: it cannot be written; the error names the path.
         """
         from jaxonline.results.storage import save
 
-        return save(self, Path(path))
+        return save(self, path)  # type: ignore[return-value]
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":
-        """Read what `save` wrote.
-
-        Raises:
-            FileNotFoundError: if there is no such store.
-            ValueError: if what is there is something else.
-        """
+        """What `save` wrote, or the runs of a study that are finished: `jo.load_result`."""
         from jaxonline.results.storage import load_result
 
-        return load_result(Path(path))
+        return load_result(path)
 
     def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
         """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.

@@ -1,23 +1,27 @@
-"""Results as labelled data on disk: xarray and zarr, imported only when used."""
+"""Results in zarr stores, those that were saved and those of studies, finished or not."""
 
 import glob
 import json
 import os
 import shutil
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jaxonline._util.files import UNFINISHED, naming, sync, unfinished
+from jaxonline._util.places import Bucket, Folder, is_url, place_of
+from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, encode_whole, group, node
+from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, Layout, Rows
+from jaxonline.results.reduction import CONTROL
+from jaxonline.results.store import MARKER, RESULT, STUDY, attributes_in, format_of
 
 if TYPE_CHECKING:
     import xarray
 
     from jaxonline.results import Result
 
-MARKER = "jaxonline"  # an attribute of the root: what has it is a store of ours
-ROOT = "zarr.json"  # the file that describes a node of a zarr store
 NEW, OLD = "new", "old"  # stores beside their place
 
 
@@ -25,25 +29,31 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
     """The numbers of a result, labelled."""
     import xarray
 
-    cube = ("learner", "run", "round")
-    variables: dict = {
-        "first_nonfinite": (cube[:2], result.first_nonfinite),
-        "first_overflow": (cube[:2], result.first_overflow),
-    }
+    variables: dict = {name: (CUBE[:2], getattr(result, name)) for name in FIRSTS}
     for name, array in result.measures.items():
         entries = tuple(f"{name}, axis {axis}" for axis in range(array.ndim - 3))
-        variables[name] = ((*cube, *entries), array)
+        variables[name] = ((*CUBE, *entries), array)
     if result.comparator_loss is not None:
-        variables["comparator_loss"] = (cube, np.ascontiguousarray(result.comparator_loss))
-        variables["regret"] = (cube, result.regret)
+        variables[BEST] = (CUBE, np.ascontiguousarray(result.comparator_loss))
+        variables["regret"] = (CUBE, result.regret)
     names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
     coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
     about = {"meta": result.meta, "measures": list(result.measures)}
     return xarray.Dataset(variables, coordinates, {MARKER: json.dumps(about)})
 
 
-def save(result: "Result", path: Path) -> Path:
-    """Write the store beside its place, then move it there: if this is killed, the old or the new one is whole."""
+# ---------------------------------------------------------------------------------------------------------------------
+# Saving
+
+
+def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
+    """In a folder, write the store beside its place and move it there: the old or the new one is whole at any moment.
+
+    At a URL what is there is removed first.
+    """
+    if is_url(path):
+        return _save_at_url(result, str(path))
+    path = Path(path)
     if path.name in ("", ".."):
         raise ValueError(f"path must end in the name of a store, got '{path}'")
     place = path.resolve() if path.is_symlink() else path
@@ -55,14 +65,51 @@ def save(result: "Result", path: Path) -> Path:
         beside.mkdir()
     try:
         with naming(path):
-            to_dataset(result).to_zarr(beside / NEW, mode="w", consolidated=False, zarr_format=3)
-            for part in (*(beside / NEW).rglob("*"), beside / NEW, beside):
-                sync(part)
+            Folder(beside / NEW, beside / "writing").write(_files(result))
+            sync(beside)
             _move(beside, place)
     finally:
         if place.exists() or not (beside / OLD).exists():  # else it holds the only one
             shutil.rmtree(beside, ignore_errors=True)
     return path
+
+
+def _save_at_url(result: "Result", url: str) -> str:
+    place = Bucket(url)
+    there = place.read(DOCUMENT)
+    if place.names() and format_of(attributes_in(there or b"") or {}) != RESULT:
+        raise FileExistsError(f"{url} exists and is no result of jaxonline: it is not replaced, give another URL")
+    place.remove("")
+    place.write(_files(result))
+    return url
+
+
+def _files(result: "Result") -> dict[str, bytes]:
+    """The store of a result: laid out as that of a study, without its blocks."""
+    runs, best = len(result.runs), result.comparator_loss
+    width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
+    rows = [Rows("", "", (each, each + 1), width) for each in range(len(result.learners))]
+    if best is not None and best.strides[0] == 0:
+        shared_by_runs = best.strides[1] == 0
+        best = best[0, 0] if shared_by_runs else best[0]
+        rows.append(Rows("", "", None, 0 if shared_by_runs else width))
+    own = best is not None and best.ndim == 3
+    axes = {name: array.shape[3:] for name, array in result.measures.items()}
+    specs = Layout.new(result.learners, runs, result.rounds.tolist(), axes, rows, own).specs()
+    arrays = {
+        "learner": np.array(result.learners, object), "run": result.runs, "round": result.rounds, **result.measures,
+        **{name: getattr(result, name) for name in FIRSTS}, **({} if best is None else {BEST: best}),
+    }  # fmt: skip
+    kinds = {name: spec if name == "learner" else spec._replace(dtype=arrays[name].dtype.name)
+             for name, spec in specs.items()}  # fmt: skip
+    files = {
+        f"{node(name)}/{key}": content
+        for name, array in arrays.items()
+        for key, content in encode_whole(kinds[name], array).items()
+    }
+    marker = {"format": RESULT, "learners": result.learners, "measures": list(result.measures)}
+    root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
+    return files | {DOCUMENT: root}
 
 
 def _move(beside: Path, place: Path) -> None:
@@ -80,36 +127,130 @@ def _move(beside: Path, place: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a folder is a result, the whole of it: nothing was put in beside the arrays."""
-    return _marker(path) is not None and all(part.name == ROOT or (part / ROOT).is_file() for part in path.iterdir())
+    """Whether a folder is a saved result, the whole of it: nothing was put in beside the arrays."""
+    content = Folder(path).read(DOCUMENT)
+    saved = content is not None and format_of(attributes_in(content) or {}) == RESULT
+    return saved and all(part.name == DOCUMENT or (part / DOCUMENT).is_file() for part in path.iterdir())
 
 
-def _marker(path: Path) -> dict[str, Any] | None:
-    """What `to_dataset` says about a result, read from the store without opening it; None where it says nothing."""
+# ---------------------------------------------------------------------------------------------------------------------
+# Loading
+
+
+def load_result(path: str | os.PathLike[str]) -> "Result":
+    """Read what `Result.save` wrote, or the store of a study (`simulate(checkpoint=path)`), also of an unfinished one.
+
+    Of an unfinished study, or while it is being played, the finished runs are there: those of at least one learner,
+    with NaN for the learners that have not played them (and in later rounds, where a longer study has not reached
+    them). `meta["missing"]` says by learner how many are to be played.
+
+    Args:
+        path: a folder, or a URL.
+
+    Raises:
+        FileNotFoundError: if there is no such store.
+        ValueError: if what is there is something else, or damaged, or no run is finished yet.
+
+    Warns:
+        UserWarning: runs are missing.
+        RuntimeWarning: a block is damaged, and counts as missing; the study computes it again when it is continued.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, checkpoint=folder)
+        ...     loaded = jo.load_result(folder)
+        >>> loaded.learners, bool((loaded.cumulative_loss == result.cumulative_loss).all())
+        (('gradient',), True)
+    """
+    place = place_of(path)
+    content = place.read(DOCUMENT)
+    if content is None:
+        raise FileNotFoundError(f"there is no result at {path}{_hint(path)}")
+    attributes = attributes_in(content) or {}
+    meta = {name: of for name, of in attributes.items() if name != MARKER}
     try:
-        about = json.loads(json.loads((path / ROOT).read_text(encoding="utf-8"))["attributes"][MARKER])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-    return about if isinstance(about, dict) and {"meta", "measures"} <= about.keys() else None
+        if format_of(attributes) == RESULT:
+            return _load_saved(place, json.loads(content), meta)
+        if format_of(attributes) == STUDY:
+            return _load_study(place, attributes[MARKER], meta)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}") from error
+    raise ValueError(f"{path} is no result of jaxonline, as Result.save and simulate(checkpoint=...) write them")
 
 
-def load_result(path: Path) -> "Result":
-    """Read what `save` wrote."""
-    import xarray
+def _hint(path: str | os.PathLike[str]) -> str:
+    if is_url(path):
+        return ""
+    place = Path(path)
+    kept = sorted(place.parent.glob(f".{glob.escape(place.name)}.*{UNFINISHED}/{OLD}"))
+    return f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
 
+
+def _load_saved(place: Folder | Bucket, root: dict[str, Any], meta: dict[str, Any]) -> "Result":
     from jaxonline.results import Result
 
-    if not path.exists():
-        kept = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}/{OLD}"))
-        hint = f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
-        raise FileNotFoundError(f"there is no result at {path}{hint}")
-    about = _marker(path)
-    if about is None:
-        raise ValueError(f"{path} is no result of jaxonline, as Result.save writes them")
-    with xarray.open_zarr(path, consolidated=False) as dataset:
-        arrays = {name: np.asarray(variable) for name, variable in dataset.variables.items()}
+    marker, documents = root["attributes"][MARKER], root["consolidated_metadata"]["metadata"]
+
+    def array(name: str) -> np.ndarray:
+        try:
+            return decode_whole(ArraySpec.of(documents[node(name)]), lambda key: place.read(f"{node(name)}/{key}"))
+        except ValueError as error:
+            raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
+
+    learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
+    best = None
+    if BEST in documents:
+        best = np.broadcast_to(array(BEST), (len(learners), len(runs), len(rounds)))
     return Result(
-        learners=tuple(map(str, arrays["learner"])), runs=arrays["run"], rounds=arrays["round"],
-        measures={name: arrays[name] for name in about["measures"]}, comparator_loss=arrays.get("comparator_loss"),
-        first_nonfinite=arrays["first_nonfinite"], first_overflow=arrays["first_overflow"], meta=about["meta"],
+        learners=learners, runs=runs, rounds=rounds, measures={name: array(name) for name in marker["measures"]},
+        comparator_loss=best, meta=meta, **{name: array(name) for name in FIRSTS},
+    )  # fmt: skip
+
+
+def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, Any]) -> "Result":
+    from jaxonline.results import Result
+
+    layout = Layout.of(marker["layout"])
+    blocks, specs = Blocks(place, marker["study"], layout, repairs=False), layout.specs()
+    arrays = {name: spec.gaps() for name, spec in specs.items() if name not in CUBE}
+    complete = np.zeros((len(layout.learners), layout.runs), bool)
+    for rows in layout.rows:
+        for block in sorted(blocks.finished(rows)):
+            kept = blocks.read(rows, block)
+            if kept is None:
+                continue
+            runs = slice(block * rows.width, (block + 1) * rows.width)
+            at = {"learner": slice(*rows.learners) if rows.learners else slice(0), "run": runs}
+            at["round"] = slice(layout.recorded(kept.rounds))
+            for name, array in kept.arrays.items():
+                into = arrays[name][tuple(at.get(dim, slice(None)) for dim in specs[name].dims)]
+                into[...] = array[tuple(map(slice, into.shape))]
+            if rows.learners and kept.rounds == layout.horizon:
+                complete[at["learner"], runs] = True
+    played = arrays["first_nonfinite"] >= 0
+    some = np.flatnonzero(played.any(axis=0))
+    if not len(some):
+        raise ValueError(f"{place.name} is the store of a study of which no run is finished yet")
+    missing = {name: int(n) for name, n in zip(layout.learners, (~complete).sum(axis=1), strict=True) if n}
+    if missing:
+        told = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
+        warnings.warn(
+            f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}", UserWarning, stacklevel=3
+        )
+        meta = meta | {"missing": missing}
+    if CONTROL in layout.measures:
+        for control, own in zip(arrays[CONTROL], played, strict=True):
+            control[own] = control[own] if np.isfinite(control[own]).all() else 0.0
+    best = arrays.get(BEST)
+    if best is not None:
+        best = None if np.isnan(best).all() else np.broadcast_to(best, (*complete.shape, len(layout.rounds)))[:, some]
+    return Result(
+        learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
+        measures={name: arrays[name][:, some] for name in layout.measures},
+        **{name: arrays[name][:, some] for name in FIRSTS},
     )  # fmt: skip

@@ -10,22 +10,28 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.runner import Job
 from jaxonline.simulation.segments import advance, begin
 
 
-def compiled_ahead(jobs: Sequence[Job]) -> Iterator[Job]:
-    """The jobs, each when its programs are ready; those of the job after it are being compiled then."""
-    if len(jobs) < 2:
+def compiled_ahead(jobs: Sequence[Job], store: Store | None = None) -> Iterator[Job]:
+    """The jobs, each when its programs are ready; those of the job after it are being compiled then.
+
+    A job whose blocks are all in the store needs none.
+    """
+    to_play = [job for job in jobs if store is None or not store.blocks.finished(job.rows).issuperset(job.plan.blocks)]
+    if len(to_play) < 2:
         yield from jobs
         return
     pool, waiting = ThreadPoolExecutor(max_workers=2), list[Future[Any]]()
     try:
-        for i, job in enumerate(jobs):
-            for each in jobs[len(waiting) : i + 2]:
-                waiting.append(pool.submit(_lowered(each).compile))
-            waiting[i].result()
+        for job in jobs:
+            if to_play and job is to_play[0]:
+                waiting += [pool.submit(_lowered(each).compile) for each in to_play[len(waiting) : 2]]
+                waiting.pop(0).result()
+                to_play.pop(0)
             yield job
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

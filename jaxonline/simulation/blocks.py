@@ -66,9 +66,9 @@ def check_mesh(mesh: Mesh) -> Mesh:
     return mesh
 
 
-def default_width(n_runs: int) -> int:
+def default_width(n_runs: int, backend: str) -> int:
     """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study."""
-    widest = 512 if jax.default_backend() == "cpu" else 16_384
+    widest = 512 if backend == "cpu" else 16_384
     return min(n_runs, widest)
 
 

@@ -1,4 +1,4 @@
-"""Where an interrupted study goes on: a folder, and what is to be known about it."""
+"""Where an interrupted study goes on: a folder or a URL, and what is to be known about it."""
 
 import dataclasses
 import os
@@ -7,27 +7,37 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline._util import check
+from jaxonline._util.places import is_url, place_of
+from jaxonline.results.layout import Layout
+from jaxonline.results.store import Store
 from jaxonline.simulation.fingerprint import code_of, describe
-from jaxonline.simulation.store import Store
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """A folder that keeps what a study has computed, wherever `checkpoint=` is asked for; a mere path does as well.
+    """Where a study keeps what it has computed, wherever `checkpoint=` is asked for; a mere path or URL does as well.
 
-    The folder belongs to one study. What decides its numbers is compared before they are used: all numbers, the source
-    of the functions and classes of yours that are met, the globals they read, versions of the libraries. A study that
-    differs is refused, with what differs. Where something cannot be seen (a generator of random numbers that a function
-    reads, a function of C) name a version, and another one whenever you change the code: then the version and the
-    numbers are compared, and no source.
+    It is a zarr store, which `xarray.open_zarr` opens at any moment, labelled (learner, run, round), NaN where nothing
+    was played yet; `jo.load_result` reads it too.
 
-    Blocks carry checksums: one that was damaged is set aside, with a warning, and computed again. One process at a time
-    works in a folder.
+    It belongs to one study. What decides its numbers is compared before they are used: all numbers, the source of the
+    functions and classes of yours that are met, the globals they read, versions of the libraries, the kind of device. A
+    study that differs is refused, with what differs. Where something cannot be seen (a generator of random numbers that
+    a function reads, a function without its source) name a version, and another one whenever you change the code: then
+    the version and the numbers are compared, and no source.
+
+    A study with more runs, or more rounds, is the same one: it goes on, and what was recorded stays. For more rounds
+    each block is played from its state at the old horizon where `keep_states` was set, otherwise again from round 1.
+
+    Blocks carry checksums: one that was damaged is set aside, with a warning, and computed again. In a folder one
+    process works at a time. At a URL (`s3://bucket/study`, anything that fsspec reaches) nothing is locked: two that
+    work there do the same work twice, and write the same bytes.
 
     Args:
-        folder: made when absent.
+        folder: a path, made when absent, or a URL.
         version: a name of yours for this version of the study.
         every: seconds after which what a block in progress has come to is kept as well, at least 0.
+        keep_states: whether the states of learners at the horizon stay, for more rounds. They may be large.
 
     Raises:
         TypeError: `folder` is no path, `version` no text.
@@ -41,16 +51,18 @@ class Checkpoint:
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     checkpoint = jo.Checkpoint(folder, version="1", every=60.0)
-        ...     first, again = (
-        ...         jo.simulate(game, learner, n_runs=2, n_rounds=6, checkpoint=checkpoint) for _ in range(2)
+        ...     first, longer = (
+        ...         jo.simulate(game, learner, n_runs=2, n_rounds=n, record_at=[6], checkpoint=checkpoint)
+        ...         for n in (6, 9)
         ...     )
-        >>> bool((first.cumulative_loss == again.cumulative_loss).all())
-        True
+        >>> longer.rounds.tolist(), bool((first.cumulative_loss == longer.cumulative_loss[:, :, :1]).all())
+        ([6, 9], True)
     """
 
     folder: str | os.PathLike[str]
     version: str | None = None
     every: float = 30.0
+    keep_states: bool = False
 
     def __post_init__(self):
         if not isinstance(self.folder, str | os.PathLike):
@@ -62,7 +74,9 @@ class Checkpoint:
         if self.version == "":
             raise ValueError("version must not be empty, got ''")
         check.not_negative("every", self.every)
-        object.__setattr__(self, "folder", Path(self.folder))
+        check.flag("keep_states", self.keep_states)
+        if not is_url(self.folder):
+            object.__setattr__(self, "folder", Path(self.folder))
 
     @classmethod
     def of(cls, given: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
@@ -71,7 +85,8 @@ class Checkpoint:
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """For a part of the study: a folder inside this one."""
-        return dataclasses.replace(self, folder=Path(self.folder) / name)
+        inside = f"{str(self.folder).rstrip('/')}/{name}" if is_url(self.folder) else Path(self.folder) / name
+        return dataclasses.replace(self, folder=inside)
 
     def code(self, items: Mapping[str, Any]) -> str:
         """What the user's own functions and classes in some items are, now; the version where there is one.
@@ -81,13 +96,21 @@ class Checkpoint:
         """
         return code_of(items) if self.version is None else self.version
 
-    def open(self, study: Mapping[str, Any]) -> Store:
-        """The folder, to be entered.
+    def open(
+        self, study: Mapping[str, Any], layout: Layout | None = None, meta: Mapping[str, Any] | None = None,
+        alone: bool = True,
+    ) -> Store:  # fmt: skip
+        """The store, to be entered.
 
         Args:
             study: everything that decides the numbers, by name.
+            layout: of what is played; None for a store of numbers with names.
+            meta: attributes of the study.
+            alone: whether it is locked and made; where not, another process has it open, and hands out blocks.
 
         Raises:
             TypeError: something cannot be seen, and there is no version.
+            ValueError: a URL that nothing reaches.
         """
-        return Store(Path(self.folder), describe(study, self.version), float(self.every))
+        about, every = describe(study, self.version), float(self.every)
+        return Store(place_of(self.folder), about, every, layout, meta, self.keep_states, alone)

@@ -1,8 +1,8 @@
 """What decides the numbers of a study, as short texts by name: the same in another process, and nothing left out.
 
 Numbers and structure count; and of every function and class that is met, also inside others, the source and the
-globals that it reads. Installed libraries count by name and version, this package by its files. What cannot be seen
-is refused, unless the user vouches for it with a version of the study.
+globals that it reads. Installed libraries count by name and version, this package by its files. What cannot be seen,
+also a function without its source, is refused, unless the user vouches for it with a version of the study.
 """
 
 import copyreg
@@ -24,7 +24,6 @@ import numpy as np
 
 from jaxonline._util.source import (
     attributes_of,
-    compiled,
     content_of,
     home_of,
     is_written,
@@ -33,6 +32,7 @@ from jaxonline._util.source import (
     root_of,
     text_of,
 )
+from jaxonline.results.layout import fingerprint
 
 PACKAGE = root_of(__name__)
 NUMERIC = ("jax", "jaxlib", "numpy", "optax")  # libraries
@@ -67,11 +67,6 @@ def describe(study: Mapping[str, Any], version: str | None = None) -> dict[str, 
     versions = {f"the version of {name}": importlib.metadata.version(name) for name in NUMERIC}
     options = {name: str(getattr(jax.config, name)) for name in OPTIONS}
     return {**walk.details, **about, **versions, f"the code of {PACKAGE}": _package_hash(), **options}
-
-
-def fingerprint(about: Mapping[str, str]) -> str:
-    """A hash of a description."""
-    return hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()[:16]
 
 
 def code_of(items: Mapping[str, Any]) -> str:
@@ -186,10 +181,13 @@ class _Walk:
 
     def _refuse(self, item: Any) -> None:
         if not self._vouched:
+            unseen = f"into {type(item).__module__}.{type(item).__qualname__}"
+            if isinstance(item, types.FunctionType):
+                unseen = f"the source of {item.__qualname__}, which has no file, or a file edited since it was run"
             raise TypeError(
-                f"checkpoint must see all that decides the numbers, and cannot see into {type(item).__module__}."
-                f"{type(item).__qualname__} ({', '.join(self._trail)}): name a version of the study, and another one "
-                "whenever you change what cannot be seen: checkpoint=jo.Checkpoint(folder, version='1')"
+                f"checkpoint must see all that decides the numbers, and cannot see {unseen} "
+                f"({', '.join(self._trail)}): name a version of the study, and another one whenever you change what "
+                "cannot be seen: checkpoint=jo.Checkpoint(folder, version='1')"
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:
@@ -258,7 +256,10 @@ class _Walk:
         if installed is not None:
             yield installed
         elif not self._vouched:
-            source = text_of(function) or compiled(function.__code__)
+            source = text_of(function)
+            if source is None:
+                self._refuse(function)
+                return
             self._note(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
             yield source
             yield from self._globals(function)

@@ -11,10 +11,11 @@ from jaxtyping import Float, PyTree
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
+from jaxonline.results.layout import BEST, Kept, Rows
+from jaxonline.results.store import Store
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, begin, collect
-from jaxonline.simulation.store import Store
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -52,21 +53,30 @@ class Hindsight:
         self._plan = plan.of_one_run() if game.deterministic else plan.on_one_device()
         self._runs = [0] if game.deterministic else runs.tolist()
         self._max_bytes = max_bytes
+        self.rows = Rows("hindsight", "hindsight", None, 0 if game.deterministic else 1)
 
     def pieces(self) -> int:
         """Runs to solve."""
         return len(set(self._runs))
 
+    def recording(self, rounds: Sequence[int]) -> None:
+        """At other recorded rounds."""
+        self._plan = self._plan.recording(rounds)
+
     def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
         """One row for each run asked for; a single one where all runs are the same."""
-        runs = dict.fromkeys(self._runs)
-        kept = {} if store is None else {run: store.read("hindsight", run) for run in runs}
-        found = {run: arrays["best"] for run, arrays in kept.items() if arrays is not None}
+        runs, width, found = dict.fromkeys(self._runs), self.rows.width, {}
+        there = set() if store is None else store.blocks.finished(self.rows).intersection(runs)
+        for run in there:
+            kept = store.blocks.read(self.rows, run)
+            if kept is not None and kept.rounds == self._plan.n_rounds:
+                found[run] = kept.arrays[BEST][0] if width else kept.arrays[BEST]
         reporter.skip(len(found))
         for run, X, y in self._histories([run for run in runs if run not in found]):
             found[run] = _best_losses(self.comparator, X, y, self._plan.rounds)
             if store is not None:
-                store.write("hindsight", run, {"best": found[run]})
+                best = found[run][None] if width else found[run]
+                store.blocks.write(self.rows, run, Kept(self._plan.n_rounds, {BEST: best}))
             reporter.advance("best in hindsight")
         return np.stack([found[run] for run in self._runs])
 

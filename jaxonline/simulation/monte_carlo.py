@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
 from jaxonline.game.binding import said
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
 from jaxonline.results import Result
+from jaxonline.results.layout import Rows
 from jaxonline.results.reduction import CONTROL
+from jaxonline.results.store import note
 from jaxonline.simulation import blocks
 from jaxonline.simulation.about import in_words
 from jaxonline.simulation.ahead import compiled_ahead
 from jaxonline.simulation.checkpoint import Checkpoint
+from jaxonline.simulation.cluster import Workers, workers_of
 from jaxonline.simulation.controls import with_controls, without_diverged
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.measures import with_defaults
@@ -34,6 +38,7 @@ from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
 from jaxonline.simulation.segments import Matchup, mirrored
+from jaxonline.simulation.stored import compared, layout_of
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 
 SPACINGS = ("linear", "log")
@@ -101,6 +106,7 @@ def simulate(
     mesh: Mesh | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    cluster: Any = None,
 ) -> Result:
     """Play every learner `n_runs` times, and record losses, queries, regret and other measures along the way.
 
@@ -141,6 +147,10 @@ def simulate(
         progress: True for a progress bar, or a function (done, total, what).
         checkpoint: a folder that keeps what was computed, from which an interrupted study goes on; a path, or a
             `Checkpoint`, which also names a version of the study.
+        cluster: where blocks are played by workers of Dask `distributed` (extra `cluster`), which write them into the
+            checkpoint: how many processes to start on this machine, the address of a scheduler, or a client. A script
+            that has processes started needs the usual `if __name__ == "__main__":`. By default this process plays, on
+            the devices of `mesh`.
 
     Returns:
         A `Result`.
@@ -149,11 +159,13 @@ def simulate(
         ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
             of another study, a comparator for another loss than the game's, or an adaptive environment that is asked
             for a comparator it does not have; control variates that no learner has; antithetic noise of a law that is
-            not symmetric, that no learner sees, or on which the comparator is judged.
+            not symmetric, that no learner sees, or on which the comparator is judged; a cluster without a checkpoint,
+            or with workers of more than one kind.
         TypeError: for a learner, a comparator or a measure that is none, a feedback that does not answer what a
             learner asks, instances and outcomes that it, the loss or the comparator cannot use, or a checkpoint that
             cannot see what decides the numbers.
-        OSError: for a checkpoint that cannot be written, or in which another process is working.
+        OSError: for a checkpoint that cannot be written, or in which another process is working; a cluster that cannot
+            be reached, or whose scheduler is gone.
 
     Warns:
         UserWarning: a learner is made for another loss than the game's.
@@ -182,22 +194,48 @@ def simulate(
     """
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs)
-    length, rounds = record_rounds(n_rounds, record_at, spacing)
-    width = check.count("block_size", block_size) if block_size is not None else blocks.default_width(n_runs)
-    mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
-    if precision is not None:
-        check.instance("precision", precision, Precision, "a Precision")
-        if runs is not None:
-            raise ValueError("runs must be left out where precision decides how many there are, got both")
+    if cluster is not None and checkpoint is None:
+        raise ValueError("cluster needs a checkpoint, into which the workers write what they have played, got None")
+    with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
+        mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
+        backend = jax.default_backend() if workers is None else workers.machine.backend
+        width = blocks.default_width(n_runs, backend) if block_size is None else check.count("block_size", block_size)
+        if precision is not None:
+            check.instance("precision", precision, Precision, "a Precision")
+            if runs is not None:
+                raise ValueError("runs must be left out where precision decides how many there are, got both")
 
-        def play(some: range) -> Result:
-            return simulate(
+        def play(some: Sequence[int] | None) -> Result:
+            return _simulate(
                 game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
                 record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
-                antithetic=antithetic, block_size=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
+                antithetic=antithetic, width=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
+                workers=workers,
             )  # fmt: skip
 
-        return until_precise(play, precision, n_runs, width * mesh.devices.size)
+        if precision is None:
+            return play(runs)
+
+        def play_and_note(some: range) -> Result:
+            found = play(some)
+            if checkpoint is not None:
+                note(Checkpoint.of(checkpoint).folder, {"precision": precision.told(False, some.stop)})
+            return found
+
+        at_once = mesh.devices.size if workers is None else workers.number
+        result = until_precise(play_and_note, precision, n_runs, width * at_once)
+        if checkpoint is not None:
+            note(Checkpoint.of(checkpoint).folder, {"precision": result.meta["precision"]})
+        return result
+
+
+def _simulate(
+    game: Game, learners: Any, *, n_runs: int, n_rounds: int, key: Any, comparator: Any, measures: Any, record_at: Any,
+    spacing: str, runs: Sequence[int] | None, control_variates: bool, antithetic: bool, width: int, mesh: Mesh,
+    progress: Progress, checkpoint: Any, workers: "Workers | None",
+) -> Result:  # fmt: skip
+    """`simulate` with a given number of runs."""
+    length, rounds = record_rounds(n_rounds, record_at, spacing)
     selected = _selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)
@@ -219,7 +257,8 @@ def simulate(
 
     own = sorted({int(run) // width for run in selected})
     # a device without a block of its own would play one for nothing
-    mesh = blocks.default_mesh(list(mesh.devices.flat)[: len(own)])
+    mesh = blocks.default_mesh(list(mesh.devices.flat)[: 1 if workers else len(own)])
+    kind = workers.machine.kind if workers else mesh.devices.flat[0].device_kind
     folder = None if checkpoint is None else Checkpoint.of(checkpoint)
     summed = None if isinstance(comparator, HindsightComparator) else comparator
     played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
@@ -230,54 +269,68 @@ def simulate(
         hindsight = Hindsight(game, comparator, plan, selected, code)
     best_job = _best_job(game, summed, plan, code) if summed is not None and game.oblivious else None
     own_best = None if best_job else summed
+    ends = list(accumulate(len(team.members) for team in teams))
     jobs = [
-        _job(team, entrant, own_best, counted | control, plan, antithetic, code)
-        for team, (entrant, control) in zip(teams, counting, strict=True)
+        _job(team, entrant, own_best, counted | control, plan, antithetic, code, end)
+        for team, (entrant, control), end in zip(teams, counting, ends, strict=True)
     ]
+    probabilities = overflow_probabilities(members, n_rounds)
+    meta = {
+        **in_words(game, comparator, learners, teams),
+        "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
+        "devices": mesh.devices.size, "device_kind": kind,
+        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
+        "jax": jax.__version__, "overflow_probability": probabilities,
+        **({"control_variates": True} if control_variates else {}), **({"antithetic": True} if antithetic else {}),
+    }  # fmt: skip
     kept = contextlib.nullcontext()
     if folder is not None:
-        compared = [job.matchup.comparator for job in (*jobs, best_job) if job], hindsight and hindsight.comparator
-        study = {
-            "key": str((jax.random.key_impl(root), np.asarray(jax.random.key_data(root)).tolist())),
-            "n_rounds": n_rounds, "recorded rounds": str(rounds.tolist()), "block_size": width,
-            "learners": str(list(members)), **{job.stored_as: job.matchup.entrant for job in jobs},
-            **({"antithetic": True} if antithetic else {}),
-            "game": [job.matchup.game for job in (*jobs, best_job) if job], "comparator": compared, "measures": counted,
-        }  # fmt: skip
-        kept = folder.open(study)
-    probabilities = overflow_probabilities(members, n_rounds)
-    pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
-    with kept as store, Reporter(progress, pieces) as reporter:
-        for name, probability in probabilities.items():
-            if probability > 0:
-                chance = f"out of storage with probability {probability:.2g}"
-                reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
-        warn_of_likely_overflow(members, probabilities, n_rounds)
-        ready = jobs if store is not None else compiled_ahead(jobs)
-        recorded = [play_job(job, reporter, store) for job in ready]
-        best = play_job(best_job, reporter, store).best if best_job is not None else None
-        solved = hindsight.best_losses(reporter, store) if hindsight else None
+        matchups = [job.matchup for job in (*jobs, best_job) if job]
+        shared = [each.rows for each in (best_job, hindsight) if each]
+        comparators = [matchup.comparator for matchup in matchups], hindsight and hindsight.comparator
+        study = compared(
+            plan, kind, list(members), jobs, **({"antithetic": True} if antithetic else {}),
+            game=[matchup.game for matchup in matchups], comparator=comparators, measures=counted,
+        )  # fmt: skip
+        layout = layout_of(teams, jobs, shared, int(selected.max()) + 1, counted)
+        told = {name: of for name, of in meta.items() if name != "devices"}  # which decide nothing
+        kept = folder.open(study, layout, told)
+    with kept as store:
+        if store is not None and (recorded := store.blocks.layout.rounds) != tuple(rounds.tolist()):  # it got longer
+            jobs = [job._replace(plan=job.plan.recording(recorded)) for job in jobs]
+            best_job = best_job and best_job._replace(plan=best_job.plan.recording(recorded))
+            if hindsight:
+                hindsight.recording(recorded)
+        pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
+        with Reporter(progress, pieces) as reporter:
+            for name, probability in probabilities.items():
+                if probability > 0:
+                    chance = f"out of storage with probability {probability:.2g}"
+                    reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
+            warn_of_likely_overflow(members, probabilities, n_rounds)
+            todo = [*jobs, *([best_job] if best_job else [])]
+            if workers is not None and store is not None:
+                played_jobs = workers.play(todo, reporter, store)
+            else:
+                played_jobs = [play_job(job, reporter, store) for job in compiled_ahead(todo, store)]
+            best = played_jobs.pop().best if best_job else None
+            solved = hindsight.best_losses(reporter, store) if hindsight else None
 
-    # the rows of the played blocks that were asked for
-    at = np.searchsorted(plan.blocks, selected // width) * width + selected % width
-    every = Recorded.join([each.select(lambda part: part[:, at]) for each in recorded], axis=0)
+    # the rows of the played blocks, and the rounds, that were asked for
+    at = np.searchsorted(own, selected // width) * width + selected % width
+    every = Recorded.join([each.select(lambda part: part[:, at]) for each in played_jobs], axis=0)
     if control_variates:
         every.measures[CONTROL] = without_diverged(members, every.measures[CONTROL])
     if best is not None:
         solved = best[0] if best.shape[1] == 1 else best[0, at]
     comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
-    meta = {
-        **in_words(game, comparator, learners, teams),
-        "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
-        "devices": mesh.devices.size, "device_kind": mesh.devices.flat[0].device_kind,
-        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
-        "jax": jax.__version__, "overflow_probability": probabilities,
-        **({"control_variates": True} if control_variates else {}), **({"antithetic": True} if antithetic else {}),
-    }  # fmt: skip
     result = Result(
-        learners=tuple(members), runs=selected, rounds=rounds, measures=every.measures, comparator_loss=comparator_loss,
-        first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow, meta=meta,
+        learners=tuple(members), runs=selected, rounds=jobs[0].plan.rounds, measures=every.measures,
+        comparator_loss=comparator_loss, first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow,
+        meta=meta,
     )  # fmt: skip
+    if set(rounds) < set(result.rounds):
+        result = result.at_rounds(rounds)
     warn_of_overflow(members, result.overflowed, len(selected))
     warn_of_divergence(members, result.first_nonfinite)
     return result
@@ -349,15 +402,18 @@ def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
 
 
 def _job(
-    team: Team, entrant: Entrant, comparator: Any, measures: dict[str, Any], plan: Plan, antithetic: bool, code: str
-) -> Job:
+    team: Team, entrant: Entrant, comparator: Any, measures: dict[str, Any], plan: Plan, antithetic: bool, code: str,
+    end: int,
+) -> Job:  # fmt: skip
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
     matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code)
-    return Job(team.name, f"learner {team.name}", matchup, plan)
+    start = end - len(team.members)
+    return Job(team.name, Rows(f"learner {start}", f"learner {team.name}", (start, end), plan.width), matchup, plan)
 
 
 def _best_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
     """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
     matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
-    return Job("best in hindsight", "comparator", matchup, plan.of_one_run() if game.deterministic else plan)
+    rows = Rows("comparator", "comparator", None, 0 if game.deterministic else plan.width)
+    return Job("best in hindsight", rows, matchup, plan.of_one_run() if game.deterministic else plan)

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,11 @@ class Precision:
         check.number("level", self.level, gt=0.0, lt=1.0)
         check.count("least_runs", self.least_runs, ge=2)
 
+    def told(self, reached: bool, runs: int) -> dict[str, Any]:
+        """What was asked for and whether it is there, for `Result.meta`."""
+        asked = {name: getattr(self, name) for name in ("half_width", "relative", "quantity", "level")}
+        return asked | {"reached": reached, "runs": runs}
+
     def excess(self, result: Result) -> float:
         """The widest interval at the horizon in units of the half-width asked for: at most 1 where it is reached."""
         of = result.mean(self.quantity, self.level, "anytime")
@@ -94,10 +100,7 @@ def until_precise(play: Callable[[range], Result], precision: Precision, most_ru
             f"{' of the mean' if precision.relative else ''}",
             RuntimeWarning, stacklevel=3,
         )  # fmt: skip
-    result.meta["precision"] = {
-        "half_width": precision.half_width, "relative": precision.relative, "quantity": precision.quantity,
-        "level": precision.level, "reached": excess <= 1.0, "runs": n,
-    }  # fmt: skip
+    result.meta["precision"] = precision.told(excess <= 1.0, n)
     return result
 
 

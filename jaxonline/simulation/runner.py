@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import jax
@@ -10,11 +11,12 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util.struct import replace
+from jaxonline.results.layout import BEST, FIRSTS, Kept, Rows
 from jaxonline.results.reduction import HALF_DIFFERENCE
+from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.segments import Matchup, Totals, advance, begin
-from jaxonline.simulation.store import Store
 from jaxonline.simulation.sums import in_float64
 from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
 
@@ -39,6 +41,12 @@ class Plan(NamedTuple):
         for t in range(0, self.n_rounds, self.length):
             yield t, min(t + self.length, self.n_rounds)
 
+    def recording(self, rounds: Sequence[int]) -> "Plan":
+        """The same with other recorded rounds."""
+        recorded = np.asarray(rounds)
+        length = int(np.gcd.reduce(recorded[:-1] if len(recorded) > 1 else recorded))
+        return self._replace(length=length, rounds=recorded)
+
     def on_one_device(self) -> "Plan":
         """The same on the first device only."""
         return self._replace(mesh=blocks.default_mesh([self.mesh.devices.flat[0]]))
@@ -49,10 +57,10 @@ class Plan(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A matchup to be played, and how. The `name` is what progress calls it, `stored_as` its place in a checkpoint."""
+    """A matchup to be played, and how. The `name` is what progress calls it, `rows` are its place in a store."""
 
     name: str
-    stored_as: str
+    rows: Rows
     matchup: Matchup
     plan: Plan
 
@@ -78,33 +86,85 @@ class Recorded(NamedTuple):
 def play_job(job: Job, reporter: Reporter, store: Store | None) -> Recorded:
     """All blocks of one job; finished ones are taken from the store, and those in progress go on from it."""
     plan = job.plan
-    kept = {} if store is None else {block: store.read(job.stored_as, block) for block in plan.blocks}
-    found = {block: _from_arrays(arrays) for block, arrays in kept.items() if arrays is not None}
-    if store is not None:
-        InProgress(store, job.stored_as, np.array([*found]), len(found)).finish()  # a kill may have come in between
+    found = {} if store is None else finished(job, store)
     to_play = [block for block in plan.blocks if block not in found]
     reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
-    for wave, real in blocks.waves(to_play, plan.mesh):
-        in_progress = None if store is None else InProgress(store, job.stored_as, wave, real)
-        recorded = _play_wave(job, wave, reporter, in_progress)
-        for device, block in enumerate(wave[:real].tolist()):
-            found[block] = recorded.select(lambda part, device=device: part[device])
-            if store is not None:
-                store.write(job.stored_as, block, _to_arrays(found[block]))
-        if in_progress is not None:
-            in_progress.finish()
+    found |= play_blocks(job, to_play, reporter, store)
     return Recorded.join([found[block] for block in plan.blocks], axis=1)
 
 
-def _play_wave(job: Job, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None) -> Recorded:
-    """One block per device through all segments; the host reads one piece behind, so that the device never waits."""
+def play_blocks(
+    job: Job, some: Sequence[int], reporter: Reporter, store: Store | None
+) -> Iterator[tuple[int, Recorded]]:
+    """Play some blocks of a job, and keep each in the store when it is finished; yields blocks and their numbers.
+
+    Blocks share no file of the store, so that several processes may play different ones. One that was finished with
+    fewer rounds goes on from its state there, where that was kept.
+    """
+    earlier = {} if store is None else _shorter(job, some, store)
+
+    def rounds(block: int) -> int:
+        return earlier[block].rounds if block in earlier else 0
+
+    for begun, together in groupby(sorted(some, key=rounds), rounds):
+        for wave, real in blocks.waves(list(together), job.plan.mesh):
+            in_progress = None if store is None else InProgress(store, job.rows, wave, real)
+            recorded, end = _play_wave(job, wave, reporter, in_progress, begun)
+            for device, block in enumerate(wave[:real].tolist()):
+                found = recorded.select(lambda part, device=device: part[device])
+                if block in earlier:
+                    found = _joined(_from_arrays(job.rows, earlier[block].arrays), found, len(job.plan.rounds))
+                if store is not None:
+                    store.blocks.write(job.rows, block, Kept(job.plan.n_rounds, _to_arrays(job.rows, found)))
+                yield block, found
+            if in_progress is not None:
+                in_progress.finish(end)
+
+
+def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> dict[int, Recorded]:
+    """The blocks of a job, or some of them, that are finished in the store."""
+    found = {}
+    for block in sorted(store.blocks.finished(job.rows).intersection(job.plan.blocks if some is None else some)):
+        kept = store.blocks.read(job.rows, block)
+        if kept is not None and kept.rounds == job.plan.n_rounds:
+            found[block] = _from_arrays(job.rows, kept.arrays)
+    if not store.keep_states:
+        for block in store.states(job.rows) & found.keys():  # a kill may have come in between
+            store.forget_state(job.rows, block)
+    return found
+
+
+def _shorter(job: Job, some: Sequence[int], store: Store) -> dict[int, Kept]:
+    """The blocks that are finished with fewer rounds, and have a state from which they can go on."""
+    there = store.blocks.finished(job.rows) & store.states(job.rows)
+    found = {block: store.blocks.read(job.rows, block) for block in some if block in there}
+    return {block: kept for block, kept in found.items() if kept is not None}
+
+
+def _play_wave(
+    job: Job, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None, begun: int
+) -> tuple[Recorded, Position]:
+    """One block per device through all segments; the host reads one piece behind, so that the device never waits.
+
+    Args:
+        job: whose blocks are played.
+        wave: a block for each device.
+        reporter: is told of segments.
+        in_progress: where to go on, and to keep.
+        begun: rounds whose numbers are known.
+
+    Returns:
+        What was recorded after the rounds that are known (all of it where the wave began anew), and where it ended.
+    """
     plan, matchup = job.plan, job.matchup
     sizes = {"width": plan.width, "mesh": plan.mesh}
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
     start, carry, read = 0, begin(matchup, plan.key, wave, **sizes), []
     pace = None
     if in_progress is not None:
-        start, carry, read = in_progress.restore(carry) or (start, carry, read)
+        position = in_progress.restore(carry)
+        if position is not None and _follows(position, plan, begun):
+            start, carry, read = position
         pace = Pace(in_progress.every)
         reporter.skip(sum(until <= start for until in ends))
     launched: deque[tuple[int, Totals]] = deque()
@@ -131,7 +191,25 @@ def _play_wave(job: Job, wave: np.ndarray, reporter: Reporter, in_progress: InPr
         if len(launched) > 1:
             finish_piece()
     finish_piece()
-    return _recorded(matchup, [jax.tree.unflatten(structure, leaves) for leaves in read])
+    found = _recorded(matchup, [jax.tree.unflatten(structure, leaves) for leaves in read])
+    return found, Position(plan.n_rounds, carry, [])
+
+
+def _follows(position: Position, plan: Plan, begun: int) -> bool:
+    """Whether what was read up to a position, and what is known of the first rounds, is all that is recorded there."""
+    recorded, known = np.sum(plan.rounds <= position.round), np.sum(plan.rounds <= begun)
+    return position.round < plan.n_rounds and recorded - len(position.read) in (0, known)
+
+
+def _joined(earlier: Recorded, later: Recorded, recorded: int) -> Recorded:
+    """The first rounds from earlier, where later ones lack them; a wave that began anew has all of them."""
+
+    def joined(first: np.ndarray, then: np.ndarray) -> np.ndarray:
+        return np.concatenate([first[:, :, : recorded - then.shape[2]], then], axis=2)
+
+    measures = {name: joined(earlier.measures[name], array) for name, array in later.measures.items()}
+    best = None if earlier.best is None or later.best is None else joined(earlier.best, later.best)
+    return later._replace(measures=measures, best=best)
 
 
 def _recorded(matchup: Matchup, read: Sequence[Totals]) -> Recorded:
@@ -168,13 +246,20 @@ def _mean_of_plays(first: Recorded, second: Recorded) -> Recorded:
     return Recorded(measures | {HALF_DIFFERENCE: half}, failed, overflowed, best)
 
 
-def _to_arrays(recorded: Recorded) -> dict[str, np.ndarray]:
+def _to_arrays(rows: Rows, recorded: Recorded) -> dict[str, np.ndarray]:
     """The arrays of a block by name, for the store."""
-    arrays = {f"measure {name}": array for name, array in recorded.measures.items()}
-    arrays |= {"first_nonfinite": recorded.first_nonfinite, "first_overflow": recorded.first_overflow}
-    return arrays if recorded.best is None else arrays | {"best": recorded.best}
+    if rows.learners is None:
+        best = np.asarray(recorded.best)[0]
+        return {BEST: best if rows.width else best[0]}
+    arrays = recorded.measures | {name: getattr(recorded, name) for name in FIRSTS}
+    return arrays if recorded.best is None else arrays | {BEST: recorded.best}
 
 
-def _from_arrays(arrays: dict[str, np.ndarray]) -> Recorded:
-    measures = {name.removeprefix("measure "): array for name, array in arrays.items() if name.startswith("measure ")}
-    return Recorded(measures, arrays["first_nonfinite"], arrays["first_overflow"], arrays.get("best"))
+def _from_arrays(rows: Rows, arrays: dict[str, np.ndarray]) -> Recorded:
+    best = arrays.get(BEST)
+    if rows.learners is None and best is not None:
+        best = best[None] if rows.width else best[None, None]
+        none = np.zeros(best.shape[:2], np.int32)
+        return Recorded({}, none, none, best)
+    measures = {name: array for name, array in arrays.items() if name not in (*FIRSTS, BEST)}
+    return Recorded(measures, *(arrays[name] for name in FIRSTS), best)

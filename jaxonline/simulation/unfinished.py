@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
+from jaxonline.results.layout import Rows
+from jaxonline.results.store import Store
 from jaxonline.simulation.segments import Carry
-from jaxonline.simulation.store import Store
 
 Leaves = list[np.ndarray]  # of totals on the host, each with the leading axis of devices
 
@@ -26,7 +27,7 @@ class InProgress:
 
     Args:
         store: where they are kept.
-        name: of their job in the store.
+        rows: of their job in the store.
         blocks: one for each device; copies of the last one fill up a wave.
         real: how many of them count.
 
@@ -34,18 +35,20 @@ class InProgress:
         every: seconds between two keepings, at least.
     """
 
-    def __init__(self, store: Store, name: str, blocks: np.ndarray, real: int):
+    def __init__(self, store: Store, rows: Rows, blocks: np.ndarray, real: int):
         self.every = store.every
-        self._store, self._name = store, f"{name}, in progress"
+        self._store, self._rows = store, rows
         self._blocks, self._real = blocks.tolist(), real
         self._since: float | None = None
         self._wait = self.every
 
     def restore(self, carry: Carry) -> Position | None:
         """Where the wave was, if all of its blocks were kept at the same round; `carry` is one like those kept."""
-        kept: list[Any] = [self._store.read(self._name, block) for block in self._blocks[: self._real]]
-        if len({None if each is None else int(each["round"]) for each in kept}) > 1 or kept[0] is None:
+        found = [self._store.state(self._rows, block) for block in self._blocks[: self._real]]
+        states = [state for state in found if state is not None]
+        if len(states) < len(found) or len({rounds for rounds, _ in states}) != 1:
             return None
+        kept = [arrays for _, arrays in states]
         kept += [kept[-1]] * (len(self._blocks) - self._real)
 
         def together(name: str) -> np.ndarray:
@@ -55,7 +58,7 @@ class InProgress:
         restored = [_like(leaf, together(f"carry {i}")) for i, leaf in enumerate(leaves)]
         sizes = [int(n) for n in kept[0]["read"]]
         read = [[together(f"read {i} {j}") for j in range(size)] for i, size in enumerate(sizes)]
-        return Position(int(kept[0]["round"]), jax.tree.unflatten(structure, restored), read)
+        return Position(states[0][0], jax.tree.unflatten(structure, restored), read)
 
     def due(self) -> bool:
         """Whether it is time to keep the blocks. The clock starts when this is first asked."""
@@ -69,16 +72,20 @@ class InProgress:
         leaves = jax.device_get([_plain(leaf) for leaf in jax.tree.leaves(position.carry)])
         numbers = {f"carry {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         numbers |= {f"read {i} {j}": leaf for i, each in enumerate(position.read) for j, leaf in enumerate(each)}
-        about = {"round": np.array(position.round), "read": np.array([len(each) for each in position.read], np.int64)}
+        about = {"read": np.array([len(each) for each in position.read], np.int64)}
         for device, block in enumerate(self._blocks[: self._real]):
-            self._store.write(self._name, block, about | {name: part[device] for name, part in numbers.items()})
+            own = about | {name: part[device] for name, part in numbers.items()}
+            self._store.keep_state(self._rows, block, position.round, own)
         self._since = time.monotonic()
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
-    def finish(self) -> None:
-        """The blocks are finished."""
+    def finish(self, position: Position) -> None:
+        """The blocks are finished, and in the store: their states go, or stay as they are now, for more rounds."""
+        if self._store.keep_states:
+            self.keep(position._replace(read=[]))
+            return
         for block in self._blocks[: self._real]:
-            self._store.remove(self._name, block)
+            self._store.forget_state(self._rows, block)
 
 
 class Pace:

@@ -41,7 +41,7 @@ class Context:
 
     Attributes:
         out: the folder for what the study writes.
-        checkpoint: a folder for what was computed, from which an interrupted study goes on, or a `Checkpoint`.
+        checkpoint: a folder or URL for what was computed, from which an interrupted study goes on, or a `Checkpoint`.
         mesh: the devices; all by default.
         seed: of all randomness, from 0 to 2^32 - 1.
         progress: as in `simulate`.
@@ -56,7 +56,7 @@ class Context:
     """
 
     out: Path | None = None
-    checkpoint: Path | Checkpoint | None = None
+    checkpoint: str | Path | Checkpoint | None = None
     mesh: Mesh | None = None
     seed: int = 0
     progress: Progress = False
@@ -100,7 +100,9 @@ class Context:
             def part(name: str) -> Context:
                 finish()
                 before.append(name)
-                folder = self.checkpoint and self.checkpoint / _file_name(name)
+                folder = self.checkpoint
+                if folder is not None:
+                    folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / _file_name(name)
                 return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
 
             yield part
@@ -111,10 +113,10 @@ class Context:
         if self.checkpoint is None:
             return compute()
         with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:
-            kept = store.read("numbers", 0)
+            kept = store.read_numbers()
             if kept is None:
                 kept = compute()
-                store.write("numbers", 0, kept)
+                store.write_numbers(kept)
         return kept
 
 

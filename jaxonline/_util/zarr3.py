@@ -1,0 +1,183 @@
+"""Arrays as zarr (version 3) keeps them: a document that describes an array, and a file for each of its chunks.
+
+Any zarr reader opens what is written here. It is put together by hand because a study must know when each file is on
+the disk, and in which order, which zarr's own writers do not say. Chunks are plain numbers with a CRC32C checksum.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+DOCUMENT = "zarr.json"  # the file that describes a node
+CHECKSUM = 4  # bytes
+STRING = "string"
+GAPS = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "u": 0, "b": False}  # by kind of dtype: what is not there
+_FILLS = GAPS | {"f": "NaN", "c": ["NaN", "NaN"]}  # the same in a document
+
+
+class ArraySpec(NamedTuple):
+    """What an array is. An entry that no chunk has is NaN, or -1.
+
+    Attributes:
+        dims: names of the axes.
+        shape: numbers of entries; what chunks hold beyond is not there for readers.
+        chunks: entries of a chunk along each axis.
+        dtype: of NumPy, by name; "string" for texts.
+        attributes: of the user.
+    """
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    chunks: tuple[int, ...]
+    dtype: str
+    attributes: Mapping[str, Any] = {}
+
+    @staticmethod
+    def whole(name: str, array: np.ndarray) -> "ArraySpec":
+        """Of an array in one chunk; what NumPy has no name for (bfloat16) is kept as integers of its size."""
+        array, attributes = np.asarray(array), {}
+        if array.dtype.kind == "V":
+            attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
+        if array.dtype.kind not in GAPS:
+            raise TypeError(f"{name} must hold numbers to be kept, got the dtype {array.dtype}")
+        dims = tuple(f"{name}, axis {axis}" for axis in range(array.ndim))
+        return ArraySpec(dims, array.shape, tuple(max(n, 1) for n in array.shape), array.dtype.name, attributes)
+
+    @staticmethod
+    def of(document: Mapping[str, Any]) -> "ArraySpec":
+        """What an array is by its document.
+
+        Raises:
+            LookupError, TypeError: it is something else.
+        """
+        chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
+        sizes = (tuple(map(int, each)) for each in (document["shape"], chunks))
+        return ArraySpec(tuple(document["dimension_names"]), *sizes, document["data_type"], document["attributes"])
+
+    def key(self, index: Sequence[int]) -> str:
+        """The name of a chunk's file."""
+        return ".".join(["c", *map(str, index)])
+
+    def document(self) -> dict[str, Any]:
+        """What describes the array."""
+        text = self.dtype == STRING
+        codec = {"name": "vlen-utf8"} if text else {"name": "bytes", "configuration": {"endian": "little"}}
+        return {
+            "zarr_format": 3, "node_type": "array", "shape": list(self.shape), "data_type": self.dtype,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(self.chunks)}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
+            "fill_value": "" if text else _FILLS[np.dtype(self.dtype).kind],
+            "codecs": [codec, {"name": "crc32c"}], "attributes": dict(self.attributes),
+            "dimension_names": list(self.dims), "storage_transformers": [],
+        }  # fmt: skip
+
+    def gaps(self) -> np.ndarray:
+        """The array as long as it has no chunks."""
+        return np.full(self.shape, GAPS[np.dtype(self.dtype).kind], self.dtype)
+
+    def encode(self, chunk: np.ndarray) -> bytes:
+        """The file of a chunk, of which the last ones of an axis may lack the end."""
+        if self.dtype == STRING:
+            texts = [text.encode() for text in chunk.ravel().tolist()]
+            content = len(texts).to_bytes(4, "little") + b"".join(len(t).to_bytes(4, "little") + t for t in texts)
+            return content + _checksum(content)
+        if chunk.shape != self.chunks:
+            whole = self._replace(shape=self.chunks).gaps()
+            whole[tuple(map(slice, chunk.shape))] = chunk
+            chunk = whole
+        content = np.ascontiguousarray(chunk, np.dtype(self.dtype).newbyteorder("<")).tobytes()
+        return content + _checksum(content)
+
+    def decode(self, content: bytes) -> np.ndarray:
+        """The chunk of a file, of numbers.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        body = content[:-CHECKSUM]
+        kind = np.dtype(self.dtype).newbyteorder("<")
+        if len(body) != kind.itemsize * math.prod(self.chunks) or _checksum(body) != content[-CHECKSUM:]:
+            raise ValueError("the checksum is another one")
+        return np.frombuffer(body, kind).astype(self.dtype).reshape(self.chunks)
+
+
+def encode_whole(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
+    """The files of an array, in whole chunks, by name."""
+    files = {DOCUMENT: document(spec.document())}
+    array = np.asarray(array)
+    array = array.view(spec.dtype) if "dtype" in spec.attributes else array
+    counts = (-(-n // size) for n, size in zip(array.shape, spec.chunks, strict=True))
+    for index in itertools.product(*map(range, counts)):
+        part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
+        files[spec.key(index)] = spec.encode(array[part])
+    return files
+
+
+def decode_whole(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.ndarray:
+    """An array, from a function that reads its files by name.
+
+    Raises:
+        ValueError: it is damaged, or a file is not there.
+    """
+    array = np.empty(spec.shape, spec.dtype)
+    for index in itertools.product(*(range(-(-n // size)) for n, size in zip(spec.shape, spec.chunks, strict=True))):
+        part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
+        into = array[part]
+        into[...] = spec.decode(read(spec.key(index)) or b"")[tuple(map(slice, into.shape))]
+    return array.view(spec.attributes["dtype"]) if "dtype" in spec.attributes else array
+
+
+def group(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups: Sequence[str] = ()) -> bytes:
+    """The document of a group, with those of everything below it, so that one file says what there is.
+
+    Args:
+        attributes: of the group.
+        arrays: below it, by path.
+        groups: paths of groups below it.
+    """
+    nodes = {path: _group({}) for path in groups} | {path: spec.document() for path, spec in arrays.items()}
+    below = {"kind": "inline", "must_understand": False, "metadata": nodes}
+    return document(_group(attributes) | {"consolidated_metadata": below})
+
+
+def plain_group() -> bytes:
+    """The document of a group of which another one tells."""
+    return document(_group({}))
+
+
+def document(content: Mapping[str, Any]) -> bytes:
+    """A document as a file."""
+    return json.dumps(content, indent=1, ensure_ascii=False).encode()
+
+
+def node(name: str) -> str:
+    """A name as the last part of a path."""
+    return name.replace("%", "%25").replace("/", "%2F")
+
+
+def _group(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"zarr_format": 3, "node_type": "group", "attributes": dict(attributes)}
+
+
+def _checksum(content: bytes) -> bytes:
+    """CRC32C, the least significant byte first."""
+    try:
+        from google_crc32c import value
+    except ImportError:  # a bare accelerator image
+        return _slow_checksum(content)
+    return value(content).to_bytes(CHECKSUM, "little")
+
+
+def _slow_checksum(content: bytes) -> bytes:
+    table, crc = [], 0xFFFFFFFF
+    for entry in range(256):
+        for _ in range(8):
+            entry = entry >> 1 ^ 0x82F63B78 * (entry & 1)
+        table.append(entry)
+    for byte in content:
+        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return (crc ^ 0xFFFFFFFF).to_bytes(CHECKSUM, "little")

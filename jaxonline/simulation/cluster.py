@@ -1,0 +1,201 @@
+"""Blocks as tasks of Dask `distributed`: on the cores of this machine, or on a cluster that somebody has started.
+
+A worker plays a block on one of its devices and writes it into the store itself. What travels is the jobs, once to each
+worker, and the indices of blocks. A block whose worker died is played again by another one, from where its state was
+kept; where the scheduler died the same call goes on later. Numbers do not depend on any of that.
+
+Source of the engine: https://distributed.dask.org. It starts workers on Slurm (dask-jobqueue), Kubernetes and others.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline._util import check
+from jaxonline.results.store import Store
+from jaxonline.simulation import blocks
+from jaxonline.simulation.about import versions
+from jaxonline.simulation.progress import Reporter
+from jaxonline.simulation.runner import Job, Recorded, finished, play_blocks
+from jaxonline.simulation.segments import Matchup
+
+DEATHS = 10  # of workers that had begun the same block, until it is taken for what kills them
+PATIENCE = "20s"  # with a scheduler that does not answer
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What a worker has: a block has the same bits only on the same kind of device, with the same libraries."""
+
+    backend: str
+    kind: str
+    versions: dict[str, str]
+
+    @classmethod
+    @functools.cache
+    def here(cls) -> "Machine":
+        """Of this process."""
+        return cls(jax.default_backend(), jax.local_devices()[0].device_kind, versions())
+
+
+@contextlib.contextmanager
+def workers_of(cluster: Any) -> Iterator["Workers"]:
+    """So many processes on this machine, those of the scheduler at an address, or of a client of `distributed`.
+
+    Raises:
+        TypeError: `cluster` is neither.
+        ValueError: the package is not installed; a number of workers below 1; workers of more than one kind.
+        OSError: there is no scheduler at the address.
+    """
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ValueError(f"cluster needs a package that is not installed (jaxonline[cluster]): {error}") from None
+    if isinstance(cluster, Client):
+        yield Workers(cluster)
+    elif isinstance(cluster, str):
+        with _reached(cluster), Client(cluster, timeout=PATIENCE, set_as_default=False) as client:
+            yield Workers(client)
+    else:
+        check.count("cluster", cluster)
+        with (
+            dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}),
+            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address=None) as local,
+            Client(local, set_as_default=False) as client,
+        ):
+            yield Workers(client)
+
+
+class Workers:
+    """The workers of a cluster.
+
+    Args:
+        client: of `distributed`.
+
+    Attributes:
+        machine: what each of them has.
+        number: how many there are.
+
+    Raises:
+        ValueError: they differ.
+    """
+
+    def __init__(self, client: Any):
+        self._client = client
+        found: dict[str, Machine] = {}
+        while not found:
+            client.wait_for_workers(1, timeout=120)
+            answers = client.run(Machine.here, on_error="return")
+            found = {address: each for address, each in answers.items() if isinstance(each, Machine)}  # not dead by now
+        (address, self.machine), *others = found.items()
+        self.number = len(found)
+        for other, machine in others:
+            if machine != self.machine:
+                raise ValueError(
+                    f"cluster must have workers of one kind, got {self.machine} at {address} and {machine} at {other}"
+                )
+
+    def play(self, jobs: Sequence[Job], reporter: Reporter, store: Store) -> list[Recorded]:
+        """All blocks of the jobs; finished ones are taken from the store.
+
+        Raises:
+            ConnectionError: the scheduler is gone.
+            Exception: whatever went wrong with a block, on a worker.
+        """
+        found = [finished(job, store) for job in jobs]
+        missing = [
+            [block for block in job.plan.blocks if block not in there] for job, there in zip(jobs, found, strict=True)
+        ]
+        for job, there in zip(jobs, found, strict=True):
+            reporter.skip(job.plan._replace(blocks=list(there)).pieces())
+        waiting: dict[Any, Job] = {}
+        try:
+            with _connected():
+                for job, some in zip(jobs, missing, strict=True):
+                    waiting |= self._submitted(job, some, store)
+                for task in _as_completed(waiting, self._client):
+                    task.result()
+                    for _ in waiting[task].plan.segments():
+                        reporter.advance(waiting[task].name)
+        finally:
+            with contextlib.suppress(Exception):  # of a scheduler that is gone
+                self._client.cancel(list(waiting), force=True)
+        for job, there, some in zip(jobs, found, missing, strict=True):
+            there |= finished(job, store, some)
+        return [
+            Recorded.join([there[block] for block in job.plan.blocks], axis=1)
+            for job, there in zip(jobs, found, strict=True)
+        ]
+
+    def _submitted(self, job: Job, some: Sequence[int], store: Store) -> dict[Any, Job]:
+        """A task for each block."""
+        if not some:
+            return {}
+        # a task and not data that is sent: when the last worker that has it dies, it is made again
+        sent = self._client.submit(bytes, _packed(job.matchup), pure=False)
+        key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
+        bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
+        x64 = jnp.result_type(float) == jnp.float64
+        play = functools.partial(_play_block, store.joined(), self.machine, x64, bare)
+        return {self._client.submit(play, sent, block, pure=False): job for block in some}
+
+
+def _as_completed(waiting: dict[Any, int], client: Any) -> Iterator[Any]:
+    from distributed import as_completed
+
+    yield from as_completed(list(waiting), loop=client.loop)
+
+
+def _packed(matchup: Matchup) -> bytes:
+    import cloudpickle
+
+    return cloudpickle.dumps(jax.device_get(matchup))
+
+
+@functools.lru_cache(maxsize=32)
+def _unpacked(content: bytes) -> Matchup:
+    """The same object for the same content: another one, though equal to a reader, has programs of its own."""
+    return pickle.loads(content)
+
+
+def _play_block(join: Callable[[], Store], machine: Machine, x64: bool, job: Job, content: bytes, block: int) -> None:
+    """On a worker: one block, into the store."""
+    here = Machine.here()
+    if here != machine:
+        raise ValueError(f"cluster must have workers of one kind, got {machine} and {here}")
+    impl, data = job.plan.key  # type: ignore[misc]
+    with jax.enable_x64(x64), join() as store:
+        key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
+        plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]))
+        for _ in play_blocks(job._replace(matchup=_unpacked(content), plan=plan), [block], Reporter(False, 0), store):
+            pass
+
+
+@contextlib.contextmanager
+def _reached(address: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, TimeoutError) as error:
+        raise ConnectionError(f"there is no scheduler at {address}: {error}") from error
+
+
+@contextlib.contextmanager
+def _connected() -> Iterator[None]:
+    """What a lost scheduler does, in words."""
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except (FutureCancelledError, CommClosedError) as error:
+        raise ConnectionError(
+            "the scheduler of the cluster is gone; what was finished is in the store, and the same call goes on"
+        ) from error

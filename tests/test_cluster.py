@@ -1,0 +1,199 @@
+"""Blocks played by workers of a cluster are the blocks, and what dies is played again."""
+
+import filecmp
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import jaxonline as jo
+
+dask = pytest.importorskip("dask", reason="the extra `cluster` is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
+SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
+
+
+def study(folder, **options):
+    """Two learners against the best in hindsight of each run, in five blocks."""
+    game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    learners = {
+        name: jo.GradientLearner(jo.estimators.TwoCopies(), step_size=step, radius=1.0)
+        for name, step in (("fixed", 0.1), ("falling", jo.InverseSqrt(0.3)))
+    }
+    sizes = SIZES | options
+    return jo.simulate(game, learners, comparator=jo.L2Ball(1.0), checkpoint=folder, **sizes)
+
+
+def files(folder):
+    """All files of a store but its lock."""
+    return sorted(
+        path.relative_to(folder) for path in Path(folder).rglob("*") if path.is_file() and path.name != "lock"
+    )
+
+
+def check_the_same(one, other):
+    assert files(one) == files(other)
+    differing = [name for name in files(one) if not filecmp.cmp(one / name, other / name, shallow=False)]
+    assert not differing
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The store of one process."""
+    folder = tmp_path_factory.mktemp("alone") / "store"
+    study(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here():
+    """A scheduler and two workers that are threads of this process."""
+    options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(**options, set_as_default=False) as client:
+        yield client
+
+
+def test_the_store_is_the_same(here, alone, tmp_path):
+    done = []
+    found = study(tmp_path / "store", cluster=here, progress=lambda *each: done.append(each))
+    check_the_same(alone, tmp_path / "store")
+    np.testing.assert_array_equal(found.regret, jo.load_result(alone).regret)
+    assert done[-1][0] == done[-1][1] == len(done)
+
+
+def test_what_is_there_is_not_played_again(here, alone, tmp_path):
+    folder = tmp_path / "store"
+    study(folder, n_runs=12)
+    written = {path: path.stat().st_mtime_ns for path in (folder / "blocks" / "finished").rglob("c.*")}
+    assert len(written) == 9  # three blocks of two learners and of the comparator
+    study(folder, cluster=here)
+    assert {path: path.stat().st_mtime_ns for path in written} == written
+    np.testing.assert_array_equal(jo.load_result(folder).regret, jo.load_result(alone).regret)
+
+
+@pytest.mark.long
+def test_a_precision_is_reached_on_a_cluster(here, tmp_path):
+    precision = jo.Precision(0.5, relative=True)
+    ways = {"alone": {}, "cluster": {"cluster": here}}
+    found = [study(tmp_path / name, precision=precision, n_runs=64, **way) for name, way in ways.items()]
+    np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
+
+
+def test_float64_is_float64_there(here, tmp_path):
+    with jax.enable_x64(True):
+        game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+        learner = jo.learners.VAW()
+        found = jo.simulate(game, learner, n_runs=2, n_rounds=4, checkpoint=tmp_path / "a", cluster=here)
+        wanted = jo.simulate(game, learner, n_runs=2, n_rounds=4)
+    np.testing.assert_array_equal(found.cumulative_loss, wanted.cumulative_loss)
+
+
+def test_what_goes_wrong_on_a_worker_is_told(here, tmp_path, monkeypatch):
+    def fail(join, machine, x64, job, content, block):
+        raise ZeroDivisionError(f"block {block}")
+
+    monkeypatch.setattr("jaxonline.simulation.cluster._play_block", fail)
+    with pytest.raises(ZeroDivisionError, match=r"block \d"):
+        study(tmp_path / "store", cluster=here)
+
+
+def test_without_a_checkpoint_there_is_nowhere_to_write():
+    with pytest.raises(ValueError, match="cluster needs a checkpoint"):
+        study(None, cluster=1)
+
+
+@pytest.mark.parametrize(("cluster", "error", "words"), [
+    (0, ValueError, "cluster must be at least 1, got 0"),
+    (1.5, TypeError, "cluster must be an integer"),
+    ("tcp://127.0.0.1:9", OSError, "no scheduler at tcp://127.0.0.1:9"),
+])  # fmt: skip
+def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):
+    monkeypatch.setattr("jaxonline.simulation.cluster.PATIENCE", "1s")
+    with pytest.raises(error, match=words):
+        study(tmp_path / "store", cluster=cluster)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_processes_make_the_same_store(workers, alone, tmp_path):
+    study(tmp_path / "store", cluster=workers)
+    check_the_same(alone, tmp_path / "store")
+
+
+class Killing:
+    """Kills what `of(client)` names, every so often, while something else goes on."""
+
+    def __init__(self, of, times, wait):
+        self.of, self.times, self.wait, self.done = of, times, wait, 0
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.times = 0
+        self.thread.join()
+
+    def run(self):
+        while self.done < self.times:
+            time.sleep(self.wait)
+            for process in self.of():
+                os.kill(process, signal.SIGKILL)
+            self.done += 1
+
+
+def long_study(folder, **options):
+    return study(folder, n_runs=40, n_rounds=200_000, record_at=1, **options)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("which", ["one", "all"])
+def test_killed_workers(which, tmp_path):
+    """One worker, or all of them, killed three times: the nanny starts new ones, and their blocks are played again."""
+    long_study(tmp_path / "alone")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    patient = dask.config.set({"distributed.scheduler.allowed-failures": 10})
+    with patient, distributed.Client(**options, set_as_default=False) as client:
+        client.wait_for_workers(2)
+
+        def pids():
+            nannies = client.cluster.workers.values()
+            running = [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
+            return running[:1] if which == "one" else running
+
+        with Killing(pids, 3, 4.0) as killing:
+            long_study(tmp_path / "store", cluster=client)
+        assert killing.done > 0
+    check_the_same(tmp_path / "alone", tmp_path / "store")
+
+
+@pytest.mark.long
+def test_a_killed_scheduler(tmp_path):
+    """The call ends with an error that says so, and the same call, elsewhere, goes on."""
+    import subprocess
+    import sys
+
+    long_study(tmp_path / "alone")
+    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
+             "--scheduler-file", str(tmp_path / "scheduler.json")]  # fmt: skip
+    with subprocess.Popen(start, stderr=subprocess.DEVNULL) as scheduler:
+        while not (tmp_path / "scheduler.json").exists():
+            time.sleep(0.1)
+        work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard",
+                "--scheduler-file", str(tmp_path / "scheduler.json"), "--death-timeout", "5"]  # fmt: skip
+        with subprocess.Popen(work, stderr=subprocess.DEVNULL) as worker:
+            with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False) as client:
+                client.wait_for_workers(1)
+                with Killing(lambda: [scheduler.pid], 1, 8.0), pytest.raises(ConnectionError, match="is gone"):
+                    long_study(tmp_path / "store", cluster=client)
+            worker.kill()
+    long_study(tmp_path / "store", cluster=1)
+    check_the_same(tmp_path / "alone", tmp_path / "store")
