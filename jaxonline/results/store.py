@@ -24,7 +24,7 @@ from jaxonline._util.zarr3 import (
     node,
     plain_group,
 )
-from jaxonline.results.layout import FINISHED, RECORDS, STATES, Blocks, Layout, Rows, fingerprint
+from jaxonline.results.layout import FINISHED, RECORDS, STATES, Blocks, StoreLayout, Rows, fingerprint
 
 MARKER = "jaxonline"  # an attribute: what has it is ours
 STUDY, NUMBERS, RESULT = "jaxonline study 1", "jaxonline numbers 1", "jaxonline result 1"
@@ -54,7 +54,7 @@ class Store:
     """
 
     def __init__(
-        self, place: Folder | Bucket, about: Mapping[str, str], every: float, layout: Layout | None = None,
+        self, place: Folder | Bucket, about: Mapping[str, str], every: float, layout: StoreLayout | None = None,
         meta: Mapping[str, Any] | None = None, keep_states: bool = False, alone: bool = True,
     ):  # fmt: skip
         self.every, self.keep_states, self.layout = every, keep_states, layout
@@ -196,9 +196,9 @@ class Store:
         if theirs["format"] != (NUMBERS if self.layout is None else STUDY):
             self._refuse(f"its format, {theirs['format']!r}")
 
-    def _extended(self, theirs: Mapping[str, Any], asked: Layout) -> Layout:
+    def _extended(self, theirs: Mapping[str, Any], asked: StoreLayout) -> StoreLayout:
         try:
-            return Layout.of(theirs["layout"]).extended(asked)
+            return StoreLayout.of(theirs["layout"]).extended(asked)
         except ValueError as error:
             self._refuse(str(error))
             raise
@@ -235,7 +235,7 @@ class Store:
     def _marker(self, kind: str) -> dict[str, Any]:
         return {"format": kind, "study": self._study, "about": self._about}
 
-    def _document(self, layout: Layout) -> bytes:
+    def _document(self, layout: StoreLayout) -> bytes:
         return first_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.told()}})
 
     def _write_arrays(self, path: str, arrays: Mapping[str, np.ndarray], marker: Mapping[str, Any]) -> None:
@@ -281,7 +281,7 @@ def note(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:
         place.write({DOCUMENT: document(root)})
 
 
-def documents(layout: Layout) -> dict[str, bytes]:
+def documents(layout: StoreLayout) -> dict[str, bytes]:
     """The documents of all groups and arrays but the first one, and the coordinates."""
     arrays, groups = layout.tree()
     files = {f"{path}/{DOCUMENT}": plain_group() for path in groups}
@@ -291,7 +291,7 @@ def documents(layout: Layout) -> dict[str, bytes]:
     return files
 
 
-def first_document(layout: Layout, attributes: Mapping[str, Any]) -> bytes:
+def first_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
     """The document of the store, which tells of all others."""
     return group(attributes, *layout.tree())
 
