@@ -19,12 +19,14 @@ import stores
 import xarray
 from fresh_python import ROOT
 from test_result import made_up
+from tiers import some
 
 import jaxonline as jo
 from jaxonline._util.files import write_whole
 from jaxonline._util.places import Folder
 from jaxonline.results.layout import Kept, Rows, StoreLayout
 from jaxonline.results.store import Store
+from jaxonline.simulation.fingerprint import describe
 
 ABOUT = {"the source of update": "a" * 16, "n_rounds": "80", "key": "(0, 3)"}
 A, B, BEST = (Rows("learner 0", "learner a", (0, 1), 2), Rows("learner 1", "learner b", (1, 3), 2),
@@ -207,7 +209,13 @@ DAMAGE |= {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DAMAGE)
+SHORT = (
+    "truncated at 0.0", "truncated at 0.999", "a bit at 0.0", "a bit at 0.5", "a bit at 1.0", "zeros", "more",
+    "plain arrays", "another block", "the first block", "a folder",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", some(DAMAGE, *SHORT))
 def test_a_damaged_block_is_named_set_aside_and_computed_again(folder, name):
     """A chunk, or the record of a block."""
     chunk, own = folder / "cumulative_loss" / "c.0.1.0", record(folder)
@@ -370,6 +378,7 @@ import sys, time
 from pathlib import Path
 from jaxonline._util.places import Folder
 from jaxonline.results.store import Store
+from jaxonline.simulation.fingerprint import describe
 with Store(Folder(Path(sys.argv[1])), {"n_rounds": "80"}, 1.0):
     Path(sys.argv[1], "blocks", "unfinished").mkdir(exist_ok=True)
     Path(sys.argv[1], "blocks", "unfinished", "1").write_bytes(b"half a block")
@@ -433,6 +442,7 @@ def read_only():
     (place / "kept").mkdir()
     with opened(place / "kept"):
         pass
+    describe({"nobody": "may not read all of Python's library, so what is imported when it is used is imported now"})
     for path, mode in ((place, 0o755), (place / "kept" / "blocks" / "lock", 0o666), (place / "kept", 0o555)):
         path.chmod(mode)
     user = os.geteuid()

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxonline._util.files import UNFINISHED, naming, sync, unfinished
 from jaxonline._util.places import Bucket, Folder, is_url, place_of
-from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, encode_whole, group, node
+from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, document, encode_whole, group, node
 from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, StoreLayout, Rows
 from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import MARKER, RESULT, STUDY, attributes_in, format_of
@@ -107,6 +107,7 @@ def _files(result: "Result") -> dict[str, bytes]:
         for name, array in arrays.items()
         for key, content in encode_whole(kinds[name], array).items()
     }
+    files |= {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
     marker = {"format": RESULT, "learners": result.learners, "measures": list(result.measures)}
     root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
     return files | {DOCUMENT: root}

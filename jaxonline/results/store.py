@@ -6,6 +6,7 @@ The folder (or what is at a URL) is a zarr group, whole at any moment; its first
 import contextlib
 import hashlib
 import json
+import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -102,8 +103,9 @@ class Store:
         markers = self._markers(rows, block)
         for path in sorted(markers, key=lambda path: -markers[path]["round"]):
             try:
-                return markers[path]["round"], self._read_arrays(path, markers[path])
-            except ValueError:
+                packed = self._read_arrays(path, markers[path])
+                return markers[path]["round"], _unpacked(packed, markers[path]["leaves"])
+            except STRANGE:
                 self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; it goes on from earlier rounds")
                 self._drop(path)
         return None
@@ -120,7 +122,9 @@ class Store:
         free = next((path for path in self._slots(rows, block) if path not in markers), None)
         free = free or min(markers, key=lambda path: markers[path]["round"])
         self._drop(free)
-        self._write_arrays(free, arrays, {"format": STATES, "study": self._study, "round": rounds})
+        leaves = {name: [str(array.dtype), array.shape] for name, array in arrays.items()}
+        marker = {"format": STATES, "study": self._study, "round": rounds, "leaves": leaves}
+        self._write_arrays(free, _packed(arrays), marker, durable=False)
         for path in markers:
             if path != free:
                 self._drop(path)
@@ -238,8 +242,10 @@ class Store:
     def _document(self, layout: StoreLayout) -> bytes:
         return first_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.told()}})
 
-    def _write_arrays(self, path: str, arrays: Mapping[str, np.ndarray], marker: Mapping[str, Any]) -> None:
-        """Arrays in a group, whose document is written last and holds their hash."""
+    def _write_arrays(
+        self, path: str, arrays: Mapping[str, np.ndarray], marker: Mapping[str, Any], durable: bool = True
+    ) -> None:
+        """Arrays in a group, whose document is written last: it describes them, and holds their hash."""
         specs = {name: ArraySpec.whole(name, array) for name, array in arrays.items()}
         start = f"{path}/" if path else ""
         files = {
@@ -247,10 +253,10 @@ class Store:
             for name, array in arrays.items()
             for key, content in encode_whole(specs[name], array).items()
         }
-        self.place.write(files)
+        self.place.write(files, durable)
         marker = {**marker, "names": list(arrays), "sha256": _hash(self._study, arrays)}
         below = {node(name): spec for name, spec in specs.items()}
-        self.place.write({f"{start}{DOCUMENT}": group({MARKER: marker}, below)})
+        self.place.write({f"{start}{DOCUMENT}": group({MARKER: marker}, below)}, durable)
 
     def _read_arrays(self, path: str, marker: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """What `_write_arrays` has written.
@@ -260,9 +266,10 @@ class Store:
         """
         start, arrays = f"{path}/" if path else "", {}
         try:
+            documents = json.loads(self.place.read(f"{start}{DOCUMENT}") or b"")["consolidated_metadata"]["metadata"]
             for name in marker["names"]:
                 folder = f"{start}{node(name)}"
-                spec = ArraySpec.of(json.loads(self.place.read(f"{folder}/{DOCUMENT}") or b""))
+                spec = ArraySpec.of(documents[node(name)])
                 arrays[name] = decode_whole(spec, lambda key, folder=folder: self.place.read(f"{folder}/{key}"))
             good = marker["sha256"] == _hash(self._study, arrays)
         except STRANGE as error:
@@ -318,6 +325,20 @@ def _is_whole(marker: Any) -> bool:
         return fingerprint(marker["about"]) == marker["study"] and marker["format"] in (STUDY, NUMBERS)
     except STRANGE:
         return False
+
+
+def _packed(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The bytes of many small arrays in a single one."""
+    return {"bytes": np.frombuffer(b"".join(array.tobytes() for array in arrays.values()), np.uint8)}
+
+
+def _unpacked(packed: Mapping[str, np.ndarray], leaves: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    found, start = {}, 0
+    for name, (kind, shape) in leaves.items():
+        end = start + np.dtype(kind).itemsize * math.prod(shape)
+        found[name] = packed["bytes"][start:end].view(kind).reshape(shape)
+        start = end
+    return found
 
 
 def _hash(study: str, arrays: Mapping[str, np.ndarray]) -> str:
