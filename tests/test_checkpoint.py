@@ -20,8 +20,8 @@ from test_simulate import assert_same_bits, learner, study
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.game.round import States
 from jaxonline._util.places import Folder
+from jaxonline.game.round import States
 from jaxonline.results.layout import Rows
 from jaxonline.results.store import Store
 from jaxonline.simulation.blocks import default_mesh

@@ -143,7 +143,10 @@ def test_a_longer_study_keeps_what_there_is(folder):
         with opened(folder, longer) as store:
             same(store.blocks.read(A, 1), Kept(160, arrays))
         longer = longer._replace(runs=3)
-    for rounds, message in (([40, 80], "n_rounds .was 160, is 80"), ([80, 160], r"recorded rounds .was \[60, 120, 160")):
+    for rounds, message in (
+        ([40, 80], "n_rounds .was 160, is 80"),
+        ([80, 160], r"recorded rounds .was \[60, 120, 160"),
+    ):
         with pytest.raises(ValueError, match=message):
             opened(folder, StoreLayout.new(LAYOUT.learners, 5, rounds, LAYOUT.measures, LAYOUT.rows, False)).__enter__()
 

@@ -79,7 +79,7 @@ def test_the_document_is_that_of_zarr(tmp_path):
     theirs[...] = array
     files = stores.tree(tmp_path)
     told = json.loads(files.pop(DOCUMENT))
-    ours = {key: of for key, of in spec.document().items()}
+    ours = spec.document()
     assert {key: told[key] for key in ours if key != "codecs"} == {key: ours[key] for key in ours if key != "codecs"}
     assert [codec["name"] for codec in told["codecs"]] == [codec["name"] for codec in ours["codecs"]]
     assert encode_whole(spec, array) == files
