@@ -225,8 +225,6 @@ class Bucket:
         """A call of fsspec; whatever goes wrong is an OSError that names the URL."""
         try:
             return getattr(self._files, what)(*arguments, **options)
-        except (FileNotFoundError, NotADirectoryError):
-            raise
         except OSError as error:
             raise type(error)(error.errno or errno.EIO, error.strerror or str(error), self.name) from error
         except Exception as error:  # of the package that reaches it

@@ -252,6 +252,6 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
         best = None if np.isnan(best).all() else np.broadcast_to(best, (*complete.shape, len(layout.rounds)))[:, some]
     return Result(
         learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
-        measures={name: arrays[name][:, some] for name in layout.measures},
+        measures={name: arrays[name][:, some] for name in sorted(layout.measures)},
         **{name: arrays[name][:, some] for name in FIRSTS},
     )  # fmt: skip
