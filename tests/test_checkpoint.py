@@ -2,24 +2,30 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import stores
+import xarray
 from fresh_python import ROOT
 from test_simulate import assert_same_bits, learner, study
 from tiers import some
 
 import jaxonline as jo
+from jaxonline._util.places import Folder
 from jaxonline.game.round import States
+from jaxonline.results.layout import Rows
+from jaxonline.results.store import Store
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Carry, Totals
-from jaxonline.simulation.store import Store
 from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
 
 
@@ -54,8 +60,12 @@ def reference():
     return study(n_runs=4)
 
 
-def resumed(kept, folder, at, **options):
-    """A study of two blocks that was interrupted after the first, the third, ... keeping; and where it went on."""
+def resumed(kept, path, at, **options):
+    """A study of two blocks that was interrupted after the first, the third, ... keeping; and where it went on. Its
+    store has the same bytes as that of one that was not interrupted."""
+    folder, whole = path / "kept", path / "whole"
+    kept(10**9)
+    study(n_runs=4, checkpoint=whole, **options)
     checkpoint, starts = jo.Checkpoint(folder, every=0.0), []
     for number in at:
         kept(number)
@@ -65,7 +75,8 @@ def resumed(kept, folder, at, **options):
     kept(10**9)
     result = study(n_runs=4, checkpoint=checkpoint, **options)
     assert kept.rounds[0] > starts[-1], "it went on where it was"
-    assert sorted(path.suffix for path in folder.iterdir()) == ["", *[".block"] * 4, ".json"], "nothing is left over"
+    assert len(stores.finished(folder)) == 4
+    assert stores.tree(folder) == stores.tree(whole), "nothing is left over"
     return result
 
 
@@ -95,8 +106,8 @@ def test_a_wave_whose_blocks_stand_at_different_rounds_begins_anew(kept, referen
     kept(4)
     with pytest.raises(Killed):
         study(**two)
-    path = sorted(tmp_path.glob("*.block"))[1]
-    path.unlink()
+    for path in stores.in_progress(tmp_path)[1:]:
+        shutil.rmtree(path)
     kept(2)
     with pytest.raises(Killed):
         study(**two)
@@ -109,10 +120,11 @@ def test_a_damaged_block_in_progress_is_named_and_begun_anew(kept, reference, tm
     kept(3)
     with pytest.raises(Killed):
         study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
-    (path,) = tmp_path.glob("*.block")
+    (path,) = stores.in_progress(tmp_path)
+    path = max(path.glob("*/c*"), key=lambda each: each.stat().st_size)
     path.write_bytes(path.read_bytes()[:-9])
     kept(10**9)
-    with pytest.warns(RuntimeWarning, match=r"block 0 of 'learner learner, in progress' is damaged"):
+    with pytest.warns(RuntimeWarning, match=r"block 0 of 'comparator', in progress, is damaged"):
         result = study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
     assert_same_bits(result, reference)
 
@@ -124,12 +136,12 @@ def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "remove", die)
+        patch.setattr(Store, "forget_state", die)
         with pytest.raises(Killed):
             study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
-    assert len(list(tmp_path.glob("*.block"))) == 2
+    assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (1, 1)
     assert_same_bits(study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path)), reference)
-    assert len(list(tmp_path.glob("*.block"))) == 4
+    assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (4, 0)
 
 
 def test_stops_do_not_change_the_numbers_and_are_rare(kept, reference, tmp_path):
@@ -165,8 +177,8 @@ def test_every_leaf_of_a_carry_comes_back(tmp_path):
     leaves = jax.device_put(leaves, on)
     carry = Carry(States(leaves, None, None), Totals({}, (), jnp.zeros(2), jnp.zeros(2)))
     read = [[np.arange(2.0), np.ones((2, 3), np.float32)], []]
-    with Store(tmp_path, {}, 1.0) as store:
-        progress = InProgress(store, "learner", np.array([4, 5]), 2)
+    with Store(Folder(tmp_path), {}, 1.0) as store:
+        progress = InProgress(store, Rows("learner 0", "learner", (0, 1), 2), np.array([4, 5]), 2)
         assert progress.restore(carry) is None
         progress.keep(Position(17, carry, read))
         found = progress.restore(carry)
@@ -251,7 +263,7 @@ def test_what_cannot_be_seen_needs_a_version(tmp_path, monkeypatch):
 
 def test_without_the_description_another_key_is_another_study(tmp_path):
     noisy(checkpoint=tmp_path, key=1)
-    (tmp_path / "study.json").unlink()
+    (tmp_path / "zarr.json").unlink()
     with pytest.raises(ValueError, match="holds a block of another study"):
         noisy(checkpoint=tmp_path, key=2)
 
@@ -272,7 +284,7 @@ learners = {
     "naive": jo.sweep([jo.GradientLearner(jo.estimators.NaiveCopy(), step_size=s, radius=1.0) for s in (0.1, 0.2)]),
 }
 folder, out, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-checkpoint = jo.Checkpoint(folder, every=0.05) if folder else None
+checkpoint = jo.Checkpoint(folder, every=0.05)
 print("begin", flush=True)
 result = jo.simulate(
     game, learners, n_runs=96, n_rounds=rounds, key=7, block_size=32, record_at=3, comparator=jo.L2Ball(1.0),
@@ -282,10 +294,27 @@ np.savez(out, loss=result.cumulative_loss, best=result.comparator_loss, queries=
 """
 
 
+def readable(folder, blocks):
+    """What is finished is there, and the rest is NaN."""
+    if not (folder / "zarr.json").exists():
+        assert blocks == 0
+        return
+    with warnings.catch_warnings(action="error"), xarray.open_zarr(folder) as data:
+        played = np.isfinite(data.cumulative_loss.values).all(axis=2)
+    if blocks <= 3:  # of the comparator, which is played first
+        return
+    with warnings.catch_warnings(action="ignore"):
+        result = jo.load_result(folder)
+    assert result.runs.tolist() == np.flatnonzero(played.any(axis=0)).tolist()
+    missing = result.meta.get("missing", {})
+    assert [96 - missing.get(name, 0) for name in result.learners] == (played.sum(axis=1) // 32 * 32).tolist()
+    np.testing.assert_array_equal(np.isfinite(result.cumulative_loss[:, :, 0]), played[:, result.runs])
+
+
 @pytest.mark.long
 def test_twenty_kills_at_random_moments(tmp_path):
-    """The numbers of a study that is killed twenty times are those of one that is not, bit for bit, and no finished
-    block is computed twice."""
+    """The store of a study that is killed twenty times is that of one that is not, bit for bit, no finished block is
+    computed twice, and after every kill plain xarray and `load_result` read what is finished."""
     folder, rounds, moments = tmp_path / "kept", 30_000, random.Random(3)
     environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}
 
@@ -296,12 +325,9 @@ def test_twenty_kills_at_random_moments(tmp_path):
         return process
 
     def finished() -> dict:
-        if not folder.exists():
-            return {}
-        whole = [path for path in folder.glob("*.block") if b", in progress" not in path.read_bytes()[:200]]
-        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in whole}
+        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in stores.finished(folder)}
 
-    with start("", "whole.npz") as whole:
+    with start(tmp_path / "whole", "whole.npz") as whole:
         began = time.monotonic()
         assert whole.wait() == 0
     usual, seen, kills = time.monotonic() - began, {}, 0
@@ -313,11 +339,13 @@ def test_twenty_kills_at_random_moments(tmp_path):
         now = finished()
         assert {path: now.get(path) for path in seen} == seen, "a finished block was written again"
         seen = now
+        readable(folder, len(seen))
     with start(folder, "killed.npz") as process:
         assert process.wait() == 0
     now = finished()
     assert {path: now.get(path) for path in seen} == seen
-    assert 0 < len(seen) <= len(now) == len(list(folder.glob("*.block"))) == 12
+    assert 0 < len(seen) <= len(now) == 12
+    assert stores.tree(folder) == stores.tree(tmp_path / "whole"), "the final store has the same bytes"
     with np.load(tmp_path / "whole.npz") as first, np.load(tmp_path / "killed.npz") as second:
         for name in ("loss", "best", "queries"):
             assert first[name].tobytes() == second[name].tobytes()

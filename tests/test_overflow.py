@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import stores
 from scipy import stats
 
 import jaxonline as jo
@@ -207,7 +208,7 @@ def test_checkpoints_hold_it(reference, tmp_path):
 
     with warnings.catch_warnings(action="ignore"), pytest.raises(Interrupted):
         study(block_size=8, checkpoint=tmp_path, progress=stop)
-    assert len(list(tmp_path.glob("*.block"))) == 2
+    assert len(stores.finished(tmp_path)) == 2
     for _ in range(2):  # resumed, and read from disk alone
         with pytest.warns(RuntimeWarning) as caught:
             result = study(block_size=8, checkpoint=tmp_path)

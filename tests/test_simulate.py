@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import stores
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import some
@@ -301,7 +302,7 @@ def test_an_interrupted_study_goes_on(reference, tmp_path, pieces):
     """Pieces are segments of a wave: four segments for each of ten blocks, for the learner and the comparator."""
     with pytest.raises(Interrupted):
         study(checkpoint=tmp_path / "folder", progress=stop_after(pieces))
-    finished = {path: path.read_bytes() for path in (tmp_path / "folder").glob("*.block")}
+    finished = {path: path.read_bytes() for path in stores.finished(tmp_path / "folder")}
     assert len(finished) == (pieces - 1) // 4
     seen = []
     result = study(checkpoint=tmp_path / "folder", progress=lambda *each: seen.append(each))
@@ -356,7 +357,7 @@ def test_progress_is_told_from_the_host(reference):
     assert_same_bits(study(progress=lambda *each: seen.append(each)), reference)
     assert [done for done, _, _ in seen] == list(range(1, 81))
     assert {total for _, total, _ in seen} == {80}
-    assert [what for what, _ in itertools.groupby(what for _, _, what in seen)] == ["learner", "best in hindsight"]
+    assert [what for what, _ in itertools.groupby(what for _, _, what in seen)] == ["best in hindsight", "learner"]
 
 
 def test_progress_true_writes_to_standard_error(capsys):

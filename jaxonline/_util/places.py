@@ -65,8 +65,12 @@ class Folder:
         except IsADirectoryError:
             return b""
 
-    def write(self, files: Mapping[str, bytes]) -> None:
+    def write(self, files: Mapping[str, bytes], durable: bool = True) -> None:
         """Write files, each beside its place, and move them there when the disk has them all; then the disk has them.
+
+        Args:
+            files: contents by key.
+            durable: whether to wait for the disk; where not, the process may be killed, but the machine may not fail.
 
         Raises:
             OSError: one cannot be written (a full disk, a folder that is read-only); of those moved before, each is
@@ -79,12 +83,12 @@ class Folder:
                 for path, content in zip(beside, files.values(), strict=True):
                     with open(path, "xb") as file:
                         file.write(content)
-                _sync(beside)
+                _sync(beside if durable else ())
                 folders: set[Path] = set()
                 for path, place in beside.items():
                     folders |= self._made(place.parent)
                     os.replace(path, place)
-                _sync(folders)
+                _sync(folders if durable else ())
             finally:
                 for path in beside:
                     path.unlink(missing_ok=True)
@@ -178,7 +182,7 @@ class Bucket:
         except FileNotFoundError:
             return None
 
-    def write(self, files: Mapping[str, bytes]) -> None:
+    def write(self, files: Mapping[str, bytes], durable: bool = True) -> None:
         """Write files, several at once.
 
         Raises:
@@ -226,8 +230,6 @@ class Bucket:
         """A call of fsspec; whatever goes wrong is an OSError that names the URL."""
         try:
             return getattr(self._files, what)(*arguments, **options)
-        except (FileNotFoundError, NotADirectoryError):
-            raise
         except OSError as error:
             raise type(error)(error.errno or errno.EIO, error.strerror or str(error), self.name) from error
         except Exception as error:  # of the package that reaches it

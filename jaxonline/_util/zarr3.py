@@ -106,14 +106,14 @@ class ArraySpec(NamedTuple):
 
 
 def encode_whole(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
-    """The files of an array, in whole chunks, by name."""
-    files = {DOCUMENT: document(spec.document())}
+    """The files of an array, but for its document, by name."""
+    files = {}
     array = np.asarray(array)
     array = array.view(spec.dtype) if "dtype" in spec.attributes else array
     counts = (-(-n // size) for n, size in zip(array.shape, spec.chunks, strict=True))
     for index in itertools.product(*map(range, counts)):
         part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
-        files[spec.key(index)] = spec.encode(array[part])
+        files[spec.key(index)] = spec.encode(array[(*part, ...)])
     return files
 
 
@@ -126,7 +126,7 @@ def decode_whole(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.nda
     array = np.empty(spec.shape, spec.dtype)
     for index in itertools.product(*(range(-(-n // size)) for n, size in zip(spec.shape, spec.chunks, strict=True))):
         part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
-        into = array[part]
+        into = array[(*part, ...)]
         into[...] = spec.decode(read(spec.key(index)) or b"")[tuple(map(slice, into.shape))]
     return array.view(spec.attributes["dtype"]) if "dtype" in spec.attributes else array
 

@@ -45,7 +45,7 @@ class Rows(NamedTuple):
     width: int
 
 
-class Layout(NamedTuple):
+class StoreLayout(NamedTuple):
     """What the store of a study holds.
 
     Attributes:
@@ -72,16 +72,16 @@ class Layout(NamedTuple):
     def new(
         learners: Sequence[str], runs: int, rounds: Sequence[int], measures: Mapping[str, Sequence[int]],
         rows: Sequence[Rows], own_best: bool,
-    ) -> "Layout":  # fmt: skip
+    ) -> "StoreLayout":  # fmt: skip
         """Of a study that begins."""
         rounds, teams = tuple(map(int, rounds)), [each.learners for each in rows if each.learners]
         sizes = [stop - start for start, stop in teams]
         axes = {name: tuple(shape) for name, shape in measures.items()}
         chunks = math.gcd(*sizes), int(runs), len(rounds)
-        return Layout(tuple(learners), int(runs), rounds, rounds, axes, tuple(rows), own_best, chunks)
+        return StoreLayout(tuple(learners), int(runs), rounds, rounds, axes, tuple(rows), own_best, chunks)
 
     @staticmethod
-    def of(told: Mapping[str, Any]) -> "Layout":
+    def of(told: Mapping[str, Any]) -> "StoreLayout":
         """What `told` has told, read from JSON.
 
         Raises:
@@ -90,13 +90,13 @@ class Layout(NamedTuple):
         rows = tuple(Rows(*each[:2], each[2] and tuple(each[2]), each[3]) for each in told["rows"])
         measures = {str(name): tuple(map(int, shape)) for name, shape in told["measures"].items()}
         lists = {name: tuple(told[name]) for name in ("learners", "rounds", "asked", "chunks")}
-        return Layout(runs=int(told["runs"]), measures=measures, rows=rows, own_best=told["own_best"], **lists)
+        return StoreLayout(runs=int(told["runs"]), measures=measures, rows=rows, own_best=told["own_best"], **lists)
 
     def told(self) -> dict[str, Any]:
         """For JSON."""
         return self._asdict()
 
-    def extended(self, asked: "Layout") -> "Layout":
+    def extended(self, asked: "StoreLayout") -> "StoreLayout":
         """This one with the runs and rounds of another one that it lacks; what was recorded stays.
 
         Raises:
@@ -199,7 +199,7 @@ class Blocks:
         repairs: whether damaged blocks are set aside.
     """
 
-    def __init__(self, place: Folder | Bucket, study: str, layout: Layout, repairs: bool):
+    def __init__(self, place: Folder | Bucket, study: str, layout: StoreLayout, repairs: bool):
         self.place, self.study, self.layout = place, study, layout
         self._repairs, self._specs = repairs, layout.specs()
 

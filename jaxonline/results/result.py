@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -283,20 +283,6 @@ class Result:
             ValueError: a learner that the study does not have, or a run that is asked for twice.
         """
         return parts.selected(self, [self._at("learners", name) for name in learners or self.learners], runs)
-
-    def at_rounds(self, rounds: Any) -> "Result":
-        """The same at some of the recorded rounds, which end with the horizon.
-
-        Raises:
-            ValueError: a round that was not recorded, or another end.
-        """
-        at = np.flatnonzero(np.isin(self.rounds, rounds))
-        if len(at) != np.size(rounds) or at[-1] != len(self.rounds) - 1:
-            got = check.shown(rounds)
-            raise ValueError(f"rounds must be recorded ones, with the last, of {self.rounds}, got {got}")
-        best = None if self.comparator_loss is None else self.comparator_loss[:, :, at]
-        measures = {name: array[:, :, at] for name, array in self.measures.items()}
-        return replace(self, rounds=self.rounds[at], measures=measures, comparator_loss=best)
 
     def with_runs_of(self, other: "Result") -> "Result":
         """The same study with the runs of another part of it, too.

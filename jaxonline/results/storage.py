@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxonline._util.files import UNFINISHED, naming, sync, unfinished
 from jaxonline._util.places import Bucket, Folder, is_url, place_of
-from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, encode_whole, group, node
-from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, Layout, Rows
+from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, document, encode_whole, group, node
+from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, StoreLayout, Rows
 from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import MARKER, RESULT, STUDY, attributes_in, format_of
 
@@ -95,7 +95,7 @@ def _files(result: "Result") -> dict[str, bytes]:
         rows.append(Rows("", "", None, 0 if shared_by_runs else width))
     own = best is not None and best.ndim == 3
     axes = {name: array.shape[3:] for name, array in result.measures.items()}
-    specs = Layout.new(result.learners, runs, result.rounds.tolist(), axes, rows, own).specs()
+    specs = StoreLayout.new(result.learners, runs, result.rounds.tolist(), axes, rows, own).specs()
     arrays = {
         "learner": np.array(result.learners, object), "run": result.runs, "round": result.rounds, **result.measures,
         **{name: getattr(result, name) for name in FIRSTS}, **({} if best is None else {BEST: best}),
@@ -107,6 +107,7 @@ def _files(result: "Result") -> dict[str, bytes]:
         for name, array in arrays.items()
         for key, content in encode_whole(kinds[name], array).items()
     }
+    files |= {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
     marker = {"format": RESULT, "learners": result.learners, "measures": list(result.measures)}
     root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
     return files | {DOCUMENT: root}
@@ -215,7 +216,7 @@ def _load_saved(place: Folder | Bucket, root: dict[str, Any], meta: dict[str, An
 def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, Any]) -> "Result":
     from jaxonline.results import Result
 
-    layout = Layout.of(marker["layout"])
+    layout = StoreLayout.of(marker["layout"])
     blocks, specs = Blocks(place, marker["study"], layout, repairs=False), layout.specs()
     arrays = {name: spec.gaps() for name, spec in specs.items() if name not in CUBE}
     complete = np.zeros((len(layout.learners), layout.runs), bool)
@@ -251,6 +252,6 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
         best = None if np.isnan(best).all() else np.broadcast_to(best, (*complete.shape, len(layout.rounds)))[:, some]
     return Result(
         learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
-        measures={name: arrays[name][:, some] for name in layout.measures},
+        measures={name: arrays[name][:, some] for name in sorted(layout.measures)},
         **{name: arrays[name][:, some] for name in FIRSTS},
     )  # fmt: skip

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ from jaxonline._util.zarr3 import (
     node,
     plain_group,
 )
-from jaxonline.results.layout import FINISHED, RECORDS, STATES, Blocks, Layout, Rows, fingerprint
+from jaxonline.results.layout import FINISHED, RECORDS, STATES, Blocks, StoreLayout, Rows, fingerprint
 
 MARKER = "jaxonline"  # an attribute: what has it is ours
 STUDY, NUMBERS, RESULT = "jaxonline study 1", "jaxonline numbers 1", "jaxonline result 1"
@@ -55,7 +56,7 @@ class Store:
     """
 
     def __init__(
-        self, place: Folder | Bucket, about: Mapping[str, str], every: float, layout: Layout | None = None,
+        self, place: Folder | Bucket, about: Mapping[str, str], every: float, layout: StoreLayout | None = None,
         meta: Mapping[str, Any] | None = None, keep_states: bool = False, alone: bool = True,
     ):  # fmt: skip
         self.every, self.keep_states, self.layout = every, keep_states, layout
@@ -108,8 +109,9 @@ class Store:
         markers = self._markers(rows, block)
         for path in sorted(markers, key=lambda path: -markers[path]["round"]):
             try:
-                return markers[path]["round"], self._read_arrays(path, markers[path])
-            except ValueError:
+                packed = self._read_arrays(path, markers[path])
+                return markers[path]["round"], _unpacked(packed, markers[path]["leaves"])
+            except STRANGE:
                 self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; it goes on from earlier rounds")
                 self._drop(path)
         return None
@@ -126,7 +128,9 @@ class Store:
         free = next((path for path in self._slots(rows, block) if path not in markers), None)
         free = free or min(markers, key=lambda path: markers[path]["round"])
         self._drop(free)
-        self._write_arrays(free, arrays, {"format": STATES, "study": self._study, "round": rounds})
+        leaves = {name: [str(array.dtype), array.shape] for name, array in arrays.items()}
+        marker = {"format": STATES, "study": self._study, "round": rounds, "leaves": leaves}
+        self._write_arrays(free, _packed(arrays), marker, durable=False)
         for path in markers:
             if path != free:
                 self._drop(path)
@@ -202,9 +206,9 @@ class Store:
         if theirs["format"] != (NUMBERS if self.layout is None else STUDY):
             self._refuse(f"its format, {theirs['format']!r}")
 
-    def _extended(self, theirs: Mapping[str, Any], asked: Layout) -> Layout:
+    def _extended(self, theirs: Mapping[str, Any], asked: StoreLayout) -> StoreLayout:
         try:
-            return Layout.of(theirs["layout"]).extended(asked)
+            return StoreLayout.of(theirs["layout"]).extended(asked)
         except ValueError as error:
             self._refuse(str(error))
             raise
@@ -241,11 +245,13 @@ class Store:
     def _marker(self, kind: str) -> dict[str, Any]:
         return {"format": kind, "study": self._study, "about": self._about}
 
-    def _document(self, layout: Layout) -> bytes:
+    def _document(self, layout: StoreLayout) -> bytes:
         return first_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.told()}})
 
-    def _write_arrays(self, path: str, arrays: Mapping[str, np.ndarray], marker: Mapping[str, Any]) -> None:
-        """Arrays in a group, whose document is written last and holds their hash."""
+    def _write_arrays(
+        self, path: str, arrays: Mapping[str, np.ndarray], marker: Mapping[str, Any], durable: bool = True
+    ) -> None:
+        """Arrays in a group, whose document is written last: it describes them, and holds their hash."""
         specs = {name: ArraySpec.whole(name, array) for name, array in arrays.items()}
         start = f"{path}/" if path else ""
         files = {
@@ -253,10 +259,10 @@ class Store:
             for name, array in arrays.items()
             for key, content in encode_whole(specs[name], array).items()
         }
-        self.place.write(files)
+        self.place.write(files, durable)
         marker = {**marker, "names": list(arrays), "sha256": _hash(self._study, arrays)}
         below = {node(name): spec for name, spec in specs.items()}
-        self.place.write({f"{start}{DOCUMENT}": group({MARKER: marker}, below)})
+        self.place.write({f"{start}{DOCUMENT}": group({MARKER: marker}, below)}, durable)
 
     def _read_arrays(self, path: str, marker: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """What `_write_arrays` has written.
@@ -266,9 +272,10 @@ class Store:
         """
         start, arrays = f"{path}/" if path else "", {}
         try:
+            documents = json.loads(self.place.read(f"{start}{DOCUMENT}") or b"")["consolidated_metadata"]["metadata"]
             for name in marker["names"]:
                 folder = f"{start}{node(name)}"
-                spec = ArraySpec.of(json.loads(self.place.read(f"{folder}/{DOCUMENT}") or b""))
+                spec = ArraySpec.of(documents[node(name)])
                 arrays[name] = decode_whole(spec, lambda key, folder=folder: self.place.read(f"{folder}/{key}"))
             good = marker["sha256"] == _hash(self._study, arrays)
         except STRANGE as error:
@@ -291,7 +298,7 @@ def note(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:
         place.write({DOCUMENT: document(root)})
 
 
-def documents(layout: Layout) -> dict[str, bytes]:
+def documents(layout: StoreLayout) -> dict[str, bytes]:
     """The documents of all groups and arrays but the first one, and the coordinates."""
     arrays, groups = layout.tree()
     files = {f"{path}/{DOCUMENT}": plain_group() for path in groups}
@@ -301,7 +308,7 @@ def documents(layout: Layout) -> dict[str, bytes]:
     return files
 
 
-def first_document(layout: Layout, attributes: Mapping[str, Any]) -> bytes:
+def first_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
     """The document of the store, which tells of all others."""
     return group(attributes, *layout.tree())
 
@@ -328,6 +335,20 @@ def _is_whole(marker: Any) -> bool:
         return fingerprint(marker["about"]) == marker["study"] and marker["format"] in (STUDY, NUMBERS)
     except STRANGE:
         return False
+
+
+def _packed(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The bytes of many small arrays in a single one."""
+    return {"bytes": np.frombuffer(b"".join(array.tobytes() for array in arrays.values()), np.uint8)}
+
+
+def _unpacked(packed: Mapping[str, np.ndarray], leaves: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    found, start = {}, 0
+    for name, (kind, shape) in leaves.items():
+        end = start + np.dtype(kind).itemsize * math.prod(shape)
+        found[name] = packed["bytes"][start:end].view(kind).reshape(shape)
+        start = end
+    return found
 
 
 def _hash(study: str, arrays: Mapping[str, np.ndarray]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxonline._util import check
 from jaxonline._util.places import is_url, place_of
-from jaxonline.results.layout import Layout
+from jaxonline.results.layout import StoreLayout
 from jaxonline.results.store import Store
 from jaxonline.simulation.fingerprint import code_of, describe
 
@@ -97,7 +97,7 @@ class Checkpoint:
         return code_of(items) if self.version is None else self.version
 
     def open(
-        self, study: Mapping[str, Any], layout: Layout | None = None, meta: Mapping[str, Any] | None = None,
+        self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
         alone: bool = True,
     ) -> Store:  # fmt: skip
         """The store, to be entered.

@@ -316,21 +316,24 @@ def _simulate(
             best = played_jobs.pop().best if best_job else None
             solved = hindsight.best_losses(reporter, store) if hindsight else None
 
-    # the rows of the played blocks, and the rounds, that were asked for
+    # the rows of the played blocks, and the rounds, that were asked for; all rounds where some were not recorded before
+    reached, at_rounds = jobs[0].plan.rounds, slice(None)
+    if set(rounds) < set(reached):
+        reached, at_rounds = rounds, np.isin(reached, rounds)
     at = np.searchsorted(own, selected // width) * width + selected % width
-    every = Recorded.join([each.select(lambda part: part[:, at]) for each in played_jobs], axis=0)
+    every = Recorded.join([each.select(lambda part: part[:, at]).at_rounds(at_rounds) for each in played_jobs], axis=0)
     if control_variates:
         every.measures[CONTROL] = without_diverged(members, every.measures[CONTROL])
     if best is not None:
         solved = best[0] if best.shape[1] == 1 else best[0, at]
-    comparator_loss = every.best if solved is None else np.broadcast_to(solved, every.measures["cumulative_loss"].shape)
+    comparator_loss = every.best
+    if solved is not None:
+        comparator_loss = np.broadcast_to(solved[..., at_rounds], every.measures["cumulative_loss"].shape)
     result = Result(
-        learners=tuple(members), runs=selected, rounds=jobs[0].plan.rounds, measures=every.measures,
+        learners=tuple(members), runs=selected, rounds=reached, measures=every.measures,
         comparator_loss=comparator_loss, first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow,
         meta=meta,
     )  # fmt: skip
-    if set(rounds) < set(result.rounds):
-        result = result.at_rounds(rounds)
     warn_of_overflow(members, result.overflowed, len(selected))
     warn_of_divergence(members, result.first_nonfinite)
     return result

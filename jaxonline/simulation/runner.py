@@ -78,6 +78,11 @@ class Recorded(NamedTuple):
         """One after the other along an axis."""
         return jax.tree.map(lambda *parts: np.concatenate(parts, axis), *pieces)
 
+    def at_rounds(self, which: Any) -> "Recorded":
+        """At some of the recorded rounds."""
+        measures = {name: array[:, :, which] for name, array in self.measures.items()}
+        return self._replace(measures=measures, best=None if self.best is None else self.best[:, :, which])
+
     def select(self, function: Callable[[np.ndarray], np.ndarray]) -> "Recorded":
         """A part of every array."""
         return jax.tree.map(function, self)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline.results.layout import Layout
+from jaxonline.results.layout import StoreLayout
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.runner import Job, Plan
 from jaxonline.simulation.sums import Compensated
@@ -15,7 +15,7 @@ from jaxonline.simulation.sweeps import Team
 
 def layout_of(
     teams: Sequence[Team], jobs: Sequence[Job], best: Sequence[Any], runs: int, measures: Mapping[str, Any]
-) -> Layout:
+) -> StoreLayout:
     """Where the numbers go.
 
     Args:
@@ -31,7 +31,7 @@ def layout_of(
     axes |= {CONTROL: ()} if CONTROL in first.matchup.measures else {}
     axes |= {HALF_DIFFERENCE: ()} if first.matchup.antithetic else {}
     own = first.matchup.comparator is not None
-    return Layout.new(names, runs, first.plan.rounds.tolist(), axes, [*(job.rows for job in jobs), *best], own)
+    return StoreLayout.new(names, runs, first.plan.rounds.tolist(), axes, [*(job.rows for job in jobs), *best], own)
 
 
 def compared(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:

@@ -1,0 +1,18 @@
+"""Looking into the stores of studies."""
+
+from pathlib import Path
+
+
+def finished(folder: Path) -> list[Path]:
+    """The records of finished blocks."""
+    return sorted(folder.glob("blocks/finished/*/c.*[0-9]"))
+
+
+def in_progress(folder: Path) -> list[Path]:
+    """The groups of states."""
+    return sorted(path for path in folder.glob("blocks/states/*") if path.is_dir())
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files with their contents."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
