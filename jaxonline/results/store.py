@@ -285,7 +285,7 @@ class Store:
         return arrays
 
 
-def _join(where: str, about: dict[str, str], every: float, layout: Layout, keep_states: bool) -> Store:
+def _join(where: str, about: dict[str, str], every: float, layout: StoreLayout, keep_states: bool) -> Store:
     return Store(place_of(where), about, every, layout, None, keep_states, alone=False)
 
 
