@@ -308,12 +308,12 @@ def _simulate(
                     chance = f"out of storage with probability {probability:.2g}"
                     reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
             warn_of_likely_overflow(members, probabilities, n_rounds)
-            todo = [*jobs, *([best_job] if best_job else [])]
+            todo = [*([best_job] if best_job else []), *jobs]  # so that an unfinished study has regrets
             if workers is not None and store is not None:
                 played_jobs = workers.play(todo, reporter, store)
             else:
                 played_jobs = [play_job(job, reporter, store) for job in compiled_ahead(todo, store)]
-            best = played_jobs.pop().best if best_job else None
+            best = played_jobs.pop(0).best if best_job else None
             solved = hindsight.best_losses(reporter, store) if hindsight else None
 
     # the rows of the played blocks, and the rounds, that were asked for; all rounds where some were not recorded before
