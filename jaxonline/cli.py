@@ -292,13 +292,24 @@ def _run(
     runs: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="So many processes of this machine play, of Dask (jaxonline[cluster]).")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="The workers of this Dask scheduler play (tcp://host:8786).")
+    ] = None,
 ) -> None:
     """Play the study of a file, in a folder. Interrupted, it goes on where it was with the same command."""
     _use_all_cores()
-    with _refusing("jaxonline run", ("out",)):
+    with _refusing("jaxonline run", ("out", "cluster", "workers")):
         from jaxonline.study.files.commands import run_file
 
-        run_file(_console(), file, out, {"runs": runs, "rounds": rounds, "seed": seed})
+        if workers is not None and cluster is not None:
+            raise ValueError(f"cluster must be left out where there are workers, got {cluster!r}")
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers}")
+        overrides = {"runs": runs, "rounds": rounds, "seed": seed}
+        run_file(_console(), file, out, overrides, workers if cluster is None else cluster)
 
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Of a study that was run, or is running.")]

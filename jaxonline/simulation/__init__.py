@@ -12,8 +12,9 @@ in progress.
 from jaxonline.simulation import measures
 from jaxonline.simulation.blocks import use_all_cores
 from jaxonline.simulation.checkpoint import Checkpoint
-from jaxonline.simulation.monte_carlo import record_rounds, simulate
+from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.precision import Precision
+from jaxonline.simulation.recording import record_rounds
 from jaxonline.simulation.sweeps import sweep
 
 __all__ = ["Checkpoint", "Precision", "measures", "record_rounds", "simulate", "sweep", "use_all_cores"]

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import functools
 import pickle
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline._util.source import library
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.about import versions
@@ -59,7 +61,9 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise ValueError(f"cluster needs a package that is not installed (jaxonline[cluster]): {error}") from None
-    if isinstance(cluster, Client):
+    if isinstance(cluster, Workers):
+        yield cluster
+    elif isinstance(cluster, Client):
         yield Workers(cluster)
     elif isinstance(cluster, str):
         with _reached(cluster), Client(cluster, timeout=PATIENCE, set_as_default=False) as client:
@@ -155,9 +159,18 @@ def _as_completed(waiting: dict[Any, int], client: Any) -> Iterator[Any]:
 
 
 def _packed(matchup: Matchup) -> bytes:
+    """With the code of modules that are not installed, which workers need not have."""
     import cloudpickle
 
-    return cloudpickle.dumps(jax.device_get(matchup))
+    roots = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
+    own = [sys.modules[root] for root in roots if root in sys.modules and library(root) is None]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return cloudpickle.dumps(jax.device_get(matchup))
+    finally:
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
 
 
 @functools.lru_cache(maxsize=32)

@@ -34,7 +34,7 @@ def layout_of(
     return StoreLayout.new(names, runs, first.plan.rounds.tolist(), axes, [*(job.rows for job in jobs), *best], own)
 
 
-def compared(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
+def what_decides(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
     """What decides the numbers, by name, the rounds aside: more of them change no number."""
     return {
         "key": str((jax.random.key_impl(plan.key), np.asarray(jax.random.key_data(plan.key)).tolist())),

@@ -45,6 +45,7 @@ class Context:
         mesh: the devices; all by default.
         seed: of all randomness, from 0 to 2^32 - 1.
         progress: as in `simulate`.
+        cluster: as in `simulate`, where blocks are played by workers of a cluster.
 
     Raises:
         ValueError: a seed out of its range.
@@ -60,6 +61,7 @@ class Context:
     mesh: Mesh | None = None
     seed: int = 0
     progress: Progress = False
+    cluster: Any = None
 
     def __post_init__(self):
         check.seed("seed", self.seed)
@@ -74,6 +76,7 @@ class Context:
     def simulate(self, game: Any, learners: Any, **options: Any) -> Result:
         """`simulate` with the context's seed, devices, progress and checkpoint: once in each part of a study."""
         own = {"key": self.seed, "mesh": self.mesh, "progress": self.progress, "checkpoint": self.checkpoint}
+        own |= {"cluster": self.cluster} if self.cluster is not None else {}
         return simulate(game, learners, **own, **options)
 
     @contextlib.contextmanager

@@ -111,7 +111,7 @@ class Builder:
         if "horizon" in parameter.takes:
             horizon = float(self.horizon) if "number" in parameter.takes else self.horizon
             return Built(horizon, self.horizon)
-        return Built(parameter.default, plain(parameter.default))
+        return Built(parameter.default, as_toml(parameter.default))
 
     def own(self, name: str, given: dict[str, Any], at: KeyPath, where: KeyPath, kinds: tuple[Any, ...]) -> Built:
         """What a module beside the study file has: a class is constructed with the keys, anything else is taken."""
@@ -255,7 +255,7 @@ def takes_in_words(parameter: Parameter) -> str:
     return (" or ".join(words) or "a number") + limits
 
 
-def plain(value: Any) -> Any:
+def as_toml(value: Any) -> Any:
     """An object as the tables, numbers and texts of a study file; functions by their names."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -264,10 +264,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, jax.Array | np.ndarray):
         return np.asarray(value).tolist()
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return [plain(each) for each in value]
+        return [as_toml(each) for each in value]
     if dataclasses.is_dataclass(value):
         fields = [each.name for each in dataclasses.fields(value) if each.init]
-        return {"type": type(value).__name__} | {name: plain(getattr(value, name)) for name in fields}
+        return {"type": type(value).__name__} | {name: as_toml(getattr(value, name)) for name in fields}
     return getattr(value, "__name__", "the default")
 
 

@@ -10,7 +10,7 @@ from jaxonline.results import Result
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.tables import Interval, Number, Table, Text
 from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import in_words
+from jaxonline.study.files.reading import key_in_words
 
 # what decides which instances, outcomes and noise a run meets
 OF_THE_RUNS = ("game", "seed", "rounds")
@@ -34,7 +34,7 @@ def differing(first: Any, second: Any, at: KeyPath = ()) -> dict[KeyPath, tuple[
 
 def in_a_line(found: Mapping[KeyPath, tuple[Any, Any]], most: int = 6) -> str:
     """Differences as "game.noise.covariance (was 0.1, is 0.2)", the first few of them."""
-    words = [f"{in_words(at)} (was {_told(was)}, is {_told(now)})" for at, (was, now) in list(found.items())[:most]]
+    words = [f"{key_in_words(at)} (was {_told(was)}, is {_told(now)})" for at, (was, now) in list(found.items())[:most]]
     return "; ".join(words) + (" ..." if len(found) > most else "")
 
 
@@ -48,7 +48,7 @@ def _told(value: Any) -> str:
 
 def table_of(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
     """Differences as a table."""
-    rows = [{"key": in_words(at), "first": _told(was), "second": _told(now)} for at, (was, now) in found.items()]
+    rows = [{"key": key_in_words(at), "first": _told(was), "second": _told(now)} for at, (was, now) in found.items()]
     return Table(
         "What differs in the configurations", rows, (Text("key"), Text("first", first), Text("second", second))
     )

@@ -1,9 +1,7 @@
 """Where a study from a file is played: its checkpoint, what it found, and what it was, in one folder."""
 
 import contextlib
-import importlib.metadata
 import json
-import platform
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,8 @@ from jaxonline._util.files import write_whole
 from jaxonline._util.outputs import check_folder, write_text
 from jaxonline.results import Result
 from jaxonline.results.tables import strict_json
+from jaxonline.simulation.about import versions
+from jaxonline.simulation.cluster import workers_of
 from jaxonline.study.files.differences import differing, in_a_line
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.study_file import StudyFile
@@ -22,7 +22,6 @@ from jaxonline.study.files.watching import Watch
 from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
-PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
 # a study with others of these may go on in the same folder, as far as the checkpoint lets it
 MAY_DIFFER = ("title", "runs", "precision", "rounds", "record_at", "spacing", "bounds")
 
@@ -47,8 +46,8 @@ class StudyFolder(NamedTuple):
     bounds: dict[str, Any]
 
 
-def play_in(study: StudyFile, out: str | Path) -> tuple[Report, list[Path]]:
-    """Play a study in a folder, or go on there, and write what it finds.
+def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Report, list[Path]]:
+    """Play a study in a folder, or go on there, and write what it finds; on a cluster, as in `simulate`, if there is one.
 
     Returns:
         The report, and the files and folders written.
@@ -69,7 +68,8 @@ def play_in(study: StudyFile, out: str | Path) -> tuple[Report, list[Path]]:
     if changed is None or changed:
         _write(folder, about | {"finished": False})
     with Watch(study.rounds_to_play) as watch:
-        report = study.run(Context(folder, folder / CHECKPOINT, progress=watch))
+        with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
+            report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
     written = [copy, folder / CONFIGURATION, *report.save(folder)]
     _write(folder, about | {"finished": True})
     return report, written
@@ -77,11 +77,6 @@ def play_in(study: StudyFile, out: str | Path) -> tuple[Report, list[Path]]:
 
 def _write(folder: Path, about: dict[str, Any]) -> None:
     write_whole(folder / CONFIGURATION, strict_json(about).encode())
-
-
-def versions() -> dict[str, str]:
-    """Of Python and of the libraries that decide numbers."""
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
 
 
 def _plain(configuration: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from jaxonline.game import Game
 from jaxonline.simulation import Precision
-from jaxonline.simulation.monte_carlo import SPACINGS
+from jaxonline.simulation.recording import SPACINGS
 from jaxonline.study.files.parameters import Limits, Parameter, parameters_of, said_of
 from jaxonline.study.tuning import RUNS
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxonline.study.files import keys
-from jaxonline.study.files.building import plain, takes_in_words
+from jaxonline.study.files.building import as_toml, takes_in_words
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting, named
 from jaxonline.study.files.parameters import Parameter
 
@@ -82,7 +82,7 @@ def _described(parameter: Parameter) -> str:
 def _default(parameter: Parameter) -> str:
     if "horizon" in parameter.takes:
         return "the study's rounds"
-    value = plain(parameter.default)
+    value = as_toml(parameter.default)
     if value is None or value in ("", []):
         return "none"
     if value == "the default":

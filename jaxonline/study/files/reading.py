@@ -48,16 +48,16 @@ class SourceFile:
         """What is wrong with a key, or with what is closest to it that is there."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
-        said = " ".join(f"{in_words(at)} {words}".split())
+        said = " ".join(f"{key_in_words(at)} {words}".split())
         return StudyFileError(f"{place}: {said if len(said) <= LONGEST else said[: LONGEST - 4] + ' ...'}")
 
 
-def in_words(path: KeyPath) -> str:
+def key_in_words(path: KeyPath) -> str:
     """A key as TOML writes it.
 
     Example:
-        >>> from jaxonline.study.files.reading import in_words
-        >>> in_words(("learners", "two copies", "means", 1))
+        >>> from jaxonline.study.files.reading import key_in_words
+        >>> key_in_words(("learners", "two copies", "means", 1))
         'learners."two copies".means[1]'
     """
     words = ""

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from jaxonline.study.files import keys
-from jaxonline.study.files.building import plain
+from jaxonline.study.files.building import as_toml
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting
 from jaxonline.study.files.parameters import Limits, Parameter
 from jaxonline.study.files.templates import SCHEMA
@@ -99,7 +99,7 @@ class _Schema:
             found = {"allOf": [found]}
         if parameter.words:
             found["description"] = _sentence(parameter.words)
-        default = plain(parameter.default)
+        default = as_toml(parameter.default)
         if isinstance(default, bool | int | float | str) and default not in (float("inf"), "the default"):
             found["default"] = default
         return found
