@@ -47,7 +47,7 @@ class StudyFolder(NamedTuple):
 
 
 def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Report, list[Path]]:
-    """Play a study in a folder, or go on there, and write what it finds; on a cluster, as in `simulate`, if there is one.
+    """Play a study in a folder, or go on there, and write what it finds; `cluster` as in `simulate`.
 
     Returns:
         The report, and the files and folders written.
@@ -67,9 +67,9 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     about = {"study": resolved, "versions": versions(), "file": str(study.source.path.resolve())}
     if changed is None or changed:
         _write(folder, about | {"finished": False})
-    with Watch(study.rounds_to_play) as watch:
-        with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
-            report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
+    playing = contextlib.nullcontext() if cluster is None else workers_of(cluster)
+    with Watch(study.rounds_to_play) as watch, playing as workers:
+        report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
     written = [copy, folder / CONFIGURATION, *report.save(folder)]
     _write(folder, about | {"finished": True})
     return report, written
