@@ -6,6 +6,7 @@ learners to switch on and off, figures that zoom, light and dark.
 
 import base64
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -173,7 +174,11 @@ def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
     left_out = len(result.learners) - len(data["learners"])
     words = f"Means of {summary.runs_in_words(len(result.runs))}"
     banded = any("low" in each for each in data["quantities"])
-    words += f"; {LEVEL:.0%} bands, each for the whole curve of its learner" if banded else ""
+    if banded:
+        first = data["quantities"][0]["label"]
+        words += (
+            f"; {LEVEL:.0%} bands, of the {first} for the whole curve of a learner, of other quantities for each round"
+        )
     words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
     words += f"; the best {DRAWN} learners, without {left_out:,} others" if left_out else ""
     words += "."
@@ -192,13 +197,15 @@ def chart_data(result: Result, bounds: Mapping[str, Any]) -> dict[str, Any]:
     kept = {row["learner"] for row in table.rows}
     learners = [name for name in result.learners if name in kept]
     rounds = np.unique(np.linspace(0, len(result.rounds) - 1, min(POINTS, len(result.rounds))).round().astype(int))
-    of = parts.at_rounds(result.select(*learners), rounds)
+    of = result if len(learners) == len(result.learners) else result.select(*learners)
+    of = of if len(rounds) == len(result.rounds) else parts.at_rounds(of, rounds)
     quantities = [first, *(name for name in summary.measured_quantities(result) if name != first)]
     curves = []
     for name in quantities:
-        if of.values(name).ndim > 3 or name == "comparator_loss":
+        if name == "comparator_loss" or (name in of.measures and of.measures[name].ndim > 3):
             continue
-        estimate = of.bands(name, LEVEL)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of skewness: `Result.mean` says so
+            estimate = of.bands(name, LEVEL) if name == first else of.mean(name, LEVEL)
         curve = {"label": label_of(name), "mean": _rounded(estimate.mean)}
         if np.isfinite(estimate.low).any():
             curve |= {"low": _rounded(estimate.low), "high": _rounded(estimate.high)}
