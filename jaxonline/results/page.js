@@ -36,7 +36,7 @@ function tick(value) {
     const words = Number((value / 10 ** power).toPrecision(6)) + timesTen(power);
     return words.replace(/^(-?)1 × /, "$1").replace("-", "−");
   }
-  return Number(value.toPrecision(10)).toLocaleString("en-US", { maximumFractionDigits: 9 }).replace("-", "−");
+  return Number(value.toPrecision(10)).toLocaleString("en-US", { maximumFractionDigits: 16 }).replace("-", "−");
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
