@@ -214,3 +214,9 @@ def test_a_ranking_prints_as_plain_words(monkeypatch):
     words = str(made_result().ranking())
     assert "\x1b" not in words
     assert "learner 0 │ 10.6 ± 1.3 │ a" in words
+    ranking = made_result().ranking()
+    assert [line.split() for line in repr(ranking).splitlines()[3:6]] == [
+        ["learner", f"{i}", *ranking.table.columns[1].show(row).split(), letter]
+        for i, (row, letter) in enumerate(zip(ranking.rows, "abc", strict=True))
+    ]
+    assert Tags(ranking._repr_html_()).words.count("learner 0") == 1

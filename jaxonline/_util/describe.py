@@ -71,12 +71,12 @@ def _told(field: Any, value: Any) -> bool:
 def _array(value: Any) -> str:
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return "key"
+    if value.ndim > 1 or value.size > ENTRIES:
+        return f"array of {' x '.join(map(str, value.shape))}"
     array = np.asarray(value)
     if array.ndim == 0:
         return _words(array.item(), depth=1) if array.dtype == float else str(array[()])
-    if array.ndim == 1 and array.size <= ENTRIES:
-        return f"[{' '.join(map(str, array))}]"
-    return f"array of {' x '.join(map(str, array.shape))}"
+    return f"[{' '.join(map(str, array))}]"
 
 
 def _function(value: types.FunctionType, depth: int) -> str:

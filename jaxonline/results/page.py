@@ -7,7 +7,7 @@ learners to switch on and off, figures that zoom, light and dark.
 import base64
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -15,13 +15,15 @@ import numpy as np
 
 from jaxonline._util import check
 from jaxonline.results import parts, summary
-from jaxonline.results.formats import html_words
+from jaxonline.results.columns import Number, Text
+from jaxonline.results.formats import html_words, readable
 from jaxonline.results.plotting import is_logarithmic
 from jaxonline.results.quantities import label_of
 from jaxonline.results.result import Result
 from jaxonline.results.tables import Table
 
 DRAWN, POINTS, RANKED = 60, 100, 40  # learners and recorded rounds of a chart; learners of a ranking
+ENTRIES = 30  # of a vector
 LEVEL = 0.95
 
 
@@ -166,7 +168,23 @@ def _result(name: str, result: Result, bounds: Mapping[str, Any]) -> str:
     at_last = {learner: float(bound[-1]) for learner, bound in bounds.items()}
     table = summary.at_the_horizon(result, quantity, at_last, level=LEVEL, letters=len(result.learners) <= RANKED)
     head = "Ranking after the last round" if table.caption else "After the last round"
-    return f"{_chart(result, bounds)}\n<h3>{head}</h3>\n{_scrolled(table)}"
+    return "\n".join([_chart(result, bounds), f"<h3>{head}</h3>", _scrolled(table), *_vectors(result)])
+
+
+def _vectors(result: Result) -> Iterator[str]:
+    """Of measures that are vectors, the means after the last round, as far as a table can hold them."""
+    last = parts.at_rounds(result, slice(-1, None))
+    for name, array in last.measures.items():
+        if array.ndim != 4 or array.shape[-1] > ENTRIES or len(result.learners) > DRAWN:
+            continue
+        means = last.mean(name).mean[:, -1]
+        rows = [
+            {"learner": learner} | {str(k): float(each) for k, each in enumerate(mean)}
+            for learner, mean in zip(result.learners, means, strict=True)
+        ]
+        columns = [Text("learner"), *(Number(str(k), form=readable) for k in range(array.shape[-1]))]
+        yield f"<h3>{html_words(label_of(name).capitalize())}</h3>"
+        yield _scrolled(Table(f"{label_of(name)} after the last round: means of each entry", rows, columns))
 
 
 def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
