@@ -1,7 +1,7 @@
 """A report as one HTML file: nothing is loaded from elsewhere, and everything that anyone typed is escaped.
 
-The looks are in `page.css`, what moves is in `page.js`: tables that sort, curves with values under the pointer and
-learners to switch on and off, figures that zoom, light and dark.
+The looks are in `page.css`; what moves is in `chart.js`, curves with values under the pointer and learners to switch on
+and off, and in `page.js`, tables that sort, figures that zoom, light and dark.
 """
 
 import base64
@@ -85,7 +85,7 @@ def html_page(
         for name, text in shown.items()
     )
     return _PAGE.format(
-        title=html_words(title), style=_file("page.css"), script=_file("page.js"), links=links,
+        title=html_words(title), style=_file("page.css"), script=_file("chart.js") + _file("page.js"), links=links,
         sections="\n".join(sections),
     )  # fmt: skip
 
