@@ -161,6 +161,14 @@ def test_what_cannot_be_seen_is_left_out_and_said(monkeypatch):
     assert "no difference seen" not in page
 
 
+def test_vectors_are_tables():
+    result = made_result(vector=True)
+    page = html_page("", results={"a": result})
+    assert "<h3>Pulls</h3>" in page
+    cells = re.findall(r'data-value="([^"]*)"', page.split("<h3>Pulls</h3>")[1])
+    np.testing.assert_allclose([float(cell) for cell in cells], result.mean("pulls").mean[:, -1].ravel(), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [

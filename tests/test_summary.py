@@ -188,6 +188,13 @@ def test_the_meta_says_how_it_was_made(tmp_path):
     assert jo.Result.load(result.save(tmp_path / "kept")).meta == meta == json.loads(json.dumps(meta))
 
 
+class Mute:
+    """One that cannot say what it is."""
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
 class Plain:
     """Someone's own, without a word for itself."""
 
@@ -204,6 +211,7 @@ def test_words_for_anything():
     assert described(Plain) == "Plain"
     assert described(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
     assert len(described(dict.fromkeys(range(99), "x" * 50))) <= 500
+    assert described([Mute()]) == "[Mute]"
     again = Plain()
     again.sizes = again
     assert "…" in described(again)
@@ -214,3 +222,9 @@ def test_a_ranking_prints_as_plain_words(monkeypatch):
     words = str(made_result().ranking())
     assert "\x1b" not in words
     assert "learner 0 │ 10.6 ± 1.3 │ a" in words
+    ranking = made_result().ranking()
+    assert [line.split() for line in repr(ranking).splitlines()[3:6]] == [
+        ["learner", f"{i}", *ranking.table.columns[1].show(row).split(), letter]
+        for i, (row, letter) in enumerate(zip(ranking.rows, "abc", strict=True))
+    ]
+    assert Tags(ranking._repr_html_()).words.count("learner 0") == 1

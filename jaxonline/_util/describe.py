@@ -1,6 +1,7 @@
 """Games, learners and comparators in readable words: classes with their parameters, arrays shortened."""
 
 import dataclasses
+import itertools
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +32,7 @@ def described(value: Any) -> str:
 
 
 def _words(value: Any, depth: int) -> str:
-    if depth == 0:
+    if depth <= 0:
         return "…"
     if isinstance(value, np.ndarray | np.generic | jax.Array):
         return _array(value)
@@ -46,7 +47,9 @@ def _words(value: Any, depth: int) -> str:
         inside = ", ".join(_words(each, depth - 1) for each in value[:ENTRIES])
         return f"[{inside}{', …' * (len(value) > ENTRIES)}]"
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{name}: {_words(each, depth - 1)}' for name, each in value.items())}}}"
+        some = itertools.islice(value.items(), 5 * ENTRIES)
+        inside = ", ".join(f"{name}: {_words(each, depth - 1)}" for name, each in some)
+        return f"{{{inside}{', …' * (len(value) > 5 * ENTRIES)}}}"
     if isinstance(value, types.FunctionType):
         return _function(value, depth)
     if isinstance(value, float):
@@ -54,8 +57,11 @@ def _words(value: Any, depth: int) -> str:
     if isinstance(value, str | int | complex | None):
         return str(value)
     if type(value).__repr__ is object.__repr__:  # says no more than where it is
-        return _call(type(value).__name__, getattr(value, "__dict__", {}), depth)
-    return " ".join(repr(value).split())
+        return _call(type(value).__name__, getattr(value, "__dict__", {}), depth - 2)
+    try:
+        return " ".join(repr(value).split())
+    except Exception:  # what someone's own class says of itself decides no number
+        return type(value).__name__
 
 
 def _call(name: str, parts: Mapping[str, Any], depth: int) -> str:
@@ -71,12 +77,12 @@ def _told(field: Any, value: Any) -> bool:
 def _array(value: Any) -> str:
     if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         return "key"
+    if value.ndim > 1 or value.size > ENTRIES:
+        return f"array of {' x '.join(map(str, value.shape))}"
     array = np.asarray(value)
     if array.ndim == 0:
         return _words(array.item(), depth=1) if array.dtype == float else str(array[()])
-    if array.ndim == 1 and array.size <= ENTRIES:
-        return f"[{' '.join(map(str, array))}]"
-    return f"array of {' x '.join(map(str, array.shape))}"
+    return f"[{' '.join(map(str, array))}]"
 
 
 def _function(value: types.FunctionType, depth: int) -> str:

@@ -155,7 +155,7 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> np.nd
     """The places nearest to those wanted, in increasing order, that are at least a gap apart, between two ends.
 
     Example:
-        >>> from jaxonline.results.plotting import apart
+        >>> from jaxonline.results.curves import apart
         >>> apart([0.5, 0.5, 0.9], 0.1, 0.0, 1.0).round(6).tolist()
         [0.45, 0.55, 0.9]
     """

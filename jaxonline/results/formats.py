@@ -148,6 +148,27 @@ def html_words(words: object) -> str:
     return html.escape("".join(sign if sign.isprintable() or sign in "\n\t" else "�" for sign in str(words)))
 
 
+_NOTEBOOK = """<style>
+.jaxonline-result { font-size: 0.9em; max-width: 60em; }
+.jaxonline-result table { border-collapse: collapse; color: inherit; background: none; margin: 0.3em 0; }
+.jaxonline-result caption { text-align: left; padding: 0.3em 0; color: inherit; caption-side: top; }
+.jaxonline-result th, .jaxonline-result td {
+  padding: 0.25em 0.8em; text-align: left; color: inherit; background: none;
+  border-bottom: 1px solid rgba(128, 128, 128, 0.35);
+}
+.jaxonline-result thead th { border-bottom: 2px solid rgba(128, 128, 128, 0.7); vertical-align: bottom; }
+.jaxonline-result tbody th { font-weight: normal; }
+.jaxonline-result .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.jaxonline-result dt { font-weight: 600; }
+.jaxonline-result dd { margin: 0 0 0.4em 1em; overflow-wrap: anywhere; }
+</style>"""
+
+
+def in_notebook(page: str) -> str:
+    """A piece of HTML for a notebook, light or dark."""
+    return f'<div class="jaxonline-result">{_NOTEBOOK}{page}</div>'
+
+
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
     "κ": "kappa", "λ": "lambda", "μ": "mu", "µ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",

@@ -1,12 +1,13 @@
 """A report as one HTML file: nothing is loaded from elsewhere, and everything that anyone typed is escaped.
 
-The looks are in `page.css`, what moves is in `page.js`: tables that sort, curves with values under the pointer and
-learners to switch on and off, figures that zoom, light and dark.
+The looks are in `page.css`; what moves is in `chart.js`, curves with values under the pointer and learners to switch on
+and off, and in `page.js`, tables that sort, figures that zoom, light and dark.
 """
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -14,13 +15,15 @@ import numpy as np
 
 from jaxonline._util import check
 from jaxonline.results import parts, summary
-from jaxonline.results.formats import html_words
+from jaxonline.results.columns import Number, Text
+from jaxonline.results.formats import html_words, readable
 from jaxonline.results.plotting import is_logarithmic
 from jaxonline.results.quantities import label_of
 from jaxonline.results.result import Result
 from jaxonline.results.tables import Table
 
 DRAWN, POINTS, RANKED = 60, 100, 40  # learners and recorded rounds of a chart; learners of a ranking
+ENTRIES = 30  # of a vector
 LEVEL = 0.95
 
 
@@ -82,7 +85,7 @@ def html_page(
         for name, text in shown.items()
     )
     return _PAGE.format(
-        title=html_words(title), style=_file("page.css"), script=_file("page.js"), links=links,
+        title=html_words(title), style=_file("page.css"), script=_file("chart.js") + _file("page.js"), links=links,
         sections="\n".join(sections),
     )  # fmt: skip
 
@@ -165,7 +168,23 @@ def _result(name: str, result: Result, bounds: Mapping[str, Any]) -> str:
     at_last = {learner: float(bound[-1]) for learner, bound in bounds.items()}
     table = summary.at_the_horizon(result, quantity, at_last, level=LEVEL, letters=len(result.learners) <= RANKED)
     head = "Ranking after the last round" if table.caption else "After the last round"
-    return f"{_chart(result, bounds)}\n<h3>{head}</h3>\n{_scrolled(table)}"
+    return "\n".join([_chart(result, bounds), f"<h3>{head}</h3>", _scrolled(table), *_vectors(result)])
+
+
+def _vectors(result: Result) -> Iterator[str]:
+    """Of measures that are vectors, the means after the last round, as far as a table can hold them."""
+    last = parts.at_rounds(result, slice(-1, None))
+    for name, array in last.measures.items():
+        if array.ndim != 4 or array.shape[-1] > ENTRIES or len(result.learners) > DRAWN:
+            continue
+        means = last.mean(name).mean[:, -1]
+        rows = [
+            {"learner": learner} | {str(k): float(each) for k, each in enumerate(mean)}
+            for learner, mean in zip(result.learners, means, strict=True)
+        ]
+        columns = [Text("learner"), *(Number(str(k), form=readable) for k in range(array.shape[-1]))]
+        yield f"<h3>{html_words(label_of(name).capitalize())}</h3>"
+        yield _scrolled(Table(f"{label_of(name)} after the last round: means of each entry", rows, columns))
 
 
 def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
@@ -173,7 +192,11 @@ def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
     left_out = len(result.learners) - len(data["learners"])
     words = f"Means of {summary.runs_in_words(len(result.runs))}"
     banded = any("low" in each for each in data["quantities"])
-    words += f"; {LEVEL:.0%} bands, each for the whole curve of its learner" if banded else ""
+    if banded:
+        first = data["quantities"][0]["label"]
+        words += (
+            f"; {LEVEL:.0%} bands, of the {first} for the whole curve of a learner, of other quantities for each round"
+        )
     words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
     words += f"; the best {DRAWN} learners, without {left_out:,} others" if left_out else ""
     words += "."
@@ -192,13 +215,15 @@ def chart_data(result: Result, bounds: Mapping[str, Any]) -> dict[str, Any]:
     kept = {row["learner"] for row in table.rows}
     learners = [name for name in result.learners if name in kept]
     rounds = np.unique(np.linspace(0, len(result.rounds) - 1, min(POINTS, len(result.rounds))).round().astype(int))
-    of = parts.at_rounds(result.select(*learners), rounds)
+    of = result if len(learners) == len(result.learners) else result.select(*learners)
+    of = of if len(rounds) == len(result.rounds) else parts.at_rounds(of, rounds)
     quantities = [first, *(name for name in summary.measured_quantities(result) if name != first)]
     curves = []
     for name in quantities:
-        if of.values(name).ndim > 3 or name == "comparator_loss":
+        if name == "comparator_loss" or (name in of.measures and of.measures[name].ndim > 3):
             continue
-        estimate = of.bands(name, LEVEL)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of skewness: `Result.mean` says so
+            estimate = of.bands(name, LEVEL) if name == first else of.mean(name, LEVEL)
         curve = {"label": label_of(name), "mean": _rounded(estimate.mean)}
         if np.isfinite(estimate.low).any():
             curve |= {"low": _rounded(estimate.low), "high": _rounded(estimate.high)}

@@ -47,6 +47,13 @@ class Ranking(NamedTuple):
         i, j = self.learners.index(first), self.learners.index(second)
         return bool(self.p_values[i, j] < 1 - self.level)
 
+    def __repr__(self) -> str:
+        table = self.table
+        return f"{table.title}\n{table.text()}\n{table.caption}"
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
     def __str__(self) -> str:
         from rich.console import Console
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxonline._util import check
 from jaxonline.results import parts
 from jaxonline.results.columns import Known, Measured, Number, Text
-from jaxonline.results.formats import html_words, plain, readable, shortened
+from jaxonline.results.formats import html_words, in_notebook, plain, readable, shortened
 from jaxonline.results.quantities import label_of
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.results.tables import LEFT_OUT, Table, check_bounds
@@ -143,22 +143,6 @@ def result_text(result: Any) -> str:
     return "\n".join([*lines, shortened(f"also measured: {others}", WIDTH)])
 
 
-_STYLE = """<style>
-.jaxonline-result { font-size: 0.9em; max-width: 60em; }
-.jaxonline-result table { border-collapse: collapse; color: inherit; background: none; margin: 0.3em 0; }
-.jaxonline-result caption { text-align: left; padding: 0.3em 0; color: inherit; caption-side: top; }
-.jaxonline-result th, .jaxonline-result td {
-  padding: 0.25em 0.8em; text-align: left; color: inherit; background: none;
-  border-bottom: 1px solid rgba(128, 128, 128, 0.35);
-}
-.jaxonline-result thead th { border-bottom: 2px solid rgba(128, 128, 128, 0.7); vertical-align: bottom; }
-.jaxonline-result tbody th { font-weight: normal; }
-.jaxonline-result .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.jaxonline-result dt { font-weight: 600; }
-.jaxonline-result dd { margin: 0 0 0.4em 1em; overflow-wrap: anywhere; }
-</style>"""
-
-
 def result_html(result: Any) -> str:
     """A table for notebooks, light or dark, and how the study was made."""
     n_learners = len(result.learners)
@@ -167,7 +151,7 @@ def result_html(result: Any) -> str:
     rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
     about = description_list(result.meta, result.learners[:IN_NOTEBOOKS])
     details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
-    return f'<div class="jaxonline-result">{_STYLE}{table}{rest}{details}</div>'
+    return in_notebook(f"{table}{rest}{details}")
 
 
 def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:

@@ -16,7 +16,15 @@ import numpy as np
 
 from jaxonline._util import check
 from jaxonline.results.columns import Count, Interval, Known, Number, Row, Text, limits
-from jaxonline.results.formats import html_words, markdown_words, plain, shortened, terminal_width, tex_words
+from jaxonline.results.formats import (
+    html_words,
+    in_notebook,
+    markdown_words,
+    plain,
+    shortened,
+    terminal_width,
+    tex_words,
+)
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
 
 LEFT_OUT = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
@@ -170,6 +178,9 @@ class Table:
                 lines.append(f"<{tag}{_SCOPE * (not at)}{_sorted_by(column, row)}>{words}</{tag}>")
             lines.append("</tr>")
         return "\n".join([*lines, "</tbody>", "</table>", ""])
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.html())
 
     def text(self, width: int = 100) -> str:
         """The columns as plain text of so many columns at most: what does not fit is shortened or left out."""

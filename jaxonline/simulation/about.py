@@ -1,5 +1,6 @@
 """What a result says of how it was made."""
 
+import functools
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -23,10 +24,11 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
         },
-        "versions": versions(),
+        "versions": dict(versions()),
     }
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """Of Python and of the packages that decide the numbers, those that are installed."""
     found = {"python": platform.python_version()}
