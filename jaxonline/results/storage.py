@@ -13,7 +13,7 @@ import numpy as np
 from jaxonline._util.files import UNFINISHED, naming, sync, unfinished
 from jaxonline._util.places import Bucket, Folder, is_url, place_of
 from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, document, encode_whole, group, node
-from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, StoreLayout, Rows
+from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, Rows, StoreLayout
 from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import MARKER, RESULT, STUDY, attributes_in, format_of
 

@@ -25,7 +25,7 @@ from jaxonline._util.zarr3 import (
     node,
     plain_group,
 )
-from jaxonline.results.layout import FINISHED, RECORDS, STATES, Blocks, StoreLayout, Rows, fingerprint
+from jaxonline.results.layout import FINISHED, RECORDS, STATES, Blocks, Rows, StoreLayout, fingerprint
 
 MARKER = "jaxonline"  # an attribute: what has it is ours
 STUDY, NUMBERS, RESULT = "jaxonline study 1", "jaxonline numbers 1", "jaxonline result 1"
