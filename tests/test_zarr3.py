@@ -72,7 +72,8 @@ def test_the_document_is_that_of_zarr(tmp_path):
     """What zarr's own writer says of the same array, and the same bytes in the chunk."""
     spec, array = ArraySpec(("a", "b"), (5, 4), (2, 4), "float64", {"title": "mine"}), np.arange(20.0).reshape(5, 4)
     theirs = zarr.create_array(
-        tmp_path, shape=(5, 4), chunks=(2, 4), dtype="float64", compressors=zarr.codecs.Crc32cCodec(), fill_value=np.nan,
+        tmp_path, shape=(5, 4), chunks=(2, 4), dtype="float64", fill_value=np.nan,
+        compressors=zarr.codecs.Crc32cCodec(),
         chunk_key_encoding={"name": "default", "separator": "."}, dimension_names=("a", "b"),
         attributes={"title": "mine"},
     )  # fmt: skip

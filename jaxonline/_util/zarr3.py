@@ -54,9 +54,9 @@ class ArraySpec(NamedTuple):
         Raises:
             LookupError, TypeError: it is something else.
         """
-        chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
-        sizes = (tuple(map(int, each)) for each in (document["shape"], chunks))
-        return ArraySpec(tuple(document["dimension_names"]), *sizes, document["data_type"], document["attributes"])
+        shape, chunks = document["shape"], document["chunk_grid"]["configuration"]["chunk_shape"]
+        dims, kind = tuple(document["dimension_names"]), document["data_type"]
+        return ArraySpec(dims, tuple(map(int, shape)), tuple(map(int, chunks)), kind, document["attributes"])
 
     def key(self, index: Sequence[int]) -> str:
         """The name of a chunk's file."""

@@ -87,7 +87,7 @@ class StoreLayout(NamedTuple):
         Raises:
             ValueError, LookupError, TypeError: it is something else.
         """
-        rows = tuple(Rows(*each[:2], each[2] and tuple(each[2]), each[3]) for each in told["rows"])
+        rows = tuple(Rows(name, label, at and (at[0], at[1]), width) for name, label, at, width in told["rows"])
         measures = {str(name): tuple(map(int, shape)) for name, shape in told["measures"].items()}
         lists = {name: tuple(told[name]) for name in ("learners", "rounds", "asked", "chunks")}
         return StoreLayout(runs=int(told["runs"]), measures=measures, rows=rows, own_best=told["own_best"], **lists)
@@ -131,8 +131,8 @@ class StoreLayout(NamedTuple):
 
     def specs(self) -> dict[str, ArraySpec]:
         """The arrays by name."""
-        sizes = dict(zip(CUBE, (len(self.learners), self.runs, len(self.rounds)), strict=True))
-        chunks = dict(zip(CUBE, self.chunks, strict=True))
+        sizes: dict[str, int] = dict(zip(CUBE, (len(self.learners), self.runs, len(self.rounds)), strict=True))
+        chunks: dict[str, int] = dict(zip(CUBE, self.chunks, strict=True))
 
         def array(dims: Sequence[str], width: int, dtype: str = "float64", **attributes: Any) -> ArraySpec:
             own = chunks | {"run": width}

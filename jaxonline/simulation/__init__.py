@@ -4,9 +4,9 @@
 that differ in numbers only, `runner` plays blocks of runs segment after segment, `hindsight` computes comparators that
 need whole histories, `precision` plays as many runs as an interval needs, `controls` measures what of a loss is noise
 with a known mean, `sums` adds up over long runs, `overflow`
-warns of learners that run out of storage, `progress` tells how far a study is. `checkpoint` is the folder of a study
-that may be interrupted: `fingerprint` says what decides its numbers, `store` keeps blocks on disk, `unfinished` those
-in progress.
+warns of learners that run out of storage, `progress` tells how far a study is. `checkpoint` is where a study keeps what
+it has computed (`results.store`): `fingerprint` says what decides its numbers, `stored` how they are labelled, and
+`unfinished` keeps blocks in progress.
 """
 
 from jaxonline.simulation import measures

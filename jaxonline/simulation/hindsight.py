@@ -66,11 +66,11 @@ class Hindsight:
     def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
         """One row for each run asked for; a single one where all runs are the same."""
         runs, width, found = dict.fromkeys(self._runs), self.rows.width, {}
-        there = set() if store is None else store.blocks.finished(self.rows).intersection(runs)
-        for run in there:
-            kept = store.blocks.read(self.rows, run)
-            if kept is not None and kept.rounds == self._plan.n_rounds:
-                found[run] = kept.arrays[BEST][0] if width else kept.arrays[BEST]
+        if store is not None:
+            for run in store.blocks.finished(self.rows).intersection(runs):
+                kept = store.blocks.read(self.rows, run)
+                if kept is not None and kept.rounds == self._plan.n_rounds:
+                    found[run] = kept.arrays[BEST][0] if width else kept.arrays[BEST]
         reporter.skip(len(found))
         for run, X, y in self._histories([run for run in runs if run not in found]):
             found[run] = _best_losses(self.comparator, X, y, self._plan.rounds)

@@ -267,4 +267,4 @@ def _from_arrays(rows: Rows, arrays: dict[str, np.ndarray]) -> Recorded:
         none = np.zeros(best.shape[:2], np.int32)
         return Recorded({}, none, none, best)
     measures = {name: array for name, array in arrays.items() if name not in (*FIRSTS, BEST)}
-    return Recorded(measures, *(arrays[name] for name in FIRSTS), best)
+    return Recorded(measures, arrays["first_nonfinite"], arrays["first_overflow"], best)

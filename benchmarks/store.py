@@ -1,0 +1,99 @@
+"""What a store costs a study, and how many blocks and bytes a second it takes and gives.
+
+    python -m benchmarks.store [--place FOLDER_OR_URL] [--repeats N] [--passes N] [--blocks N] [--json FILE]
+
+The study is `jaxonline quickstart` (five learners, 1,000 runs); with and without a store take turns. A block is one of
+512 runs at 40 recorded rounds, written whole and durably by one writer, and by several at once.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from benchmarks._timing import machine, ratios, side_by_side
+from jaxonline._util.places import place_of
+from jaxonline.results.layout import Kept, Rows, StoreLayout
+from jaxonline.results.storage import load_result
+from jaxonline.results.store import Store
+from jaxonline.simulation import use_all_cores
+from jaxonline.study import Context
+from jaxonline.study.ready import load_study
+
+WIDTH, RECORDED, WRITERS = 512, 40, (1, 4, 16)
+ROWS = Rows("learner 0", "learner", (0, 1), WIDTH)
+
+
+def overhead(place: str, passes: int, repeats: int) -> list[float]:
+    """Seconds of quickstart with a store over those without, turn by turn."""
+    study = load_study("quickstart")(passes=passes)
+
+    def play(checkpoint: str | None) -> float:
+        study.run(Context(checkpoint=checkpoint, seed=1))
+        return study.runs * passes * 442 * 5
+
+    contenders: dict[str, Callable[[], float]] = {
+        "without a store": lambda: play(None), "with a store": lambda: play(f"{place}/{uuid.uuid4().hex}"),
+    }  # fmt: skip
+    rates = side_by_side(contenders, repeats)
+    for name, values in rates.items():
+        print(f"  {name}: {statistics.median(values):.3g} rounds a second")
+    return ratios(rates, "without a store", "with a store")
+
+
+def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
+    """Blocks and megabytes a second that are written by so many writers at once, and read by one."""
+    rng = np.random.default_rng(0)
+    loss = rng.random((1, WIDTH, RECORDED))
+    none = np.zeros((1, WIDTH), np.int32)
+    kept = Kept(RECORDED, {"cumulative_loss": loss, "queries": loss, "first_nonfinite": none, "first_overflow": none})
+    layout = StoreLayout.new(
+        ["learner"], blocks * WIDTH, range(1, RECORDED + 1), {"cumulative_loss": (), "queries": ()}, [ROWS], False
+    )
+    where, megabytes = f"{place}/{uuid.uuid4().hex}", sum(array.nbytes for array in kept.arrays.values()) / 1e6
+    with Store(place_of(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
+        began = time.perf_counter()
+        list(pool.map(lambda block: store.blocks.write(ROWS, block, kept), range(blocks)))
+        written = blocks / (time.perf_counter() - began)
+    began = time.perf_counter()
+    load_result(where)
+    read = blocks / (time.perf_counter() - began)
+    return {"written": written, "written MB": written * megabytes, "read": read, "read MB": read * megabytes}
+
+
+def main() -> None:
+    """Measure, print, and write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--place", help="a folder or URL; a temporary folder by default")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--passes", type=int, default=10, help="of quickstart over its data")
+    parser.add_argument("--blocks", type=int, default=200, help="written by each number of writers")
+    parser.add_argument("--json", help="a file for the numbers")
+    options = parser.parse_args()
+    use_all_cores()
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        place = options.place or folder
+        print(f"store in {place}, on {machine()}")
+        of = found["seconds with a store over without"] = overhead(place, options.passes, options.repeats)
+        print(f"  a store costs {100 * (statistics.median(of) - 1):.1f} % ({min(of) - 1:.1%} .. {max(of) - 1:.1%})")
+        for writers in WRITERS:
+            rate = found[f"{writers} writers"] = throughput(place, options.blocks, writers)
+            words = ", ".join(
+                f"{what} {rate[what]:.0f} blocks/s ({rate[what + ' MB']:.0f} MB/s)" for what in ("written", "read")
+            )
+            print(f"  {writers} writers: {words}")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(found | {"machine": machine(), "place": place}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
