@@ -21,7 +21,7 @@ from jaxonline.study.files.study_file import load_study_file
 def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]) -> None:
     """Play the study of a file in a folder, or go on there; print and write the report."""
     began = time.perf_counter()
-    folder = Path(out) if out is not None else Path("results") / Path(file).stem
+    folder = out if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():
         study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
         try:

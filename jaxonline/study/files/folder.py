@@ -95,7 +95,7 @@ def _configuration(folder: Path) -> dict[str, Any]:
         found = json.loads(path.read_bytes())
         if isinstance(found, dict) and isinstance(found.get("study"), dict):
             return found
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"'{folder}' is no folder of a study: there is no {CONFIGURATION}") from None
     except ValueError:
         pass

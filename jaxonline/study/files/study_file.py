@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxonline._util import check
@@ -17,7 +18,7 @@ from jaxonline.study.files import grids, keys
 from jaxonline.study.files.building import Builder, Built
 from jaxonline.study.files.parameters import Parameter
 from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import SourceFile, read
+from jaxonline.study.files.reading import SourceFile, StudyFileError, read
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 from jaxonline.study.study import Context, Report
@@ -157,10 +158,21 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
     """
     source = read(path)
     for key, value in overrides.items():
+        _check_override(key, value)
         other = {"runs": "precision", "precision": "runs"}.get(key)
         source.data.pop(other, None) if other and value is not None else None
         source.data[key] = value
     return _Reader(source).study()
+
+
+def _check_override(key: str, value: Any) -> None:
+    """Check a number, flag or text that stands for the one of the file: what is wrong is not said of the file."""
+    check.choice("overrides", key, keys.STUDY)
+    try:
+        if not keys.STUDY[key].takes & {"table", "component", "components"}:
+            Builder(SourceFile(Path(), {}), 1).value(keys.STUDY[key], value, (key,))
+    except StudyFileError as error:
+        raise StudyFileError(str(error).partition(": ")[2]) from None
 
 
 class _Reader:
