@@ -29,6 +29,7 @@ from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
+OTHERS = "verify", "new", "run", "show", "diff", "list"  # commands
 EXIT_CODES = (
     "Exit codes: 0, all is well; 1, a check of verify failed; 2, bad input, or an output that cannot be written; "
     "3, an error in jaxonline; 130, interrupted."
@@ -89,7 +90,7 @@ class _Commands(TyperGroup):
         if name in self._studies():
             return name, study_command(name), rest
         if name not in self.list_commands(ctx):
-            names = {each.rpartition(" ")[2]: each for each in (*commands().values(), *GROUPS, "verify") if each}
+            names = {each.rpartition(" ")[2]: each for each in (*commands().values(), *GROUPS, *OTHERS) if each}
             close = meant(name, names)
             for each, full in names.items():
                 close = close.replace(f"'{each}'", f"'{full}'")
@@ -273,7 +274,7 @@ def _new(
     ] = "noisy-measurements",
     out: FileOption = None,
     source: Annotated[
-        str | None, typer.Option("--from", metavar="STUDY", help="A ready study written out instead: quickstart.")
+        str | None, typer.Option("--from", metavar="STUDY", help="A ready study instead: quickstart, or one of `play`.")
     ] = None,
 ) -> None:
     """Write a study file to start from, with comments."""
@@ -301,7 +302,7 @@ def _run(
 ) -> None:
     """Play the study of a file, in a folder. Interrupted, it goes on where it was with the same command."""
     _use_all_cores()
-    with _refusing("jaxonline run", ("out", "cluster", "workers")):
+    with _refusing("jaxonline run", ("out", "runs", "rounds", "seed", "cluster", "workers")):
         from jaxonline.study.files.commands import run_file
 
         if workers is not None and cluster is not None:
@@ -322,6 +323,15 @@ def _show(folder: Folder) -> None:
         from jaxonline.study.files.commands import show_folder
 
         show_folder(_console(), folder)
+
+
+@app.command("report", epilog=_said("jaxonline report results/study"))
+def _report(folder: Folder) -> None:
+    """Write a study as one page of HTML and as a table of LaTeX, also one that is not finished."""
+    with _refusing("jaxonline report", ()):
+        from jaxonline.study.files.commands import report_folder
+
+        report_folder(_console(), folder)
 
 
 @app.command("diff", epilog=_said("jaxonline diff results/first results/second"))

@@ -237,7 +237,7 @@ def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
         ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml is there already",
         ("bandit",): "name must be one of noisy-measurements, noisy-kernels, bandits",
         ("bandits", "--out", "a.json"): "--out must end in .toml, got 'a.json'",
-        ("--from", "bandits"): "--from must be a ready study that is a file, of quickstart, got 'bandits'",
+        ("--from", "variance"): "--from must be one of quickstart, experts, tracking",
     }.items():
         refused = call("new", *arguments)
         assert refused.exit_code == 2
@@ -253,6 +253,30 @@ def test_the_help_has_examples_and_the_shell_completes():
     words = {"COMP_WORDS": "jaxonline list EXP3I", "COMP_CWORD": "2", "_JAXONLINE_COMPLETE": "complete_bash"}
     done = CliRunner().invoke(app, [], env=words, prog_name="jaxonline")
     assert "EXP3IX" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "FILE"), (["run", "nowhere.toml"], "nowhere.toml: the study file cannot be read: no such file"),
+        (["run", "arms.toml", "--out", "taken"], "--out must be a folder that can be written, got 'taken'"),
+        (["run", "arms.toml", "--out", ""], "--out must be a folder that can be written, got '': it is empty"),
+        (["run", "arms.toml", "--runs", "0"], "--runs must be at least 1 and at most 1,000,000,000, got 0"),
+        (["run", "arms.toml", "--runs", "many"], "--runs"), (["run", "arms.toml", "more"], "more"),
+        (["run", "arms.toml", "--seed", "-1"], "--seed must be at least 0 and below 4,294,967,296, got -1"),
+        (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0] must be a round from 1 to 5, got 10"),
+        (["show"], "FOLDER"), (["show", "taken"], "'taken' is no folder of a study"), (["diff", "taken"], "FOLDER"),
+        (["rnu", "arms.toml"], "there is no command 'rnu': did you mean 'run'?"),
+    ],
+)  # fmt: skip
+def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "arms.toml", ARMS)
+    (tmp_path / "taken").write_text("")
+    done = call(*arguments)
+    assert done.exit_code == 2, done.output
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 2
 
 
 def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from tiers import some
 
+import jaxonline as jo
 from jaxonline.study import Context, load_study_file
 from jaxonline.study.files.templates import EXAMPLES, write_new
+from jaxonline.study.files.writing import written_study
+from jaxonline.study.ready import GROUPS, load_study
 from jaxonline.study.ready.quickstart import Quickstart
 
 pytestmark = pytest.mark.fast_compile
@@ -57,3 +60,28 @@ def test_the_first_example_is_the_quickstart(example):
     np.testing.assert_array_equal(found.queries, expected.queries)
     bounds = [[row["bound"] or 0.0 for row in each.tables["table"].rows] for each in (report, ready)]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in GROUPS["play"] if name != "forecasts"])
+def test_a_classical_game_is_written_and_read_again(name, tmp_path):
+    """Game and learners are the same: structure, and every number in float32."""
+    file = write_new("", str(tmp_path / "game.toml"), source=name)[0]
+    study, setting = load_study_file(file), load_study(name)().setting()
+    pairs = [(study.comparison.game, setting.game), (study.comparison.learners, dict(setting.learners))]
+    for found, expected in pairs:
+        assert jax.tree.structure(found) == jax.tree.structure(expected)
+        for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(np.float32(one), np.float32(other))
+    assert type(study.comparison.comparator) is type(setting.comparator)
+    assert [type(each) for each in study.options["measures"]] == [type(each) for each in setting.measures]
+
+
+def test_what_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(ValueError, match="y has 7,000 numbers: put them in a file of data"):
+        write_new("", str(tmp_path / "game.toml"), source="forecasts")
+    with pytest.raises(ValueError, match=r"from must be one of quickstart, experts, .*got 'expert'.* did you mean"):
+        write_new("", str(tmp_path / "game.toml"), source="expert")
+    game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.FullInformation(), loss=jo.losses.ExpectedLoss())
+    doubling = jo.learners.Doubling(lambda n_rounds: jo.learners.Hedge(jo.learners.EWA(n_rounds**-0.5)))
+    with pytest.raises(ValueError, match="learner_for has no name in study files"):
+        written_study(game, {"doubling": doubling}, rounds=9, runs=2)

@@ -135,6 +135,7 @@ class Report:
         numbers: for JSON; the tables by default.
         shown: the tables for people; all by default.
         bounds: what a theorem promises at each recorded round, by name of the result and by learner: for the page.
+        page: other parts of the page (`results.page.html_page`): configuration, commands, about.
 
     Example:
         >>> import sys, tempfile
@@ -164,6 +165,7 @@ class Report:
     numbers: Any = None
     shown: Sequence[Table] | None = None
     bounds: Mapping[str, Mapping[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    page: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
@@ -190,7 +192,7 @@ class Report:
 
         Args:
             title: of the page; by default that of the first table.
-            **parts: others of `results.page.html_page`: configuration, commands, about.
+            **parts: others of `results.page.html_page`, beside those in `page`.
         """
         return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
 
@@ -247,7 +249,7 @@ class Report:
         title = title or next((table.title for table in tables if table.title), "Report")
         return html_page(
             title, sentences=self.sentences, results=self.results, bounds=self.bounds, tables=tables, figures=figures,
-            **parts,
+            **{**self.page, **parts},
         )  # fmt: skip
 
 

@@ -1,10 +1,11 @@
-"""What the commands of study files do: `run`, `show`, `diff`, `list`."""
+"""What the commands of study files do: `run`, `show`, `report`, `diff`, `list`."""
 
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from jaxonline._util.outputs import write_text
 from jaxonline.study.files.differences import compared, differing, in_a_line, table_of
 from jaxonline.study.files.folder import (
     StudyFolder,
@@ -21,7 +22,7 @@ from jaxonline.study.files.study_file import load_study_file
 def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any], cluster: int | str | None) -> None:
     """Play the study of a file in a folder, or go on there; print and write the report."""
     began = time.perf_counter()
-    folder = Path(out) if out is not None else Path("results") / Path(file).stem
+    folder = out if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():
         study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
         try:
@@ -49,6 +50,21 @@ def show_folder(console: Any, folder: str) -> None:
     if not found.finished:
         console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
     console.print(f"{', '.join(map(str, paths))} drawn", markup=False, highlight=False)
+
+
+def report_folder(console: Any, folder: str) -> None:
+    """Write the page and the tables of LaTeX of a study, also of one that is not finished."""
+    found = look_into(folder)
+    with warnings_in_a_line():
+        report = report_in(found)
+        if report is None:
+            console.print(f"{folder}: {progress_in_words(found)}.", markup=False, highlight=False)
+            return
+        texts = {"report.html": report.html(), "tables.tex": report.latex()}
+    paths = [write_text(found.folder / name, text) for name, text in texts.items()]
+    if not found.finished:
+        console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
+    console.print(f"{', '.join(map(str, paths))} written", markup=False, highlight=False)
 
 
 def diff_folders(console: Any, first: str, second: str) -> None:

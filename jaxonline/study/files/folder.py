@@ -1,6 +1,7 @@
 """Where a study from a file is played: its checkpoint, what it found, and what it was, in one folder."""
 
 import contextlib
+import dataclasses
 import json
 import warnings
 from collections.abc import Iterator
@@ -70,6 +71,7 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     playing = contextlib.nullcontext() if cluster is None else workers_of(cluster)
     with Watch(study.rounds_to_play) as watch, playing as workers:
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
+    report = dataclasses.replace(report, page=_page(folder, about))
     written = [copy, folder / CONFIGURATION, *report.save(folder)]
     _write(folder, about | {"finished": True})
     return report, written
@@ -90,7 +92,7 @@ def _configuration(folder: Path) -> dict[str, Any]:
         found = json.loads(path.read_bytes())
         if isinstance(found, dict) and isinstance(found.get("study"), dict):
             return found
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"'{folder}' is no folder of a study: there is no {CONFIGURATION}") from None
     except ValueError:
         pass
@@ -134,7 +136,17 @@ def report_in(found: StudyFolder) -> Report | None:
     if found.result is None:
         return None
     bounds = {name: (_Curve(each), None) for name, each in found.bounds.items()}
-    return report_of(found.result, found.study.get("title") or "", bounds)
+    report = report_of(found.result, found.study.get("title") or "", bounds)
+    return dataclasses.replace(report, page=_page(found.folder, {"study": found.study, "versions": found.versions}))
+
+
+def _page(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
+    """What the page of a study says beside its results: the file it was made from, and how to do it again."""
+    copies = sorted(folder.glob("study.*"))
+    text = copies[0].read_text() if copies else json.dumps(about["study"], indent=1)
+    name = copies[0].name if copies else "study.toml"
+    commands = [f"jaxonline run {name} --out {folder.name}", f"jaxonline report {folder.name}"]
+    return {"configuration": text, "commands": commands, "about": {"seed": about["study"].get("seed")}}
 
 
 class _Curve:

@@ -62,7 +62,7 @@ def report_of(
             return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
 
     figures = {"figure": draw} | {f"figure-{each}": _drawing(result, each) for each in further}
-    return Report({"table": table}, figures, sentences, {"result": result}, numbers)
+    return Report({"table": table}, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
 
 
 def _drawing(result: Result, quantity: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jaxonline._util.outputs import write_text
 from jaxonline._util.suggest import meant
+from jaxonline.study.ready import GROUPS, load_study
 
 SCHEMA = Path(__file__).with_name("study.schema.json")
 EXAMPLES = {
@@ -19,7 +20,7 @@ EXAMPLES = {
     "own-data": "your own CSV file, and your own learner",
 }
 BESIDE = {"own-data": {"my_data.csv": "my_data.csv", "my_learner.py": "my_learner.py.txt"}}
-READY = {"quickstart": "noisy-measurements"}  # ready studies that are such a file
+READY = {"quickstart": "noisy-measurements"}  # a ready study that is such a file
 SHIPPED = Path(__file__).parents[1] / "examples"
 
 
@@ -50,12 +51,9 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
         ValueError: there is no such example or ready study, or the file does not end in .toml.
         FileExistsError: a file is there.
     """
-    if source is not None:
-        if source not in READY:
-            words = f"from must be a ready study that is a file, of {', '.join(READY)}"
-            raise ValueError(f"{words}, got {source!r}{meant(source, READY)}")
+    if source in READY:
         name = READY[source]
-    text = example_text(name)
+    text = example_text(name) if source is None or source in READY else _ready_text(source)
     path = Path(f"{source or name}.toml" if out is None else out)
     if path.suffix != ".toml":
         raise ValueError(f"out must end in .toml, got '{path}'")
@@ -65,6 +63,26 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
         if each.exists():
             raise FileExistsError(f"{each} is there already; give another name with --out")
     return [write_text(each, content) for each, content in files.items()]
+
+
+def _ready_text(name: str) -> str:
+    """A classical game, with its defaults, as a file."""
+    known = (*READY, *GROUPS["play"])
+    if name not in GROUPS["play"]:
+        raise ValueError(f"from must be one of {', '.join(known)}, got {name!r}{meant(name, known)}")
+    from jaxonline.study.files.writing import written_study
+
+    study = load_study(name)()
+    if not hasattr(study, "setting"):
+        raise ValueError(
+            f"from must be a study of learners in one game, got {name!r}, which cannot be written as a file"
+        )
+    setting, record_at = study.setting(), study._record_at()
+    return written_study(
+        setting.game, setting.learners, rounds=study.rounds, runs=study.runs, title=study.title.rstrip("."),
+        comparator=setting.comparator, measures=setting.measures, record_at=record_at,
+        remark=f"The study of `jaxonline play {name}`, without its bounds (`jaxonline list bounds`).",
+    )  # fmt: skip
 
 
 def _with_schema(text: str) -> str:

@@ -1,0 +1,146 @@
+"""Games and learners written as study files: the other way round from `building`."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxonline.game import Entrant, Game
+from jaxonline.learners._interned import interned
+from jaxonline.study.files import keys
+from jaxonline.study.files.building import plain
+from jaxonline.study.files.catalogue import catalogue, fitting
+from jaxonline.study.files.parameters import Parameter
+from jaxonline.study.files.reading import in_words
+
+MOST_NUMBERS = 2000  # in a file
+
+
+def written_study(
+    game: Game,
+    learners: Mapping[str, Any],
+    *,
+    rounds: int,
+    runs: int,
+    title: str = "",
+    seed: int = 0,
+    comparator: Any = None,
+    measures: Sequence[Any] = (),
+    record_at: Any = 40,
+    remark: str = "",
+) -> str:
+    """A study file, TOML, of a game and learners.
+
+    Args:
+        game: the game.
+        learners: by name; learners, or `Entrant`s.
+        rounds: the horizon.
+        runs: of each learner.
+        title: of the study.
+        seed: of all randomness.
+        comparator: for the regret.
+        measures: what else is counted.
+        record_at: at how many rounds, or at which.
+        remark: for a comment at the top.
+
+    Raises:
+        ValueError: something has no name in study files: a function, a class that the catalogue does not have, numbers
+            that are too many.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.study.files.writing import written_study
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> print(written_study(game, {"a": jo.learners.UCB1(4.0)}, rounds=50, runs=9, comparator=jo.BestArm()))
+        rounds = 50
+        runs = 9
+        comparator = "BestArm"
+        <BLANKLINE>
+        [game]
+        environment = { type = "BernoulliArms", means = [0.2, 0.8] }
+        feedback = "Bandit"
+        loss = "ArmLoss"
+        <BLANKLINE>
+        [learners.a]
+        type = "UCB1"
+        exploration = 4.0
+        <BLANKLINE>
+    """
+    top: dict[str, Any] = {"title": title} if title else {}
+    top |= {"rounds": rounds, "runs": runs} | ({"seed": seed} if seed else {})
+    top |= {"record_at": record_at} if record_at != keys.STUDY["record_at"].default else {}
+    top |= {"comparator": _form(comparator, rounds)} if comparator is not None else {}
+    top |= {"measures": [_form(each, rounds) for each in measures]} if measures else {}
+    defaults = {name: plain(each.default) for name, each in keys.GAME.items() if not each.required}
+    tables = {"game": {
+        name: _form(getattr(game, name), rounds) for name in keys.GAME
+        if name not in defaults or plain(getattr(game, name)) != defaults[name]
+    }}  # fmt: skip
+    for name, item in learners.items():
+        learner = item.learner if isinstance(item, Entrant) else item
+        form = _form(learner, rounds)
+        own = {"feedback": _form(item.feedback, rounds)} if isinstance(item, Entrant) else {}
+        tables[in_words(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | own
+    lines = [f"# {line}" for line in remark.splitlines()] + [f"{key} = {_toml(value)}" for key, value in top.items()]
+    for header, table in tables.items():
+        lines += ["", f"[{header}]", *(f"{in_words((key,))} = {_toml(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _form(value: Any, rounds: int) -> Any:
+    """A component: its name, or a table with what is not the default."""
+    entry = catalogue().get(type(value).__name__)
+    if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
+        raise ValueError(f"{type(value).__name__} has no name in study files: the study cannot be written as one")
+    table = {"type": entry.name}
+    for parameter in entry.parameters:
+        own = getattr(value, parameter.name)
+        horizon = "horizon" in parameter.takes and np.ndim(own) == 0 and float(np.asarray(own)) == rounds
+        if not horizon and (parameter.required or not _same(own, parameter.default)):
+            table[parameter.name] = _argument(own, parameter, rounds)
+    return entry.name if len(table) == 1 else table
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (plain(value) == plain(default) and plain(value) != "the default")
+
+
+def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
+    """What stands for an argument in a file."""
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        if np.size(value) > MOST_NUMBERS:
+            words = f"{parameter.name} has {np.size(value):,} numbers"
+            raise ValueError(f"{words}: put them in a file of data, the study cannot be written as one")
+        return _numbers(np.asarray(value))
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return [_argument(each, parameter, rounds) for each in value]
+    if dataclasses.is_dataclass(value):
+        return _form(value, rounds)
+    for name, entry in fitting(parameter.kinds).items():
+        plain_one = entry.room == "optax" and not any(each.required for each in entry.parameters)
+        if plain_one and interned(entry.make()) is interned(value):
+            return name
+    raise ValueError(f"{parameter.name} has no name in study files: the study cannot be written as one")
+
+
+def _numbers(array: np.ndarray) -> Any:
+    """Numbers in the fewest digits that are these numbers in their precision."""
+    if array.ndim:
+        return [_numbers(each) for each in array]
+    return float(str(array)) if np.issubdtype(array.dtype, np.floating) else array.item()
+
+
+def _toml(value: Any) -> str:
+    """A value in a line."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{in_words((key,))} = {_toml(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)
