@@ -145,7 +145,8 @@ def _page(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
     copies = sorted(folder.glob("study.*"))
     text = copies[0].read_text() if copies else json.dumps(about["study"], indent=1)
     name = copies[0].name if copies else "study.toml"
-    commands = [f"jaxonline run {name} --out {folder.name}", f"jaxonline report {folder.name}"]
+    sizes = "".join(f" --{key} {about['study'][key]}" for key in ("runs", "rounds", "seed") if about["study"].get(key))
+    commands = [f"jaxonline run {name} --out {folder.name}{sizes}", f"jaxonline report {folder.name}"]
     return {"configuration": text, "commands": commands, "about": {"seed": about["study"].get("seed")}}
 
 
