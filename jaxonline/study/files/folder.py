@@ -18,7 +18,6 @@ from jaxonline.results.tables import strict_json
 from jaxonline.study.files.differences import differing, in_a_line
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.study_file import StudyFile
-from jaxonline.study.files.watching import Watch
 from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
@@ -68,7 +67,7 @@ def play_in(study: StudyFile, out: str | Path) -> tuple[Report, list[Path]]:
     about = {"study": resolved, "versions": versions(), "file": str(study.source.path.resolve())}
     if changed is None or changed:
         _write(folder, about | {"finished": False})
-    with Watch(study.rounds_to_play) as watch:
+    with study.watch() as watch:
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch))
     written = [copy, folder / CONFIGURATION, *report.save(folder)]
     _write(folder, about | {"finished": True})
