@@ -305,12 +305,8 @@ def _run(
     with _refusing("jaxonline run", ("out", "runs", "rounds", "seed", "cluster", "workers")):
         from jaxonline.study.files.commands import run_file
 
-        if workers is not None and cluster is not None:
-            raise ValueError(f"cluster must be left out where there are workers, got {cluster!r}")
-        if workers is not None and workers < 1:
-            raise ValueError(f"workers must be at least 1, got {workers}")
         overrides = {"runs": runs, "rounds": rounds, "seed": seed}
-        run_file(_console(), file, out, overrides, workers if cluster is None else cluster)
+        run_file(_console(), file, out, overrides, workers, cluster)
 
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Of a study that was run, or is running.")]

@@ -289,28 +289,27 @@ def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
 
 
 def test_progress_in_a_line(capsys):
-    watch = Watch(rounds=1000, every=0.0)
-    watch._first = 0.0
-    words = watch.line(2.0, 1, 4, "EXP3")
-    assert words == "1 of 4 pieces   25 %  125 rounds/s  0:06 left  EXP3"
-    with watch:
+    watch = Watch(rounds=100, runs=10, every=0.0)
+    assert watch.line(2.0, 1, 4, "EXP3") == "1 of 4 pieces   25 %  125 rounds/s  0:06 left  EXP3"
+    with Watch(rounds=100, every=0.0) as watch:
         watch(1, 4, "EXP3")
-        watch.note("100 runs: half-width 3 %, wanted 2 %")
+        watch.looked(8, "3 %", "2 %")
+        assert watch.line(2.0, 1, 4, "EXP3") == "1 of 4 pieces   25 %  100 rounds/s  0:06 left  +-3 %, wanted 2 %  EXP3"
         watch(2, 4, "EXP3")
     said = capsys.readouterr().err.splitlines()
-    assert said[1] == "100 runs: half-width 3 %, wanted 2 %"
+    assert "rounds/s" not in said[0]
+    assert said[1] == "8 runs: half-width 3 %, wanted 2 %"
     assert "wanted 2 %" in said[2]
 
 
 def test_a_watched_precision_is_the_same_and_tells():
     told = []
     precision = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=2)
-    watched = WatchedPrecision.of(precision, told.append)
+    watched = WatchedPrecision.of(precision, lambda *each: told.append(each))
     loss = np.random.default_rng(0).normal(5.0, 1.0, size=(1, 50, 1))
     result = Result(("a",), np.arange(50), np.array([3]), {"cumulative_loss": loss, "queries": 0 * loss})
     assert watched.excess(result) == precision.excess(result)
-    assert told[0].startswith("50 runs: half-width ")
-    assert told[0].endswith(" %, wanted 50 %")
+    assert told == [(50, f"{50 * precision.excess(result):.3g} %", "50 %")]
 
 
 @pytest.mark.long

@@ -19,14 +19,20 @@ from jaxonline.study.files.listing import everything, one
 from jaxonline.study.files.study_file import load_study_file
 
 
-def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any], cluster: int | str | None) -> None:
+def run_file(
+    console: Any, file: str, out: str | None, overrides: dict[str, Any], workers: int | None, cluster: str | None
+) -> None:
     """Play the study of a file in a folder, or go on there; print and write the report."""
+    if workers is not None and cluster is not None:
+        raise ValueError(f"cluster must be left out where there are workers, got {cluster!r}")
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}")
     began = time.perf_counter()
     folder = out if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():
         study = load_study_file(file, **{key: value for key, value in overrides.items() if value is not None})
         try:
-            report, written = play_in(study, folder, cluster)
+            report, written = play_in(study, folder, workers if cluster is None else cluster)
         except KeyboardInterrupt:
             print(f"Interrupted; what is finished is in {folder}, and the same command goes on.", file=sys.stderr)
             raise

@@ -19,7 +19,6 @@ from jaxonline.simulation.cluster import workers_of
 from jaxonline.study.files.differences import differing, in_a_line
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.study_file import StudyFile
-from jaxonline.study.files.watching import Watch
 from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
@@ -69,7 +68,7 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     if changed is None or changed:
         _write(folder, about | {"finished": False})
     playing = contextlib.nullcontext() if cluster is None else workers_of(cluster)
-    with Watch(study.rounds_to_play) as watch, playing as workers:
+    with study.watch() as watch, playing as workers:
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
     report = dataclasses.replace(report, page=_page(folder, about))
     written = [copy, folder / CONFIGURATION, *report.save(folder)]

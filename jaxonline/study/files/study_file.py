@@ -50,17 +50,17 @@ class StudyFile(NamedTuple):
         """Play the study, with the seed of the file."""
         options = dict(self.options)
         if options["precision"] is not None and isinstance(context.progress, Watch):
-            options["precision"] = WatchedPrecision.of(options["precision"], context.progress.note)
+            options["precision"] = WatchedPrecision.of(options["precision"], context.progress.looked)
         with _said_of_keys(self.source):
             found = self.comparison.play(dataclasses.replace(context, seed=self.seed), **options)
         return report_of(found.result, self.title, self.bounds_on(found.etas), found.at_edge)
 
-    @property
-    def rounds_to_play(self) -> int | None:
-        """Of all learners and runs, where that is known before."""
-        if self.options["precision"] is not None or isinstance(self.comparison.tune, BestOf):
-            return None
-        return sum(map(len, self.families.values())) * self.options["n_runs"] * self.options["n_rounds"]
+    def watch(self) -> Watch:
+        """The progress of this study."""
+        if isinstance(self.comparison.tune, BestOf):  # which plays more
+            return Watch()
+        rounds = sum(map(len, self.families.values())) * self.options["n_rounds"]
+        return Watch(rounds, self.options["n_runs"] if self.options["precision"] is None else None)
 
     def bounds_on(self, etas: Mapping[str, float]) -> dict[str, tuple[Any, Any]]:
         """Of every learner with a bound: the bound, and its step."""

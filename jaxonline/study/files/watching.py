@@ -16,21 +16,24 @@ class Watch:
     A progress function of `simulate`, to be entered.
 
     Args:
-        rounds: that are played in all, of all learners and runs, where that is known.
+        rounds: of all learners in a run, where that is known.
+        runs: that are played, where that is known; else `looked` says how many were.
         every: seconds between two lines where standard error is no terminal.
 
     Example:
         >>> from jaxonline.study.files.watching import Watch
-        >>> watch = Watch(rounds=1000)
+        >>> watch = Watch(rounds=100, runs=10)
         >>> watch.line(0.5, done=1, total=2, what="EXP3")
         '1 of 2 pieces   50 %  1,000 rounds/s  0:00 left  EXP3'
     """
 
-    def __init__(self, rounds: int | None = None, every: float = 5.0):
-        self._rounds, self._every = rounds, every
+    def __init__(self, rounds: int | None = None, runs: int | None = None, every: float = 5.0):
+        self._rounds, self._runs, self._every = rounds, runs, every
         self._began = self._said = time.monotonic()
-        self._first: float | None = None  # what was there before
-        self._noted = ""
+        self._first: float | None = None  # pieces that were there before
+        self._total = 0.0
+        self._of_a_piece: float | None = None  # rounds
+        self._noted: list[str] = []
         self._live: Any = None
 
     def __enter__(self) -> "Watch":
@@ -49,7 +52,7 @@ class Watch:
     def __call__(self, done: float, total: float, what: str = "") -> None:
         now = time.monotonic()
         if self._first is None or done < self._first:
-            self._first, self._began = done - 1 if done >= 1 else 0.0, min(self._began, now)
+            self._first = done - 1 if done >= 1 else 0.0
         line = self.line(now - self._began, done, total, what)
         if self._live is not None:
             from rich.text import Text
@@ -61,21 +64,25 @@ class Watch:
 
     def line(self, seconds: float, done: float, total: float, what: str) -> str:
         """The state in a line of 80 columns or so."""
-        share, before = done / max(total, 1), (self._first or 0.0) / max(total, 1)
-        words = [f"{int(done):,} of {int(total):,} pieces", f"{share:4.0%}".replace("%", " %")]
-        fresh = share - before
+        self._total = total
+        if self._rounds is not None and self._runs is not None:
+            self._of_a_piece = self._rounds * self._runs / max(total, 1)
+        words = [f"{int(done):,} of {int(total):,} pieces", f"{done / max(total, 1):4.0%}".replace("%", " %")]
+        fresh = done - (self._first or 0.0)
         if seconds > 0 and fresh > 0:
-            if self._rounds is not None:
-                words.append(f"{self._rounds * fresh / seconds:,.0f} rounds/s")
-            left = seconds * (1 - share) / fresh
+            if self._of_a_piece is not None:
+                words.append(f"{self._of_a_piece * fresh / seconds:,.0f} rounds/s")
+            left = seconds * (total - done) / fresh
             words.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-        return "  ".join([*words, *([self._noted] if self._noted else []), what])
+        return "  ".join([*words, *self._noted, what])
 
-    def note(self, words: str) -> None:
-        """Something that is worth knowing from now on."""
-        self._noted, self._first, self._began = words, None, time.monotonic()
+    def looked(self, runs: int, width: str, wanted: str) -> None:
+        """So many runs are played, and the widest half-width is not, or is, the one wanted."""
+        if self._rounds is not None and self._of_a_piece is None and self._total:
+            self._of_a_piece = self._rounds * runs / self._total
+        self._noted, self._first, self._began = [f"+-{width}, wanted {wanted}"], None, time.monotonic()
         if self._live is None:
-            print(words, file=sys.stderr, flush=True)
+            print(f"{runs:,} runs: half-width {width}, wanted {wanted}", file=sys.stderr, flush=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,22 +90,20 @@ class WatchedPrecision(Precision):
     """A precision that tells someone whenever it is looked at.
 
     Args:
-        tell: is told the state in words.
+        tell: is told how many runs there are, the half-width, and that wanted.
     """
 
-    tell: Callable[[str], None] = print
+    tell: Callable[[int, str, str], None] = print
 
     @classmethod
-    def of(cls, precision: Precision, tell: Callable[[str], None]) -> "WatchedPrecision":
+    def of(cls, precision: Precision, tell: Callable[[int, str, str], None]) -> "WatchedPrecision":
         """The same precision."""
         return cls(**{each.name: getattr(precision, each.name) for each in dataclasses.fields(Precision)}, tell=tell)
 
     def excess(self, result: Result) -> float:
         """As `Precision.excess`."""
         found = super().excess(result)
-        per_cent = self.relative
-        now, wanted = (
-            f"{100 * each:.3g} %" if per_cent else f"{each:.3g}" for each in (found * self.half_width, self.half_width)
-        )
-        self.tell(f"{len(result.runs):,} runs: half-width {now}, wanted {wanted}")
+        widths = found * self.half_width, self.half_width
+        width, wanted = (f"{100 * each:.3g} %" if self.relative else f"{each:.3g}" for each in widths)
+        self.tell(len(result.runs), width, wanted)
         return found

@@ -11,10 +11,10 @@ import numpy as np
 from jaxonline.game import Entrant, Game
 from jaxonline.learners._interned import interned
 from jaxonline.study.files import keys
-from jaxonline.study.files.building import plain
+from jaxonline.study.files.building import as_toml
 from jaxonline.study.files.catalogue import catalogue, fitting
 from jaxonline.study.files.parameters import Parameter
-from jaxonline.study.files.reading import in_words
+from jaxonline.study.files.reading import key_in_words
 
 MOST_NUMBERS = 2000  # in a file
 
@@ -74,19 +74,19 @@ def written_study(
     top |= {"record_at": record_at} if record_at != keys.STUDY["record_at"].default else {}
     top |= {"comparator": _form(comparator, rounds)} if comparator is not None else {}
     top |= {"measures": [_form(each, rounds) for each in measures]} if measures else {}
-    defaults = {name: plain(each.default) for name, each in keys.GAME.items() if not each.required}
+    defaults = {name: as_toml(each.default) for name, each in keys.GAME.items() if not each.required}
     tables = {"game": {
         name: _form(getattr(game, name), rounds) for name in keys.GAME
-        if name not in defaults or plain(getattr(game, name)) != defaults[name]
+        if name not in defaults or as_toml(getattr(game, name)) != defaults[name]
     }}  # fmt: skip
     for name, item in learners.items():
         learner = item.learner if isinstance(item, Entrant) else item
         form = _form(learner, rounds)
         own = {"feedback": _form(item.feedback, rounds)} if isinstance(item, Entrant) else {}
-        tables[in_words(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | own
+        tables[key_in_words(("learners", name))] = ({"type": form} if isinstance(form, str) else form) | own
     lines = [f"# {line}" for line in remark.splitlines()] + [f"{key} = {_toml(value)}" for key, value in top.items()]
     for header, table in tables.items():
-        lines += ["", f"[{header}]", *(f"{in_words((key,))} = {_toml(value)}" for key, value in table.items())]
+        lines += ["", f"[{header}]", *(f"{key_in_words((key,))} = {_toml(value)}" for key, value in table.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +105,7 @@ def _form(value: Any, rounds: int) -> Any:
 
 
 def _same(value: Any, default: Any) -> bool:
-    return value is default or (plain(value) == plain(default) and plain(value) != "the default")
+    return value is default or (as_toml(value) == as_toml(default) and as_toml(value) != "the default")
 
 
 def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
@@ -138,7 +138,7 @@ def _numbers(array: np.ndarray) -> Any:
 def _toml(value: Any) -> str:
     """A value in a line."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{in_words((key,))} = {_toml(each)}' for key, each in value.items())} }}"
+        return f"{{ {', '.join(f'{key_in_words((key,))} = {_toml(each)}' for key, each in value.items())} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, float):
