@@ -1,6 +1,7 @@
 """`jaxonline new`, `run`, `show`, `diff`, `list`: one small study played, continued, shown and compared."""
 
 import copy
+import dataclasses
 import json
 import os
 import re
@@ -59,7 +60,7 @@ def test_run_prints_and_writes_everything(played):
     out = folder / "out"
     assert {each.name for each in out.iterdir()} == {
         "arms.toml".replace("arms", "study"), "configuration.json", "checkpoint", "table.csv", "numbers.json",
-        "figure.png", "figure-switches.png", "result.zarr",
+        "figure.png", "figure-switches.png", "result.zarr", "report.html",
     }  # fmt: skip
     assert "greedy[epsilon=0.05]" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -148,6 +149,7 @@ def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
     about = json.loads((out / "configuration.json").read_text()) | {"finished": False}
     (out / "configuration.json").write_text(json.dumps(about))
     result = Result.load(folder / "out" / "result.zarr")
+    result = dataclasses.replace(result, comparator_loss=np.array(result.comparator_loss))
     first, second, third = result.learners
     for measure in (*result.measures.values(), result.comparator_loss):
         measure[1, 3:] = np.nan
