@@ -332,12 +332,15 @@ def test_a_study_that_was_killed_goes_on(tmp_path):
 
     to_the_end("whole")
     codes = []
+
+    def finished():
+        return len(list((tmp_path / "parts" / "checkpoint" / "blocks" / "finished").rglob("c.*")))
+
     for end in (signal.SIGKILL, signal.SIGINT):
-        process = start("parts")
+        before, process = finished(), start("parts")
         until = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < until:
-            done = list((tmp_path / "parts" / "checkpoint").rglob("*"))
-            if len(done) > 6 * (len(codes) + 1):
+            if finished() > before + 2:
                 process.send_signal(end)
                 break
             time.sleep(0.02)
