@@ -283,7 +283,7 @@ def test_a_damaged_state_is_named_and_the_one_before_counts(tmp_path):
         slots = [only.with_name(f"learner 0, block 1, {slot}") for slot in "ab"]
         shutil.copytree(only, next(slot for slot in slots if slot != only))
         store.keep_state(A, 2, 48, {"carry 0": np.full(3, 48.0)})
-        flip(0.5)(slots[0] / "carry 0" / "c.0")
+        flip(0.5)(slots[0] / "bytes" / "c.0")
         with pytest.warns(RuntimeWarning, match="block 1 of 'learner a', in progress, is damaged"):
             assert store.state(A, 1)[0] == 32
         assert stores.in_progress(tmp_path)[0] == slots[1]

@@ -22,6 +22,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline._util.places import Folder
 from jaxonline.environments.adversaries import ChasingNoise
+from jaxonline.results.store import Store
 from jaxonline.simulation import runner
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import advance
@@ -184,6 +185,28 @@ print(jo.load_result("kept").cumulative_loss[0, 0, -1])
     assert float(run_python(code, tmp_path)) >= 0
     with warnings.catch_warnings(action="error"), xarray.open_zarr(tmp_path / "kept") as data:
         assert np.isfinite(data.cumulative_loss).all()
+
+
+@pytest.mark.parametrize("writers", [1, 3])
+def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkeypatch, writers):
+    """Each has the store open, and plays its blocks of each job, one of them twice: the same files."""
+    seen = []
+
+    def split(job, reporter, store):
+        for turn in range(writers):
+            about, layout = store._about, store.layout
+            with Store(Folder(tmp_path / "kept"), about, 30.0, layout, alone=False) as own:
+                some = [*job.plan.blocks[turn::writers], 0]
+                seen.extend(block for block, _ in runner.play_blocks(job, some, reporter, own))
+        return runner.play_job(job, reporter, store)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jaxonline.simulation.monte_carlo.play_job", split)
+        found = study(SWEEP, n_runs=7, checkpoint=tmp_path / "kept")
+    assert len(seen) == 3 * (4 + writers)
+    assert_same_bits(found, reference)
+    study(SWEEP, n_runs=7, checkpoint=tmp_path / "whole")
+    assert stores.tree(tmp_path / "kept") == stores.tree(tmp_path / "whole")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import zarr
 
 from jaxonline._util import zarr3
 from jaxonline._util.places import Folder
-from jaxonline._util.zarr3 import DOCUMENT, STRING, ArraySpec, decode_whole, document, encode_whole, group
+from jaxonline._util.zarr3 import DOCUMENT, STRING, ArraySpec, decode_whole, document, encode_whole, group, node
 
 KINDS = ("float64", "float32", "float16", "int32", "int64", "uint8", "uint64", "bool", "complex64")
 SHAPES = ((), (5,), (4, 3), (5, 7, 2), (0, 2))
@@ -91,6 +91,11 @@ def test_the_checksum_is_that_of_the_standard():
     known = {b"123456789": 0xE3069283, bytes(32): 0x8A9136AA, b"\xff" * 32: 0x62A8AB43, bytes(range(32)): 0x46DD794E}
     for content, value in known.items():
         assert zarr3._checksum(content) == zarr3._slow_checksum(content) == value.to_bytes(4, "little")
+
+
+def test_names_stay_inside_the_folder():
+    names = ("loss", "a/b", "..", ".", "../..", "a%2Fb", "α, mean")
+    assert [node(name) for name in names] == ["loss", "a%2Fb", "%2E%2E", "%2E", "..%2F..", "a%252Fb", "α, mean"]
 
 
 def test_what_is_no_number_is_refused():

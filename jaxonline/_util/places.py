@@ -127,7 +127,10 @@ class Folder:
             file = (self._blocks / "lock").open("ab")
         with file:
             self._lock(file)
-            shutil.rmtree(self._scratch, ignore_errors=True)  # of a process that died
+            with naming(self._path):
+                if self._scratch.exists():
+                    shutil.rmtree(self._scratch)  # of a process that died
+                self._scratch.mkdir()  # now, and not after an hour of work, it is found that nothing can be written
             try:
                 yield
             finally:

@@ -150,13 +150,14 @@ def plain_group() -> bytes:
 
 
 def document(content: Mapping[str, Any]) -> bytes:
-    """A document as a file."""
-    return json.dumps(content, indent=1, ensure_ascii=False).encode()
+    """A document as a file; numbers of NumPy are numbers."""
+    return json.dumps(content, indent=1, ensure_ascii=False, default=lambda number: number.tolist()).encode()
 
 
 def node(name: str) -> str:
     """A name as the last part of a path."""
-    return name.replace("%", "%25").replace("/", "%2F")
+    name = name.replace("%", "%25").replace("/", "%2F")
+    return name if name.strip(".") else name.replace(".", "%2E")
 
 
 def _group(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -248,7 +248,7 @@ def _arm(move: Any) -> Any:
 
 # what else a result has under a name
 RESERVED = (
-    "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round",
+    "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round", "blocks",
     CONTROL, HALF_DIFFERENCE,
 )  # fmt: skip
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
