@@ -54,7 +54,7 @@ def table_of(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) 
     )
 
 
-def compared(
+def results_compared(
     first: Result, second: Result, studies: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str]
 ) -> tuple[Table, list[str]]:
     """The learners that both have: their means at the last common round, and the difference with its interval.
