@@ -124,6 +124,7 @@ def test_show_a_finished_study(played):
     assert (folder / "out" / "figure.png").stat().st_size > 10_000
 
 
+@pytest.mark.long
 def test_show_an_unfinished_study(played, tmp_path):
     """The checkpoint is then the result of the finished runs."""
     folder, _ = played
