@@ -215,6 +215,8 @@ def test_differences_are_paired_where_runs_are_the_same():
     with pytest.raises(ValueError, match="no learner in common"):
         results_compared(first, other, (study, study), ("x", "y"))
     assert differing({"a": [1]}, {"a": [1], "b": None}) == {}
+    nothing = result(np.full((1, 3, 1), np.nan))
+    assert np.isnan(results_compared(first, nothing, (study, {}), ("x", "y"))[0].rows[0]["difference"])
 
 
 def test_list_names_everything_in_80_columns():
