@@ -85,8 +85,8 @@ def test_plain_xarray_opens_the_store_of_a_study(reference, tmp_path):
     np.testing.assert_array_equal(regret, reference.regret)
     assert (data.attrs["key"], data.attrs["block_size"], data.attrs["device_kind"]) == ([0, 3], 2, "cpu")
     assert data.attrs["versions"]["jax"] == jax.__version__
-    assert "step_size=InverseSqrt(eta=0.3)" in data.attrs["configuration"]["learners"]["two[1]"]
-    assert data.attrs["configuration"]["comparator"] == "L2Ball(radius=1.0)"
+    assert "step_size=InverseSqrt(eta=0.3)" in data.attrs["learners"]["two[1]"]
+    assert data.attrs["comparator"] == "L2Ball(radius=1.0)"
     assert len(data.attrs["jaxonline"]["study"]) == 16
 
 

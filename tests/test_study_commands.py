@@ -21,7 +21,7 @@ import jaxonline as jo
 from jaxonline.cli import app
 from jaxonline.results import Result
 from jaxonline.study.files import folder as folders
-from jaxonline.study.files.differences import compared, differing
+from jaxonline.study.files.differences import differing, results_compared
 from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 
@@ -124,6 +124,7 @@ def test_show_a_finished_study(played):
     assert (folder / "out" / "figure.png").stat().st_size > 10_000
 
 
+@pytest.mark.long
 def test_show_an_unfinished_study(played, tmp_path):
     """The checkpoint is then the result of the finished runs."""
     folder, _ = played
@@ -149,13 +150,20 @@ def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
     about = json.loads((out / "configuration.json").read_text()) | {"finished": False}
     (out / "configuration.json").write_text(json.dumps(about))
     result = Result.load(folder / "out" / "result.zarr")
-    result = dataclasses.replace(result, comparator_loss=np.array(result.comparator_loss))
     first, second, third = result.learners
-    for measure in (*result.measures.values(), result.comparator_loss):
-        measure[1, 3:] = np.nan
-        measure[2] = np.nan
-    result.save(out / "checkpoint")
+    measures = {name: np.array(values) for name, values in result.measures.items()}
+    for values in measures.values():
+        values[1, 3:] = np.nan
+        values[2] = np.nan
+    best = np.array(result.comparator_loss)
+    best[:, 5:] = np.nan  # which is computed last
+    dataclasses.replace(result, measures=measures, comparator_loss=best).save(out / "checkpoint")
     shown = call("show", out)
+    assert "loss" in shown.stdout
+    assert "regret" not in shown.stdout
+    dataclasses.replace(result, measures=measures).save(out / "checkpoint")
+    shown = call("show", out)
+    assert "regret" in shown.stdout
     assert shown.exit_code == 0, shown.output
     text = " ".join(shown.stdout.split())
     assert (
@@ -190,7 +198,7 @@ def test_differences_are_paired_where_runs_are_the_same():
     small = 0.01 * rng.normal(size=(1, 40, 1))
     first, second = result(base), result((base + 0.1 + small)[:, 10:], np.arange(10, 40))
     study = {"game": {}, "seed": 0, "rounds": 5}
-    paired = compared(first, second, (study, study), ("x", "y"))[0].rows[0]
+    paired = results_compared(first, second, (study, study), ("x", "y"))[0].rows[0]
     assert paired["differs"] == "yes"
     difference = (0.1 + small)[0, 10:, 0]
     assert paired["difference"] == pytest.approx(difference.mean())
@@ -198,15 +206,17 @@ def test_differences_are_paired_where_runs_are_the_same():
 
     low, high = stats.t.interval(0.95, 29, difference.mean(), stats.sem(difference))
     assert (paired["low"], paired["high"]) == (pytest.approx(low), pytest.approx(high))
-    apart = compared(first, second, (study, {**study, "seed": 1}), ("x", "y"))[0].rows[0]
+    apart = results_compared(first, second, (study, {**study, "seed": 1}), ("x", "y"))[0].rows[0]
     test = stats.ttest_ind(second.cumulative_loss[0, :, 0], first.cumulative_loss[0, :, 0], equal_var=False)
     interval = test.confidence_interval(0.95)
     assert (apart["low"], apart["high"]) == (pytest.approx(interval.low), pytest.approx(interval.high))
     assert apart["differs"] == ""
     other = Result(("b",), first.runs, first.rounds, first.measures)
     with pytest.raises(ValueError, match="no learner in common"):
-        compared(first, other, (study, study), ("x", "y"))
+        results_compared(first, other, (study, study), ("x", "y"))
     assert differing({"a": [1]}, {"a": [1], "b": None}) == {}
+    nothing = result(np.full((1, 3, 1), np.nan))
+    assert np.isnan(results_compared(first, nothing, (study, {}), ("x", "y"))[0].rows[0]["difference"])
 
 
 def test_list_names_everything_in_80_columns():

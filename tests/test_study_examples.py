@@ -5,7 +5,6 @@ import json
 import jax
 import numpy as np
 import pytest
-from tiers import some
 
 import jaxonline as jo
 from jaxonline.study import Context, load_study_file
@@ -32,7 +31,8 @@ def test_every_example_can_be_read(example):
         assert set(study.families) >= set(study.promised)
 
 
-@pytest.mark.parametrize("name", some(EXAMPLES, "own-data"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_played(example, name, tmp_path):
     with jax.numpy_dtype_promotion("standard"):
         study = example(name, runs=4, rounds=SMALL.get(name, 60), record_at=5)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import tomllib
 
 import pytest
@@ -10,7 +11,7 @@ from study_files import BANDITS, COPIES, DATA
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import catalogue
 from jaxonline.study.files.schema import schema_text
-from jaxonline.study.files.templates import EXAMPLES, SCHEMA, example_text, names_in_schema
+from jaxonline.study.files.templates import EXAMPLES, SCHEMA, SEVERAL, example_text, names_in_schema
 
 SHIPPED = json.loads(SCHEMA.read_text(encoding="utf-8"))
 
@@ -23,7 +24,7 @@ def test_it_is_up_to_date():
     ours = {name for name, each in catalogue().items() if each.room != "optax"}
     assert made["properties"] == SHIPPED["properties"]
     for name, table in made["$defs"].items():
-        assert name.removesuffix(", several") not in ours or table == SHIPPED["$defs"][name]
+        assert name.removesuffix(SEVERAL) not in ours or table == SHIPPED["$defs"][name]
 
 
 def test_it_has_every_key_and_every_name_that_a_file_can_reach():
@@ -34,11 +35,12 @@ def test_it_has_every_key_and_every_name_that_a_file_can_reach():
     unreachable = {name for name in catalogue() if name not in names}
     assert unreachable == {"AttributePairs", "PolynomialSequenceEstimator", "PolynomialSequenceEstimator.for_sequence",
                            "StudentCoordinates", "bernstein", "chebyshev"} & unreachable  # fmt: skip
-    learner = SHIPPED["$defs"]["GradientLearner, several"]["properties"]
+    learner = SHIPPED["$defs"]["GradientLearner" + SEVERAL]["properties"]
     assert learner["radius"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0}
     assert learner["hypothesis"]["default"] == "last"
     references = [part.split('"')[0] for part in json.dumps(SHIPPED).split('"#/$defs/')[1:]]
     assert set(references) <= set(SHIPPED["$defs"])
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in SHIPPED["$defs"])  # what a reference need not escape
 
 
 @pytest.fixture(scope="module")

@@ -92,18 +92,27 @@ def library(module: str) -> str | None:
     What is installed in place (an editable install) is the user's own: its version does not say what is in it. The
     standard library goes by its name, and so does this package, whose files count by themselves.
     """
+    if not is_library(module):
+        return None
+    root = root_of(module)
+    if root == root_of(__name__) or root in sys.stdlib_module_names or root in sys.builtin_module_names:
+        return root
+    found = sys.modules[root]
+    version = getattr(found, "__version__", None)
+    return f"{root} {version if isinstance(version, str) else _distribution_version(root)}"
+
+
+def is_library(module: str) -> bool:
+    """Whether a module belongs to an installed library, the standard library or this package: see `library`."""
     root = root_of(module)
     if root == root_of(__name__):
-        return root
+        return True
     if root in sys.stdlib_module_names or root in sys.builtin_module_names:
-        return None if root == "__main__" else root
+        return root != "__main__"
     found = sys.modules.get(root)
     spec = getattr(found, "__spec__", None)
     places = list(getattr(found, "__path__", ())) or [getattr(found, "__file__", None) or getattr(spec, "origin", "")]
-    if found is None or not places[0] or not any(Path(places[0]).resolve().is_relative_to(at) for at in _installed()):
-        return None
-    version = getattr(found, "__version__", None)
-    return f"{root} {version if isinstance(version, str) else _distribution_version(root)}"
+    return bool(found and places[0]) and any(Path(places[0]).resolve().is_relative_to(at) for at in _installed())
 
 
 @functools.cache

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline._util.source import library
+from jaxonline._util.source import is_library
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.about import versions
@@ -163,7 +163,7 @@ def _packed(matchup: Matchup) -> bytes:
     import cloudpickle
 
     roots = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
-    own = [sys.modules[root] for root in roots if root in sys.modules and library(root) is None]
+    own = [sys.modules[root] for root in roots if not is_library(root)]
     for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:

@@ -220,6 +220,6 @@ def without_diverged(learners: Iterable[str], control: np.ndarray) -> np.ndarray
         warnings.warn(
             f"the control variate of {', '.join(names)} is not used: without the projection the learner's expected "
             f"loss is more than {DIVERGED} times that of predictor 0, its steps are too large for that",
-            RuntimeWarning, stacklevel=3,
+            RuntimeWarning, stacklevel=5,
         )  # fmt: skip
     return np.stack([each if np.isfinite(each).all() else np.zeros_like(each) for each in control])

@@ -51,7 +51,7 @@ def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarr
             "losses were NaN or infinite, and these runs are left out of the means: "
             f"{'; '.join(facts)}. Where steps are too large, a smaller one or a radius keeps a learner finite",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
 
 
@@ -60,4 +60,4 @@ def _warn(learners: Mapping[str, object], concerned: Mapping[str, object], what:
         at_hand = [learners[name] for name in concerned]
         hints = dict.fromkeys(each.capacity_hint() for each in at_hand if isinstance(each, HintsAtCapacity))
         ways = "; ".join(hints) or "give it more capacity"
-        warnings.warn(f"{what}: {', '.join(facts)}. {ways}", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"{what}: {', '.join(facts)}. {ways}", RuntimeWarning, stacklevel=6)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline._util.outputs import write_text
-from jaxonline.study.files.differences import compared, differing, in_a_line, table_of
+from jaxonline.study.files.differences import differing, in_a_line, results_compared, table_of
 from jaxonline.study.files.folder import (
     StudyFolder,
     look_into,
@@ -95,7 +95,7 @@ def _compare(console: Any, both: tuple[StudyFolder, StudyFolder], names: tuple[s
             words = f"{found.folder} is not finished: {progress_in_words(found)}."
             console.print(words, markup=False, highlight=False)
     if both[0].result is not None and both[1].result is not None:
-        table, alone = compared(both[0].result, both[1].result, (both[0].study, both[1].study), names)
+        table, alone = results_compared(both[0].result, both[1].result, (both[0].study, both[1].study), names)
         console.print(table)
         for words in alone:
             console.print(words, markup=False, highlight=False)

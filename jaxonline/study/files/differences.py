@@ -49,12 +49,10 @@ def _told(value: Any) -> str:
 def table_of(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:
     """Differences as a table."""
     rows = [{"key": key_in_words(at), "first": _told(was), "second": _told(now)} for at, (was, now) in found.items()]
-    return Table(
-        "What differs in the configurations", rows, (Text("key"), Text("first", first), Text("second", second))
-    )
+    return Table("", rows, (Text("key"), Text("first", first), Text("second", second)))
 
 
-def compared(
+def results_compared(
     first: Result, second: Result, studies: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str]
 ) -> tuple[Table, list[str]]:
     """The learners that both have: their means at the last common round, and the difference with its interval.
@@ -82,7 +80,7 @@ def compared(
         one, other = (part[list(each.learners).index(name)] for part, each in zip(parts, (first, second), strict=True))
         mean, low, high = _paired(other - one) if paired else _welch(one, other)
         rows.append(
-            {"learner": name, "first": float(np.nanmean(one)), "second": float(np.nanmean(other)), "difference": mean,
+            {"learner": name, "first": _mean(one), "second": _mean(other), "difference": mean,
              "low": low, "high": high, "differs": "yes" if low > 0 or high < 0 else ""}
         )  # fmt: skip
     columns = (
@@ -98,6 +96,12 @@ def compared(
     return Table(f"Mean {words} after {last:,} rounds ({how})", rows, columns), alone
 
 
+def _mean(values: np.ndarray) -> float:
+    """Of the runs that count, NaN where none does."""
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else float("nan")
+
+
 def _paired(values: np.ndarray) -> tuple[float, float, float]:
     of = mean_over_runs(values[None, :, None], 0.95)
     return float(of.mean[0, 0]), float(of.low[0, 0]), float(of.high[0, 0])
@@ -108,7 +112,7 @@ def _welch(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
     from scipy import stats
 
     one, other = one[~np.isnan(one)], other[~np.isnan(other)]
-    difference = float(np.mean(other) - np.mean(one)) if len(one) and len(other) else float("nan")
+    difference = _mean(other) - _mean(one)
     if min(len(one), len(other)) < 2:
         return difference, float("nan"), float("nan")
     spread = [np.var(each, ddof=1) / len(each) for each in (one, other)]

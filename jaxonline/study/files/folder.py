@@ -119,8 +119,15 @@ def _unfinished(checkpoint: Path) -> Result | None:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError), warnings.catch_warnings(action="ignore"):
             found = Result.load(place)
             names = [name for name, n in zip(found.learners, played_runs(found), strict=True) if n]
-            return found.select(*names) if names else None
+            return _without_unknown_regret(found.select(*names)) if names else None
     return None
+
+
+def _without_unknown_regret(result: Result) -> Result:
+    """Without the best in hindsight where it is not there yet for all runs: then losses are shown."""
+    best = result.comparator_loss
+    known = best is not None and not np.isnan(best[np.isfinite(result.cumulative_loss)]).any()
+    return result if known else dataclasses.replace(result, comparator_loss=None)
 
 
 def _bounds(folder: Path) -> dict[str, Any]:

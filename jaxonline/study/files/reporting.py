@@ -79,7 +79,8 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
     means = {name: result.mean(name).mean[:, -1] for name in further}
     beside = [{name: float(mean[i]) for name, mean in means.items()} for i in range(len(result.learners))]
     columns = [Number(name, name.replace("_", "\n", 1), "{:.4g}") for name in further]
-    sized = f"{len(result.runs):,} runs of {result.rounds[-1]:,} rounds"
+    runs = f"{len(result.runs):,} runs" if len(result.runs) > 1 else "1 run"
+    sized = f"{runs} of {result.rounds[-1]:,} rounds"
     title = f"{title} ({sized})" if title else sized
     if quantity == "regret":
         rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]

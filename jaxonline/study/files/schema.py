@@ -11,7 +11,7 @@ from jaxonline.study.files import keys
 from jaxonline.study.files.building import as_toml
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting
 from jaxonline.study.files.parameters import Limits, Parameter
-from jaxonline.study.files.templates import SCHEMA
+from jaxonline.study.files.templates import SCHEMA, SEVERAL
 
 OWN = {"type": "string", "pattern": r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"}
 ARRAY = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/numbers"}]}}
@@ -25,7 +25,7 @@ def schema() -> dict[str, Any]:
     top["precision"] = made.table(keys.PRECISION)
     top["game"] = made.table(keys.GAME)
     top["record_at"] = {"anyOf": [_number("integer", Limits(ge=1)), _listed(_number("integer", Limits(ge=1)))]}
-    top["learners"] = {"type": "object", "minProperties": 1, "additionalProperties": {"$ref": "#/$defs/a learner"}}
+    top["learners"] = {"type": "object", "minProperties": 1, "additionalProperties": {"$ref": "#/$defs/a-learner"}}
     top["bounds"] = {"type": "object", "additionalProperties": made.component(("bound",), in_learner=False)}
     eta = _number("number", Limits(gt=0.0))
     best = made.table(keys.TUNE)
@@ -36,7 +36,7 @@ def schema() -> dict[str, Any]:
     for name, each in keys.STUDY.items():
         top[name] = {"allOf": [top[name]], "description": _sentence(each.words)}
     made.defs["numbers"] = ARRAY
-    made.defs["a learner"] = made.component(("learner",), in_learner=True)
+    made.defs["a-learner"] = made.component(("learner",), in_learner=True)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$comment": f"optax {importlib.metadata.version('optax')}",  # which has optimizers and schedules
@@ -107,8 +107,8 @@ class _Schema:
     def component(self, kinds: tuple[Any, ...], in_learner: bool) -> dict[str, Any]:
         """A component, defined once for what it may be."""
         entries = fitting(kinds)
-        name = " or ".join(each.__name__ if isinstance(each, type) else each.strip("`") for each in kinds)
-        name = f"one of {name}{', several' if in_learner else ''}"
+        names = [each.__name__ if isinstance(each, type) else each.strip("`") for each in kinds]
+        name = f"one-of-{'-or-'.join(names)}{SEVERAL if in_learner else ''}".replace(" ", "-")
         if name not in self.defs:
             self.defs[name] = {}  # what contains its own kind
             self.defs[name] = self.choice(entries, in_learner)
@@ -124,7 +124,7 @@ class _Schema:
 
     def define(self, entry: Entry, in_learner: bool) -> str:
         """The table of an entry, defined once; returns what it is called."""
-        name = f"{entry.name}, several" if in_learner else entry.name
+        name = entry.name + (SEVERAL if in_learner else "")
         if name not in self.defs:
             self.defs[name] = {}  # what contains its own kind
             properties = {each.name: self.of(each, in_learner) for each in entry.parameters if not each.in_python_only}

@@ -10,6 +10,7 @@ from jaxonline._util.outputs import write_text
 from jaxonline._util.suggest import meant
 from jaxonline.study.ready import GROUPS, load_study
 
+SEVERAL = "--several"  # ends the names of definitions in which a list stands for several learners
 SCHEMA = Path(__file__).with_name("study.schema.json")
 EXAMPLES = {
     "noisy-measurements": "linear prediction when every medical measurement is noisy",
@@ -95,4 +96,4 @@ def names_in_schema() -> list[str]:
     """Everything that a study file can name, read from the schema."""
     found = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
     tables = [name for name, each in found.items() if "type" in each.get("properties", {})]
-    return sorted({name.removesuffix(", several") for name in tables}, key=str.lower)
+    return sorted({name.removesuffix(SEVERAL) for name in tables}, key=str.lower)
