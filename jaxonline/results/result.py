@@ -44,7 +44,8 @@ class Result:
         first_overflow: the first round in which the learner ran out of storage, 0 where there is none [L, R]; by
             default there is none at all.
         meta: how the study was made (key, block size, devices, versions, notion of regret), and the probability that a
-            run overflows, by learner, as the learners themselves state it ("overflow_probability").
+            run overflows, by learner, as the learners themselves state it ("overflow_probability"). Of a study that is
+            unfinished (`load_result`), how many runs are missing, by learner ("missing").
 
     Raises:
         ValueError: if a run is there twice.
