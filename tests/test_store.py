@@ -26,7 +26,7 @@ from jaxonline._util.files import write_whole
 from jaxonline._util.places import Folder
 from jaxonline.results.layout import Kept, Rows, StoreLayout
 from jaxonline.results.store import Store
-from jaxonline.simulation.fingerprint import describe
+from jaxonline.simulation.fingerprint import describe, fingerprint
 
 ABOUT = {"the source of update": "a" * 16, "n_rounds": "80", "key": "(0, 3)"}
 A, B, BEST = (Rows("learner 0", "learner a", (0, 1), 2), Rows("learner 1", "learner b", (1, 3), 2),
@@ -251,6 +251,8 @@ GARBAGE = {
     "nothing": b"", "text": b"not JSON", "a list": b"[]", "something else": b'{"about": 3}', "bytes": b"\xff\xfe\x00",
     "changed by hand": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {
         "jaxonline": {"format": "jaxonline study 1", "study": "0" * 16, "about": ABOUT}}}).encode(),
+    "without its layout": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"jaxonline": {
+        "format": "jaxonline study 1", "study": fingerprint(ABOUT), "about": ABOUT, "layout": {}}}}).encode(),
     "not ours": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"jaxonline": 3}}).encode(),
 }  # fmt: skip
 
@@ -381,7 +383,7 @@ import sys, time
 from pathlib import Path
 from jaxonline._util.places import Folder
 from jaxonline.results.store import Store
-from jaxonline.simulation.fingerprint import describe
+from jaxonline.simulation.fingerprint import describe, fingerprint
 with Store(Folder(Path(sys.argv[1])), {"n_rounds": "80"}, 1.0):
     Path(sys.argv[1], "blocks", "unfinished").mkdir(exist_ok=True)
     Path(sys.argv[1], "blocks", "unfinished", "1").write_bytes(b"half a block")

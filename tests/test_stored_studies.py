@@ -37,7 +37,7 @@ class Stop(Exception):
 
 def stop_after(pieces: int):
     def progress(done, total, what):
-        if done == pieces:
+        if done >= pieces:
             raise Stop
 
     return progress

@@ -244,11 +244,12 @@ class Blocks:
             raise ValueError(
                 f"checkpoint {self.place.name} holds a block of another study: block {block} of {rows.label!r}"
             )
-        recorded, arrays = self.layout.recorded(record[0]), {}
+        start, stop = rows.learners or (0, 0)
+        sizes = {"learner": stop - start, "run": rows.width, "round": self.layout.recorded(record[0])}
+        arrays = {}
         for name in self.layout.names(rows):
-            sizes = {"learner": (rows.learners or (0, 1))[1] - (rows.learners or (0, 1))[0], "run": rows.width}
             spec = self._specs[name]
-            shape = [(sizes | {"round": recorded}).get(dim, n) for dim, n in zip(spec.dims, spec.shape, strict=True)]
+            shape = [sizes.get(dim, n) for dim, n in zip(spec.dims, spec.shape, strict=True)]
             arrays[name] = np.empty(shape, spec.dtype)
         for name, key, part in self._chunks(rows, block, record[0]):
             chunk, into = _decoded(self._specs[name], self.place.read(key)), arrays[name][part]

@@ -202,16 +202,15 @@ class Store:
 
     def _check(self, theirs: Mapping[str, Any]) -> None:
         if theirs["about"] != self._about:
-            self._refuse(_difference(theirs["about"], self._about))
+            raise self._other(_difference(theirs["about"], self._about))
         if theirs["format"] != (NUMBERS if self.layout is None else STUDY):
-            self._refuse(f"its format, {theirs['format']!r}")
+            raise self._other(f"its format, {theirs['format']!r}")
 
     def _extended(self, theirs: Mapping[str, Any], asked: StoreLayout) -> StoreLayout:
         try:
             return StoreLayout.of(theirs["layout"]).extended(asked)
         except ValueError as error:
-            self._refuse(str(error))
-            raise
+            raise self._other(str(error)) from None
 
     def _check_records(self) -> None:
         """Where the first document is not there, no block may be of another study."""
@@ -233,8 +232,8 @@ class Store:
         most = {name: max(theirs[name], ours[name]) for name in grown}
         return {name: of for name, of in theirs.items() if name != MARKER} | dict(ours) | most
 
-    def _refuse(self, difference: str) -> None:
-        raise ValueError(f"checkpoint {self.place.name} holds another study: {difference}")
+    def _other(self, difference: str) -> ValueError:
+        return ValueError(f"checkpoint {self.place.name} holds another study: {difference}")
 
     def _warn(self, words: str) -> None:
         warnings.warn(f"checkpoint {self.place.name}: {words}", RuntimeWarning, stacklevel=3)
@@ -332,6 +331,8 @@ def format_of(attributes: Mapping[str, Any]) -> Any:
 def _is_whole(marker: Any) -> bool:
     """Whether the first document says what it is, and whose."""
     try:
+        if marker["format"] == STUDY:
+            StoreLayout.of(marker["layout"])
         return fingerprint(marker["about"]) == marker["study"] and marker["format"] in (STUDY, NUMBERS)
     except STRANGE:
         return False
