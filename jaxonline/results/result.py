@@ -41,8 +41,8 @@ class Result:
             default there is none at all.
         meta: how the study was made: in readable words the game, the comparator and the learners with their parameters;
             versions, key, block size, devices, notion of regret; and the probability that a run overflows, by learner,
-            as the learners themselves state it ("overflow_probability"). Of a study that is unfinished (`load_result`), how
-            many runs are missing, by learner ("missing").
+            as the learners themselves state it ("overflow_probability"). Of a study that is unfinished (`load_result`),
+            how many runs are missing, by learner ("missing").
 
     It prints as a table of a few lines, in a notebook as well.
 
