@@ -76,8 +76,8 @@ class Store:
 
     def joined(self) -> Callable[[], "Store"]:
         """What opens it in another process, while it is open in this one; can be pickled."""
-        about, layout = dict(self._about), self.layout
-        return functools.partial(_join, self.place.address, about, self.every, layout, self.keep_states)
+        layout = self.blocks.layout
+        return functools.partial(_join, self.place.address, dict(self._about), self.every, layout, self.keep_states)
 
     @property
     def blocks(self) -> Blocks:

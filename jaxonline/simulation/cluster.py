@@ -72,7 +72,7 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
         check.count("cluster", cluster)
         with (
             dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}),
-            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address=None) as local,
+            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address=None) as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
             yield Workers(client)
@@ -114,6 +114,8 @@ class Workers:
             ConnectionError: the scheduler is gone.
             Exception: whatever went wrong with a block, on a worker.
         """
+        from distributed import as_completed
+
         found = [finished(job, store) for job in jobs]
         missing = [
             [block for block in job.plan.blocks if block not in there] for job, there in zip(jobs, found, strict=True)
@@ -125,7 +127,7 @@ class Workers:
             with _connected():
                 for job, some in zip(jobs, missing, strict=True):
                     waiting |= self._submitted(job, some, store)
-                for task in _as_completed(waiting, self._client):
+                for task in as_completed(list(waiting), loop=self._client.loop):
                     task.result()
                     for _ in waiting[task].plan.segments():
                         reporter.advance(waiting[task].name)
@@ -150,12 +152,6 @@ class Workers:
         x64 = jnp.result_type(float) == jnp.float64
         play = functools.partial(_play_block, store.joined(), self.machine, x64, bare)
         return {self._client.submit(play, sent, block, pure=False): job for block in some}
-
-
-def _as_completed(waiting: dict[Any, int], client: Any) -> Iterator[Any]:
-    from distributed import as_completed
-
-    yield from as_completed(list(waiting), loop=client.loop)
 
 
 def _packed(matchup: Matchup) -> bytes:
