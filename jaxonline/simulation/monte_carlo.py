@@ -141,11 +141,11 @@ def simulate(
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
         progress: True for a progress bar, or a function (done, total, what).
-        checkpoint: a folder that keeps what was computed, from which an interrupted study goes on; a path, or a
-            `Checkpoint`, which also names a version of the study.
+        checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
+            rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study.
 
     Returns:
-        A `Result`.
+        A `Result`. Of a study that got longer it has the rounds that were recorded before, where others are asked for.
 
     Raises:
         ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
