@@ -90,11 +90,13 @@ def test_plain_xarray_opens_the_store_of_a_study(reference, tmp_path):
     assert len(data.attrs["jaxonline"]["study"]) == 16
 
 
+@pytest.mark.long
 def test_the_store_does_not_depend_on_the_devices(tmp_path):
     """Nor on the order of blocks: byte for byte."""
-    for name, devices in (("one", 1), ("two", 2)):
-        study(n_runs=7, checkpoint=tmp_path / name, mesh=default_mesh(jax.devices()[:devices]))
-    assert stores.tree(tmp_path / "one") == stores.tree(tmp_path / "two")
+    for devices in (1, 2, 8):
+        study(n_runs=20, checkpoint=tmp_path / str(devices), mesh=default_mesh(jax.devices()[:devices]))
+    one, two, eight = (stores.tree(tmp_path / str(devices)) for devices in (1, 2, 8))
+    assert one == two == eight
 
 
 def test_finished_runs_of_an_unfinished_study(reference, interrupted):
@@ -187,7 +189,7 @@ print(jo.load_result("kept").cumulative_loss[0, 0, -1])
         assert np.isfinite(data.cumulative_loss).all()
 
 
-@pytest.mark.parametrize("writers", [1, 3])
+@pytest.mark.parametrize("writers", some([1, 3], 3))
 def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkeypatch, writers):
     """Each has the store open, and plays its blocks of each job, one of them twice: the same files."""
     seen = []

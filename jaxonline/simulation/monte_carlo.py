@@ -101,15 +101,15 @@ def simulate(
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
         progress: True for a progress bar, or a function (done, total, what).
-        checkpoint: a folder that keeps what was computed, from which an interrupted study goes on; a path, or a
-            `Checkpoint`, which also names a version of the study.
+        checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
+            rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study.
         cluster: where blocks are played by workers of Dask `distributed` (extra `cluster`), which write them into the
             checkpoint: how many processes to start on this machine, the address of a scheduler, or a client. A script
             that has processes started needs the usual `if __name__ == "__main__":`. By default this process plays, on
             the devices of `mesh`.
 
     Returns:
-        A `Result`.
+        A `Result`. Of a study that got longer it has the rounds that were recorded before, where others are asked for.
 
     Raises:
         ValueError: for sizes below 1, runs that are unknown or asked for twice, a mesh with other axes, a checkpoint
