@@ -36,13 +36,17 @@ $(VENV)/.test: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[test]'
 	@touch $@ $(VENV)/.run
 
+$(VENV)/.test-all: pyproject.toml | $(BIN)/uv
+	$(INSTALL) '.[test-all]'
+	@touch $@ $(VENV)/.run $(VENV)/.test
+
 $(VENV)/.lint: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[lint]'
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[dev]'
-	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.lint
+	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.test-all $(VENV)/.lint
 
 quickstart: $(VENV)/.run
 	$(BIN)/jaxonline quickstart
@@ -53,7 +57,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 test: $(VENV)/.test
 	$(PYTEST) -m "not long and not examples"
 
-test-all: $(VENV)/.test
+test-all: $(VENV)/.test-all
 	$(PYTEST)
 
 # environments of their own at both ends of what pyproject.toml allows, and the tests that touch every dependency;

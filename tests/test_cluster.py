@@ -21,14 +21,11 @@ SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
 
 
 def study(folder, **options):
-    """Two learners against the best in hindsight of each run, in five blocks."""
+    """A learner against the best in hindsight of each run, in five blocks."""
     game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-    learners = {
-        name: jo.GradientLearner(jo.estimators.TwoCopies(), step_size=step, radius=1.0)
-        for name, step in (("fixed", 0.1), ("falling", jo.InverseSqrt(0.3)))
-    }
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
     sizes = SIZES | options
-    return jo.simulate(game, learners, comparator=jo.L2Ball(1.0), checkpoint=folder, **sizes)
+    return jo.simulate(game, learner, comparator=jo.L2Ball(1.0), checkpoint=folder, **sizes)
 
 
 def files(folder):
@@ -72,7 +69,7 @@ def test_what_is_there_is_not_played_again(here, alone, tmp_path):
     folder = tmp_path / "store"
     study(folder, n_runs=12)
     written = {path: path.stat().st_mtime_ns for path in (folder / "blocks" / "finished").rglob("c.*")}
-    assert len(written) == 9  # three blocks of two learners and of the comparator
+    assert len(written) == 6  # three blocks of the learner and of the comparator
     study(folder, cluster=here)
     assert {path: path.stat().st_mtime_ns for path in written} == written
     np.testing.assert_array_equal(jo.load_result(folder).regret, jo.load_result(alone).regret)
@@ -86,6 +83,7 @@ def test_a_precision_is_reached_on_a_cluster(here, tmp_path):
     np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
 
+@pytest.mark.long
 def test_float64_is_float64_there(here, tmp_path):
     with jax.enable_x64(True):
         game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())

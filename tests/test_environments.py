@@ -172,7 +172,7 @@ ALL = {
 
 
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
-@pytest.mark.parametrize("name", some(ALL, "file", "shuffled"))
+@pytest.mark.parametrize("name", some(ALL, "file"))
 def test_what_an_environment_says_of_itself(name, both_precisions):
     """Its instances are as it announced, in either precision; it is identical in all runs only if it says so; and it
     does not listen to predictions if it says that it is oblivious."""

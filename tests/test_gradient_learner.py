@@ -121,9 +121,7 @@ def cosine(t):
     return 0.5 * 0.1 * 0.5 * (1 + np.cos(np.pi * min(t - 1, 30) / 30))
 
 
-SHORT_LOOPS = (
-    "two copies, l1 ball", "two copies, momentum, schedule", "known covariance, ball, averaged", "mean of copies",
-)  # fmt: skip
+SHORT_LOOPS = "two copies, momentum, schedule", "known covariance, ball, averaged"
 LOOPS = {
     "full gradient": Loop(full, lambda t: 0.1),
     "full gradient, inverse sqrt, ball": Loop(full, lambda t: 0.4 / np.sqrt(t), lambda w: l2_ball(w, 0.5)),

@@ -251,6 +251,7 @@ def test_sweeps_of_unlike_learners_are_refused():
 # Compilations
 
 
+@pytest.mark.long
 def test_twenty_step_sizes_are_one_compilation():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
     options = {"n_runs": 3, "block_size": 3, "comparator": None, "n_rounds": 8, "record_at": 2}
