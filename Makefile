@@ -85,7 +85,9 @@ format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# first whether the numbers are what they were: speed that changes them is none
 bench: $(VENV)/.dev
+	$(PYTEST) tests/test_golden.py
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.variance_reduction
 
