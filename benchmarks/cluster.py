@@ -20,11 +20,11 @@ import numpy as np
 import jaxonline as jo
 from benchmarks._timing import machine, ratios, side_by_side
 
-D, ROUNDS, BLOCKS, WIDTH = 20, 4000, 8, 512
+D, ROUNDS, BLOCKS, WIDTH = 20, 16_000, 8, 512
 
 
 def study(folder: Path, key: int, **where: Any) -> None:
-    """Two learners in a game of noisy copies, in blocks of a second or so."""
+    """Two learners in a game of noisy copies, in blocks of a few seconds."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, D)).astype(np.float32) / D**0.5
     game = jo.Game(jo.environments.DataStream(X, X[:, 0]), jo.NoisyCopies(jo.noise.gaussian(0.01)))

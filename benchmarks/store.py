@@ -38,7 +38,7 @@ INSIDE = (
     *((Checkpoint, name) for name in ("code", "open")),
     *((Store, name) for name in ("__enter__", "__exit__", "states")),
     *((Blocks, name) for name in ("finished", "read", "write")),
-    *((monte_carlo, name) for name in ("layout_of", "compared", "about")),
+    *((monte_carlo, name) for name in ("layout_of", "what_decides")),
 )  # fmt: skip
 
 
