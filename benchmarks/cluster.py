@@ -10,7 +10,6 @@ import argparse
 import shutil
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks._timing import machine, ratios, side_by_side
+from jaxonline.simulation.cluster import workers_of
 
 D, ROUNDS, BLOCKS, WIDTH = 20, 16_000, 8, 512
 
@@ -51,12 +51,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     jo.use_all_cores(2)
-    from distributed import Client
-
-    local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with tempfile.TemporaryDirectory() as folder, Client(**local, set_as_default=False) as client:
+    with tempfile.TemporaryDirectory() as folder, workers_of(2) as workers:
         root = Path(folder)
-        contenders = {"two devices": timed(root, "devices"), "two workers": timed(root, "workers", cluster=client)}
+        contenders = {"two devices": timed(root, "devices"), "two workers": timed(root, "workers", cluster=workers)}
         rates = side_by_side(contenders, options.repeats)
         of = ratios(rates, "two workers", "two devices")
         print(f"\n{BLOCKS} blocks of {WIDTH} runs and {ROUNDS:,} rounds, on {machine()}")
@@ -64,9 +61,7 @@ def main() -> None:
             seconds = BLOCKS * WIDTH * ROUNDS / statistics.median(values)
             print(f"  {name}: {statistics.median(values):.3g} rounds/s, {seconds:.2f} s")
         print(f"  workers / devices: {statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})")
-        began, n = time.perf_counter(), 2000
-        client.gather([client.submit(int, i, pure=False) for i in range(n)])
-        print(f"  tasks that do nothing: {n / (time.perf_counter() - began):,.0f} a second")
+        print(f"  tasks that do nothing: {workers.tasks_a_second(2000):,.0f} a second")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ def draw(measured: dict[str, Any], path: Path) -> None:
         colour = COLOURS[0] if middle >= 1 else COLOURS[1]
         axes.plot([min(of), max(of)], [row, row], color=colour, lw=4, alpha=0.35, solid_capstyle="round")
         axes.plot(middle, row, "o", color=colour, ms=6)
-        axes.annotate(f"{middle:.3g}" if middle < 1000 else f"{middle:,.0f}", (max(of), row), (8, 0), textcoords="offset points", va="center", fontsize=8)
+        number = f"{middle:.3g}" if middle < 1000 else f"{middle:,.0f}"
+        axes.annotate(number, (max(of), row), (8, 0), textcoords="offset points", va="center", fontsize=8)
     axes.axvline(1.0, color="0.3", lw=1)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

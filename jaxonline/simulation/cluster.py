@@ -10,8 +10,10 @@ Source of the engine: https://distributed.dask.org. It starts workers on Slurm (
 import contextlib
 import dataclasses
 import functools
+import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -75,7 +77,17 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
             LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address=None) as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
+            client.wait_for_workers(cluster, timeout=120)
+            client.run(_share_cores, cluster)
             yield Workers(client)
+
+
+def _share_cores(n_workers: int, dask_worker: Any) -> None:
+    """On a worker of this machine: its share of the cores, since threads of several get into each other's way."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        own = cores[int(dask_worker.name) % len(cores) :: n_workers]
+        os.sched_setaffinity(0, own)
 
 
 class Workers:
@@ -140,6 +152,12 @@ class Workers:
             Recorded.join([there[block] for block in job.plan.blocks], axis=1)
             for job, there in zip(jobs, found, strict=True)
         ]
+
+    def tasks_a_second(self, n: int) -> float:
+        """How many tasks that do nothing the scheduler hands out, of n: what limits many workers."""
+        began = time.perf_counter()
+        self._client.gather([self._client.submit(int, i, pure=False) for i in range(n)])
+        return n / (time.perf_counter() - began)
 
     def _submitted(self, job: Job, some: Sequence[int], store: Store) -> dict[Any, Job]:
         """A task for each block."""
