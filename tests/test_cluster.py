@@ -1,5 +1,6 @@
 """Blocks played by workers of a cluster are the blocks, and what dies is played again."""
 
+import contextlib
 import filecmp
 import os
 import signal
@@ -15,7 +16,6 @@ import jaxonline as jo
 
 dask = pytest.importorskip("dask", reason="the extra `cluster` is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
 
@@ -144,7 +144,8 @@ class Killing:
         while self.done < self.times:
             time.sleep(self.wait)
             for process in self.of():
-                os.kill(process, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has just died
+                    os.kill(process, signal.SIGKILL)
             self.done += 1
 
 

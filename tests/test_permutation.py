@@ -22,13 +22,8 @@ def test_the_same_permutation(n):
         np.testing.assert_array_equal(other, wanted)
 
 
-def test_equal_words_keep_their_order():
+def test_equal_words_keep_their_order(monkeypatch):
     """As a stable sort has it: with words of one bit nearly all are equal."""
     words = np.arange(50) % 2
-    key = jax.random.key(0)
-    original = jax.random.bits
-    try:
-        jax.random.bits = lambda key, shape, dtype: jax.numpy.asarray(words, dtype)
-        np.testing.assert_array_equal(permutation(key, 50), np.argsort(words, kind="stable"))
-    finally:
-        jax.random.bits = original
+    monkeypatch.setattr(jax.random, "bits", lambda key, shape, dtype: jax.numpy.asarray(words, dtype))
+    np.testing.assert_array_equal(permutation(jax.random.key(0), 50), np.argsort(words, kind="stable"))

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from jaxonline.study.files.folder import (
 )
 from jaxonline.study.files.listing import everything, one
 from jaxonline.study.files.study_file import load_study_file
+from jaxonline.study.study import Report
 
 
 def run_file(
@@ -43,34 +45,39 @@ def run_file(
 
 def show_folder(console: Any, folder: str) -> None:
     """Print the table of a study, and draw its figures, also of one that is not finished."""
-    found = look_into(folder)
-    with warnings_in_a_line():
-        report = report_in(found)
-        if report is None:
-            console.print(f"{folder}: {progress_in_words(found)}.", markup=False, highlight=False)
-            return
+
+    def show(found: StudyFolder, report: Report) -> list[Path]:
         report.show(console)
         paths = [found.folder / f"{name}.png" for name in report.figures]
         for path, draw in zip(paths, report.figures.values(), strict=True):
             draw().savefig(path, dpi=150)
-    if not found.finished:
-        console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
-    console.print(f"{', '.join(map(str, paths))} drawn", markup=False, highlight=False)
+        return paths
+
+    _with_report(console, folder, show, "drawn")
 
 
 def report_folder(console: Any, folder: str) -> None:
     """Write the page and the tables of LaTeX of a study, also of one that is not finished."""
+
+    def write(found: StudyFolder, report: Report) -> list[Path]:
+        texts = {"report.html": report.html(), "tables.tex": report.latex()}
+        return [write_text(found.folder / name, text) for name, text in texts.items()]
+
+    _with_report(console, folder, write, "written")
+
+
+def _with_report(console: Any, folder: str, make: Callable[[StudyFolder, Report], list[Path]], done: str) -> None:
+    """Make files of what a study has found so far, and say which, and how far it is."""
     found = look_into(folder)
     with warnings_in_a_line():
         report = report_in(found)
         if report is None:
             console.print(f"{folder}: {progress_in_words(found)}.", markup=False, highlight=False)
             return
-        texts = {"report.html": report.html(), "tables.tex": report.latex()}
-    paths = [write_text(found.folder / name, text) for name, text in texts.items()]
+        paths = make(found, report)
     if not found.finished:
         console.print(f"Not finished: {progress_in_words(found)}.", markup=False, highlight=False)
-    console.print(f"{', '.join(map(str, paths))} written", markup=False, highlight=False)
+    console.print(f"{', '.join(map(str, paths))} {done}", markup=False, highlight=False)
 
 
 def diff_folders(console: Any, first: str, second: str) -> None:
