@@ -141,6 +141,29 @@ def test_show_an_unfinished_study(played, tmp_path):
     assert "Not finished: 5 runs so far, of 8 runs of 40 rounds" in shown.stdout
 
 
+def test_report_writes_the_page_and_the_tables(played):
+    """The page says what was played and how to do it again; LaTeX has a row for each learner."""
+    folder, _ = played
+    done = call("report", folder / "out")
+    assert done.exit_code == 0, done.output
+    page, tables = ((folder / "out" / name).read_text() for name in ("report.html", "tables.tex"))
+    assert "Commands to repeat it" in page
+    assert "jaxonline run study." in page
+    assert "[game]" in page or "&quot;game&quot;" in page
+    learners = Result.load(folder / "out" / "result.zarr").learners
+    assert tables.count(r"\\") == 1 + len(learners)
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    (("--workers", "0"), "--workers must be at least 1, got 0"),
+    (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster must be left out where there are workers"),
+])  # fmt: skip
+def test_bad_clusters_of_a_study(options, words, tmp_path):
+    done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out", *options)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
 def test_show_a_study_of_which_some_learners_have_not_played(played, tmp_path):
     """NaN where a learner has not played a run: such learners are left out, and the others have their own runs."""
     folder, _ = played
