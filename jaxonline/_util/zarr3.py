@@ -7,7 +7,7 @@ the disk, and in which order, which zarr's own writers do not say. Chunks are pl
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,14 +107,16 @@ class ArraySpec(NamedTuple):
 
 def encode_whole(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
     """The files of an array, but for its document, by name."""
-    files = {}
-    array = np.asarray(array)
+    return dict(encode_chunks(spec, np.asarray(array)))
+
+
+def encode_chunks(spec: ArraySpec, array: Any) -> Iterator[tuple[str, bytes]]:
+    """The files of an array and their names, one after the other; each needs only its part of the array."""
     array = array.view(spec.dtype) if "dtype" in spec.attributes else array
     counts = (-(-n // size) for n, size in zip(array.shape, spec.chunks, strict=True))
     for index in itertools.product(*map(range, counts)):
         part = tuple(slice(i * size, (i + 1) * size) for i, size in zip(index, spec.chunks, strict=True))
-        files[spec.key(index)] = spec.encode(array[(*part, ...)])
-    return files
+        yield spec.key(index), spec.encode(array[(*part, ...)])
 
 
 def decode_whole(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.ndarray:

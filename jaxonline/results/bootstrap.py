@@ -1,10 +1,14 @@
 """Quantiles of studentised means, by resampling: for skewed runs, and for whole curves at once."""
 
+import math
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 from jaxtyping import Float
 
 RESAMPLED = 2000
 AT_ONCE = 2**22  # weights of so many runs are drawn at a time
+WORKED_ON = 2**20  # numbers of a large array that are copied at a time
 
 
 def student_quantiles(
@@ -41,22 +45,37 @@ def _of_runs(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     return low.reshape(shape), high.reshape(shape)
 
 
-def largest_deviation(values: Float[np.ndarray, "L R G"], level: float) -> Float[np.ndarray, "L"]:
+def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Float[np.ndarray, "L"]:
     """The quantile of the largest |mean - expectation| / standard error over the rounds, by learner.
 
     Of 20,000 normal vectors with the correlations of the rounds, each divided by one chi variable: multivariate t.
     """
-    rng = np.random.default_rng(0)
-    found = np.full(len(values), np.nan)
-    for i, runs in enumerate(values):
-        kept = runs[~np.isnan(runs).any(axis=1)]
+    rng, found = np.random.default_rng(0), []
+    for runs in curves:
+        kept = without_nan(runs)
         n = len(kept)
         if n < 2:
+            found.append(np.nan)
             continue
-        deviation = kept.std(axis=0, ddof=1)
-        standard = (kept - kept.mean(axis=0))[:, deviation > 0] / deviation[deviation > 0] / np.sqrt(n - 1)
-        variances, vectors = np.linalg.eigh(standard.T @ standard)
+        mean = kept.mean(axis=0)
+        covariance = sum((part - mean).T @ (part - mean) for part in some_runs(kept)) / (n - 1)
+        deviation = np.sqrt(np.diag(covariance))
+        varies = deviation > 0
+        correlation = covariance[varies][:, varies] / np.outer(deviation[varies], deviation[varies])
+        variances, vectors = np.linalg.eigh(correlation)
         root = vectors * np.sqrt(np.maximum(variances, 0.0))
         normals = np.abs(rng.normal(size=(10 * RESAMPLED, len(root))) @ root.T).max(axis=1, initial=0.0)
-        found[i] = np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * RESAMPLED) / (n - 1)), level)
-    return found
+        found.append(np.quantile(normals / np.sqrt(rng.chisquare(n - 1, 10 * RESAMPLED) / (n - 1)), level))
+    return np.array(found)
+
+
+def without_nan(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
+    """The runs that have no NaN; the same array where all are such."""
+    whole = ~np.isnan(runs).any(axis=1)
+    return runs if whole.all() else runs[whole]
+
+
+def some_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:
+    """The runs of a large array in parts, so that no copy of the whole is made."""
+    step = max(1, WORKED_ON // max(1, math.prod(runs.shape[1:])))
+    return (runs[start : start + step] for start in range(0, len(runs), step))

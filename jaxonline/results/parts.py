@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline.results.stored_arrays import part
 
 
 def check_shapes(result: Any) -> None:
@@ -35,14 +36,14 @@ def selected(result: Any, learners: Sequence[int], runs: Any = slice(None)) -> A
         if not mask and not (at.ndim == 1 and at.dtype.kind == "i" and ((-size <= at) & (at < size)).all()):
             raise ValueError(f"runs must be positions below {size}, got {check.shown(runs)}")
 
-    def part(numbers: np.ndarray) -> np.ndarray:
-        return numbers[learners][:, runs]
+    def of(numbers: Any) -> Any:
+        return part(numbers, learners, runs)
 
     return dataclasses.replace(
         result, learners=tuple(result.learners[i] for i in learners), runs=result.runs[runs],
-        measures={name: part(array) for name, array in result.measures.items()},
-        comparator_loss=None if result.comparator_loss is None else part(result.comparator_loss),
-        first_nonfinite=part(result.first_nonfinite), first_overflow=part(result.first_overflow),
+        measures={name: of(array) for name, array in result.measures.items()},
+        comparator_loss=None if result.comparator_loss is None else of(result.comparator_loss),
+        first_nonfinite=of(result.first_nonfinite), first_overflow=of(result.first_overflow),
     )  # fmt: skip
 
 
@@ -76,6 +77,7 @@ def at_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
     kept = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
     best = result.comparator_loss
     return dataclasses.replace(
-        result, rounds=result.rounds[rounds], measures={name: array[:, :, rounds] for name, array in kept.items()},
-        comparator_loss=None if best is None else best[:, :, rounds],
+        result, rounds=result.rounds[rounds],
+        measures={name: part(array, rounds=rounds) for name, array in kept.items()},
+        comparator_loss=None if best is None else part(best, rounds=rounds),
     )  # fmt: skip

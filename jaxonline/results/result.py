@@ -1,6 +1,5 @@
 """What a study measured: losses, regret and queries of every learner and run at the recorded rounds."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results import parts, statistics, summary
-from jaxonline.results.quantities import label_of
-from jaxonline.results.ranking import Ranking, rank
-from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE, adjusted, variance_reduction
+from jaxonline.results import estimates, parts, statistics, summary
+from jaxonline.results.ranking import Ranking
 from jaxonline.results.statistics import Estimate, Growth
 
 if TYPE_CHECKING:
@@ -33,7 +30,8 @@ class Result:
         runs: indices of the runs [R].
         rounds: rounds t at which was recorded [G], increasing; the last is the horizon.
         measures: what was counted after t rounds, by name, each [L, R, G] or, of a measure that is a vector, with
-            further axes; "cumulative_loss" and "queries" are always there.
+            further axes; "cumulative_loss" and "queries" are always there. More than 64 MB of numbers in the store of
+            a study stay there: an array is read, as a whole or in part, when it is indexed or computed with.
         comparator_loss: of the best fixed predictor in hindsight after t rounds [L, R, G] (a broadcast view where
             learners or runs share it), or None where no comparator was asked for.
         first_nonfinite: the first round with a NaN or infinite loss, 0 where there is none [L, R].
@@ -122,12 +120,7 @@ class Result:
         Raises:
             ValueError: for a quantity that the study does not have.
         """
-        if quantity in ("regret", "comparator_loss") and self.comparator_loss is None:
-            raise ValueError(f"{quantity} needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
-        check.choice("quantity", quantity, self.quantities)
-        array = self.measures[quantity] if quantity in self.measures else getattr(self, quantity)
-        left_out = (self.first_nonfinite > 0) | (self.first_overflow > 0)
-        return np.where(left_out.reshape(left_out.shape + (1,) * (array.ndim - 2)), np.nan, array)
+        return estimates.values(self, quantity)
 
     def adjusted(self, quantity: str = "regret") -> np.ndarray:
         """As `values`, less beta times the control variate of the run, where the study has control variates.
@@ -135,20 +128,14 @@ class Result:
         Of "regret" and "cumulative_loss", that is: what means, bands, rankings, differences and growth are made of. The
         expectation is that of `values`, since each run's beta is estimated from the other ones (`results.reduction`).
         """
-        values, controls = self.values(quantity), self._controls(quantity)
-        if controls is None:
-            return values
-        return np.stack([adjusted(*each) for each in zip(values, controls[:, None], strict=True)])
+        return estimates.adjusted_values(self, quantity)
 
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
         """By learner [L], at the horizon: the variance of plain plays over that of what is averaged, per play.
 
         A run of `simulate(antithetic=True)` is two plays; NaN where runs do not vary. It is in `table` of such studies.
         """
-        check.choice("quantity", quantity, ("regret", "cumulative_loss"))
-        last = self.values(quantity)[:, :, -1], self.adjusted(quantity)[:, :, -1]
-        half = self.measures.get(HALF_DIFFERENCE)
-        return variance_reduction(*last, None if half is None else half[:, :, -1])
+        return estimates.reduction(self, quantity)
 
     def mean(
         self, quantity: str = "regret", level: float = 0.95, interval: str | None = None, limits: Any = None
@@ -174,14 +161,7 @@ class Result:
             >>> result.mean("cumulative_loss").mean.tolist()
             [[2.0]]
         """
-        if interval is None:
-            interval = "anytime" if "precision" in self.meta else "student"
-        values = self.values(quantity) if interval == "bounded" else self.adjusted(quantity)
-        if interval == "student" and values.ndim == 3:
-            statistics.warn_of_skewness(values[:, :, -1], self.learners, label_of(quantity))
-        if limits is not None:
-            limits = statistics.limits_of_sums(limits, self.rounds.reshape(-1, *(1,) * (values.ndim - 3)))
-        return statistics.mean_over_runs(values, level, interval=interval, limits=limits)
+        return estimates.mean(self, quantity, level, interval, limits)
 
     def bands(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """As `mean`, with bands that hold at all recorded rounds together, for each learner (`simultaneous`).
@@ -189,10 +169,7 @@ class Result:
         Raises:
             ValueError: the quantity is a vector in each round.
         """
-        values = self.adjusted(quantity)
-        if values.ndim > 3:
-            raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
-        return statistics.simultaneous(values, level)
+        return estimates.bands(self, quantity, level)
 
     def ranking(self, quantity: str = "regret", level: float = 0.95) -> Ranking:
         """The learners from the smallest mean at the horizon to the largest, and which of them differ.
@@ -211,11 +188,7 @@ class Result:
             >>> dict(zip(ranking.learners, ranking.letters, strict=True))
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
-        of, values, controls = self.mean(quantity, level), self.values(quantity), self._controls(quantity)
-        if values.ndim > 3:
-            raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
-        last = None if controls is None else controls[:, :, -1]
-        return rank(self.learners, values[:, :, -1], label_of(quantity), level, of, last)
+        return estimates.ranking(self, quantity, level)
 
     def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
         """Mean of first minus second over common runs, with its interval; fields have the shape [G].
@@ -223,18 +196,13 @@ class Result:
         Learners of a study face the same instances and noise in the same run, so this interval is narrower than
         the two of `mean` suggest.
         """
-        values, controls = self.values(quantity), self._controls(quantity)
-        i, j = self._at("first", first), self._at("second", second)
-        difference = values[i] - values[j]
-        if controls is not None:
-            difference = adjusted(difference, controls[[i, j]])
-        return Estimate(*(part[0] for part in statistics.mean_over_runs(difference[None], level)))
+        at = self._at("first", first), self._at("second", second)
+        return estimates.paired_difference(self, *at, quantity, level)
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""
-        values = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
-            return np.nanquantile(self.values(quantity), values, axis=1)
+        wanted = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
+        return estimates.quantiles(self, wanted, quantity)
 
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
@@ -269,8 +237,13 @@ class Result:
             raise ValueError(
                 f"first_round must leave at least two recorded rounds, got {first_round} and {self.rounds}"
             )
-        found = (statistics.growth(self.rounds[late], values[:, late], level) for values in self.adjusted(quantity))
-        return dict(zip(self.learners, found, strict=True))
+        since = slice(int(np.argmax(late)), None)
+        return {
+            name: statistics.growth(
+                self.rounds[late], estimates.adjusted_values(self, quantity, slice(i, i + 1), since)[0], level
+            )
+            for i, name in enumerate(self.learners)
+        }
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
         """The result of some of the learners, in the given order, all of them where none is named.
@@ -292,10 +265,6 @@ class Result:
             ValueError: other learners, rounds or measures, or a run that both have.
         """
         return parts.with_runs_of(self, other)
-
-    def _controls(self, quantity: str) -> np.ndarray | None:
-        """The control variates [L, R, G] of a quantity, None where it has none."""
-        return self.measures.get(CONTROL) if quantity in ("regret", "cumulative_loss") else None
 
     def _at(self, argument: str, name: str) -> int:
         return self.learners.index(check.choice(argument, name, self.learners))

@@ -5,7 +5,7 @@ which laws, is measured in `docs/intervals.md`.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,8 +149,12 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
         >>> bool((both.low < each.low - 0.2 * each.standard_error).all())
         True
     """
-    of = mean_over_runs(values, level)
-    factor = bootstrap.largest_deviation(values, level)[:, None]
+    return as_bands(mean_over_runs(values, level), values, level)
+
+
+def as_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
+    """Means [L, G] with bands (`simultaneous`) instead of intervals, from the runs of one learner after the other."""
+    factor = bootstrap.largest_deviation(curves, level)[:, None]
     return of._replace(low=of.mean - factor * of.standard_error, high=of.mean + factor * of.standard_error)
 
 
@@ -175,7 +179,7 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
             f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
             f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
             "mean(interval='bootstrap-t'), or interval='bounded' where losses are",
-            RuntimeWarning, stacklevel=3,
+            RuntimeWarning, stacklevel=4,
         )  # fmt: skip
 
 
@@ -255,13 +259,14 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     if values.ndim != 2 or values.shape[1] != len(rounds):
         raise ValueError(f"values must have the shape (runs, {len(rounds)}), got {values.shape}")
     check.number("level", level, gt=0.0, lt=1.0)
-    values = values[~np.isnan(values).any(axis=1)]
+    values = bootstrap.without_nan(values)
     if len(values) < 2 or (values.mean(axis=0) <= 0).any():
         return Growth(np.nan, np.nan, np.nan)
     x = np.log(rounds) - np.log(rounds).mean()
     weights, mean = x / (x @ x), values.mean(axis=0)
     exponent = float(weights @ np.log(mean))
-    error = float(np.std((values / mean) @ weights, ddof=1) / np.sqrt(len(values)))
+    linear = np.concatenate([(runs / mean) @ weights for runs in bootstrap.some_runs(values)])
+    error = float(np.std(linear, ddof=1) / np.sqrt(len(values)))
     half = float(_t_quantile(level, len(values) - 1)) * error
     return Growth(exponent, exponent - half, exponent + half)
 

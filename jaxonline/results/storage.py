@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import warnings
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +14,11 @@ import numpy as np
 
 from jaxonline._util.files import UNFINISHED, naming, sync, unfinished
 from jaxonline._util.places import Bucket, Folder, is_url, place_of
-from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, document, encode_whole, group, node
+from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, document, encode_chunks, group, node
 from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, Rows, StoreLayout
 from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import MARKER, RESULT, STUDY, attributes_in, format_of
+from jaxonline.results.stored_arrays import Finished, StoredArray, arrays_of, held, zeroed
 
 if TYPE_CHECKING:
     import xarray
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from jaxonline.results import Result
 
 NEW, OLD = "new", "old"  # stores beside their place
+BATCH = 1 << 24  # bytes that are written at a time
 
 
 def to_dataset(result: "Result") -> "xarray.Dataset":
@@ -65,7 +69,9 @@ def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
         beside.mkdir()
     try:
         with naming(path):
-            Folder(beside / NEW, beside / "writing").write(_files(result))
+            folder = Folder(beside / NEW, beside / "writing")
+            for files in _files(result):
+                folder.write(files)
             sync(beside)
             _move(beside, place)
     finally:
@@ -80,17 +86,18 @@ def _save_at_url(result: "Result", url: str) -> str:
     if place.names() and format_of(attributes_in(there or b"") or {}) != RESULT:
         raise FileExistsError(f"{url} exists and is no result of jaxonline: it is not replaced, give another URL")
     place.remove("")
-    place.write(_files(result))
+    for files in _files(result):
+        place.write(files)
     return url
 
 
-def _files(result: "Result") -> dict[str, bytes]:
-    """The store of a result: laid out as that of a study, without its blocks."""
+def _files(result: "Result") -> Iterator[dict[str, bytes]]:
+    """The store of a result, some files after the others: laid out as that of a study, without its blocks."""
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     rows = [Rows("", "", (each, each + 1), width) for each in range(len(result.learners))]
-    if best is not None and best.strides[0] == 0:
-        shared_by_runs = best.strides[1] == 0
+    if best is not None and _is_shared(best, 0):
+        shared_by_runs = _is_shared(best, 1)
         best = best[0, 0] if shared_by_runs else best[0]
         rows.append(Rows("", "", None, 0 if shared_by_runs else width))
     own = best is not None and best.ndim == 3
@@ -102,15 +109,29 @@ def _files(result: "Result") -> dict[str, bytes]:
     }  # fmt: skip
     kinds = {name: spec if name == "learner" else spec._replace(dtype=arrays[name].dtype.name)
              for name, spec in specs.items()}  # fmt: skip
-    files = {
-        f"{node(name)}/{key}": content
-        for name, array in arrays.items()
-        for key, content in encode_whole(kinds[name], array).items()
-    }
-    files |= {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
+    for name, array in arrays.items():
+        chunks = ((f"{node(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
+        for _, some in groupby(chunks, _Batches()):
+            yield dict(some)
+    yield {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
     marker = {"format": RESULT, "learners": result.learners, "measures": list(result.measures)}
     root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
-    return files | {DOCUMENT: root}
+    yield {DOCUMENT: root}
+
+
+def _is_shared(best: Any, axis: int) -> bool:
+    return best.is_same_along(axis) if isinstance(best, StoredArray) else best.strides[axis] == 0
+
+
+class _Batches:
+    """Which batch a file belongs to, so that one is written when it is large, and not kept."""
+
+    def __init__(self):
+        self._bytes = 0
+
+    def __call__(self, file: tuple[str, bytes]) -> int:
+        self._bytes += len(file[1])
+        return self._bytes // BATCH
 
 
 def _move(beside: Path, place: Path) -> None:
@@ -204,12 +225,16 @@ def _load_saved(place: Folder | Bucket, root: dict[str, Any], meta: dict[str, An
             raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
 
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
-    best = None
-    if BEST in documents:
-        best = np.broadcast_to(array(BEST), (len(learners), len(runs), len(rounds)))
+    whole, stored = np.full((len(learners), len(runs)), len(rounds), np.int32), {}
+    for name in (*marker["measures"], *FIRSTS, *([BEST] if BEST in documents else [])):
+        spec = ArraySpec.of(documents[node(name)])
+        stored[name] = StoredArray(place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)))
+    numbers = held(stored, array)
+    if isinstance(best := numbers.get(BEST), np.ndarray):
+        best = np.broadcast_to(best, (*whole.shape, len(rounds)))
     return Result(
-        learners=learners, runs=runs, rounds=rounds, measures={name: array(name) for name in marker["measures"]},
-        comparator_loss=best, meta=meta, **{name: array(name) for name in FIRSTS},
+        learners=learners, runs=runs, rounds=rounds, measures={name: numbers[name] for name in marker["measures"]},
+        comparator_loss=best, meta=meta, **{name: numbers[name] for name in FIRSTS},
     )  # fmt: skip
 
 
@@ -217,41 +242,30 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     from jaxonline.results import Result
 
     layout = StoreLayout.of(marker["layout"])
-    blocks, specs = Blocks(place, marker["study"], layout, repairs=False), layout.specs()
-    arrays = {name: spec.gaps() for name, spec in specs.items() if name not in CUBE}
-    complete = np.zeros((len(layout.learners), layout.runs), bool)
-    for rows in layout.rows:
-        for block in sorted(blocks.finished(rows)):
-            kept = blocks.read(rows, block)
-            if kept is None:
-                continue
-            runs = slice(block * rows.width, (block + 1) * rows.width)
-            at = {"learner": slice(*rows.learners) if rows.learners else slice(0), "run": runs}
-            at["round"] = slice(layout.recorded(kept.rounds))
-            for name, array in kept.arrays.items():
-                into = arrays[name][tuple(at.get(dim, slice(None)) for dim in specs[name].dims)]
-                into[...] = array[tuple(map(slice, into.shape))]
-            if rows.learners and kept.rounds == layout.horizon:
-                complete[at["learner"], runs] = True
-    played = arrays["first_nonfinite"] >= 0
-    some = np.flatnonzero(played.any(axis=0))
+    blocks = Blocks(place, marker["study"], layout, repairs=False)
+    finished = Finished.of(blocks)
+    some = np.flatnonzero(finished.own.any(axis=0))
     if not len(some):
         raise ValueError(f"{place.name} is the store of a study of which no run is finished yet")
-    missing = {name: int(n) for name, n in zip(layout.learners, (~complete).sum(axis=1), strict=True) if n}
+    missing = {
+        name: int(n)
+        for name, n in zip(layout.learners, (finished.own < len(layout.rounds)).sum(axis=1), strict=True)
+        if n
+    }
     if missing:
         told = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
         warnings.warn(
             f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}", UserWarning, stacklevel=3
         )
         meta = meta | {"missing": missing}
+    numbers = arrays_of(blocks, finished, some)
     if CONTROL in layout.measures:
-        for control, own in zip(arrays[CONTROL], played, strict=True):
-            control[own] = control[own] if np.isfinite(control[own]).all() else 0.0
-    best = arrays.get(BEST)
-    if best is not None:
-        best = None if np.isnan(best).all() else np.broadcast_to(best, (*complete.shape, len(layout.rounds)))[:, some]
+        numbers[CONTROL], _ = zeroed(numbers[CONTROL], finished.own[:, some] > 0)
+    best = numbers.get(BEST)
+    if best is not None and not (finished.own if layout.own_best else finished.shared)[..., some].any():
+        best = None
     return Result(
         learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
-        measures={name: arrays[name][:, some] for name in sorted(layout.measures)},
-        **{name: arrays[name][:, some] for name in FIRSTS},
+        measures={name: numbers[name] for name in sorted(layout.measures)},
+        **{name: numbers[name] for name in FIRSTS},
     )  # fmt: skip

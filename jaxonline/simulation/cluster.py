@@ -119,8 +119,13 @@ class Workers:
                     f"cluster must have workers of one kind, got {self.machine} at {address} and {machine} at {other}"
                 )
 
-    def play(self, jobs: Sequence[Job], reporter: Reporter, store: Store) -> list[Recorded]:
+    def play(
+        self, jobs: Sequence[Job], reporter: Reporter, store: Store, hold: bool = True
+    ) -> list[Recorded | None]:  # fmt: skip
         """All blocks of the jobs; finished ones are taken from the store.
+
+        Returns:
+            The numbers of each job; None where they are not to be held in memory, as they are in the store.
 
         Raises:
             ConnectionError: the scheduler is gone.
@@ -128,7 +133,7 @@ class Workers:
         """
         from distributed import as_completed
 
-        found = [finished(job, store) for job in jobs]
+        found = [_found(job, store, hold) for job in jobs]
         missing = [
             [block for block in job.plan.blocks if block not in there] for job, there in zip(jobs, found, strict=True)
         ]
@@ -147,9 +152,9 @@ class Workers:
             with contextlib.suppress(Exception):  # of a scheduler that is gone
                 self._client.cancel(list(waiting), force=True)
         for job, there, some in zip(jobs, found, missing, strict=True):
-            there |= finished(job, store, some)
+            there |= _found(job, store, hold, some)
         return [
-            Recorded.join([there[block] for block in job.plan.blocks], axis=1)
+            Recorded.join([there[block] for block in job.plan.blocks], axis=1) if hold else None
             for job, there in zip(jobs, found, strict=True)
         ]
 
@@ -170,6 +175,11 @@ class Workers:
         x64 = jnp.result_type(float) == jnp.float64
         play = functools.partial(_play_block, store.joined(), self.machine, x64, bare)
         return {self._client.submit(play, sent, block, pure=False): job for block in some}
+
+
+def _found(job: Job, store: Store, hold: bool, some: Sequence[int] | None = None) -> dict[int, Any]:
+    """The blocks that are finished, with their numbers where they are to be held in memory."""
+    return {block: recorded if hold else None for block, recorded in finished(job, store, some)}
 
 
 def _packed(matchup: Matchup) -> bytes:

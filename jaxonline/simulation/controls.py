@@ -26,6 +26,7 @@ from jaxonline.learners import GradientLearner
 from jaxonline.learners._interned import interned
 from jaxonline.losses import Squared
 from jaxonline.results.reduction import CONTROL
+from jaxonline.results.stored_arrays import zeroed
 from jaxonline.simulation.sums import Compensated
 from jaxonline.simulation.sweeps import Team
 
@@ -209,17 +210,18 @@ def _is_known(team: Team) -> bool:
     return linear and learner.hypothesis == "last" and stated and judged
 
 
-def without_diverged(learners: Iterable[str], control: np.ndarray) -> np.ndarray:
+def without_diverged(learners: Iterable[str], control: Any) -> Any:
     """The controls [L, R, G] with 0 for learners whose shadow diverges in some run.
 
     Warns:
         RuntimeWarning: such learners.
     """
-    names = [repr(name) for name, each in zip(learners, control, strict=True) if not np.isfinite(each).all()]
-    if names:
+    found, bad = zeroed(control, np.ones(control.shape[:2], bool))
+    if bad:
+        names = [repr(name) for i, name in enumerate(learners) if i in bad]
         warnings.warn(
             f"the control variate of {', '.join(names)} is not used: without the projection the learner's expected "
             f"loss is more than {DIVERGED} times that of predictor 0, its steps are too large for that",
             RuntimeWarning, stacklevel=5,
         )  # fmt: skip
-    return np.stack([each if np.isfinite(each).all() else np.zeros_like(each) for each in control])
+    return found

@@ -17,9 +17,10 @@ from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
 from jaxonline.game.binding import said
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
 from jaxonline.results import Result
-from jaxonline.results.layout import Rows
+from jaxonline.results.layout import BEST, FIRSTS, Rows
 from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import note
+from jaxonline.results.stored_arrays import Finished, are_few, arrays_of
 from jaxonline.simulation import blocks
 from jaxonline.simulation.about import in_words
 from jaxonline.simulation.ahead import compiled_ahead
@@ -37,7 +38,7 @@ from jaxonline.simulation.overflow import (
 from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.recording import record_rounds, selected_runs
-from jaxonline.simulation.runner import Job, Plan, Recorded, play_job
+from jaxonline.simulation.runner import Job, Plan, numbers_of, play_job
 from jaxonline.simulation.segments import Matchup, mirrored
 from jaxonline.simulation.stored import layout_of, what_decides
 from jaxonline.simulation.sweeps import Team, as_team, distinct
@@ -102,7 +103,8 @@ def simulate(
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
         progress: True for a progress bar, or a function (done, total, what).
         checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
-            rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study.
+            rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study. More than 64 MB of
+            numbers are not held in memory, but read from it when they are asked for.
         cluster: where blocks are played by workers of Dask `distributed` (extra `cluster`), which write them into the
             checkpoint: how many processes to start on this machine, the address of a scheduler, or a client. A script
             that has processes started needs the usual `if __name__ == "__main__":`. By default this process plays, on
@@ -172,14 +174,15 @@ def simulate(
         if precision is None:
             return play(runs)
 
-        def play_and_note(some: range) -> Result:
-            found = play(some)
-            if checkpoint is not None:
-                note(Checkpoint.of(checkpoint).folder, {"precision": precision.told(False, some.stop)})
+        def play_more(some: range, before: Result | None) -> Result:
+            if checkpoint is None:
+                return play(some) if before is None else before.with_runs_of(play(some))
+            found = play(range(some.stop))  # those before are in the checkpoint
+            note(Checkpoint.of(checkpoint).folder, {"precision": precision.told(False, some.stop)})
             return found
 
         at_once = mesh.devices.size if workers is None else workers.number
-        result = until_precise(play_and_note, precision, n_runs, width * at_once)
+        result = until_precise(play_more, precision, n_runs, width * at_once)
         if checkpoint is not None:
             note(Checkpoint.of(checkpoint).folder, {"precision": result.meta["precision"]})
         return result
@@ -265,30 +268,33 @@ def _simulate(
                     reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
             warn_of_likely_overflow(members, probabilities, n_rounds)
             todo = [*([best_job] if best_job else []), *jobs]  # so that an unfinished study has regrets
+            hold = store is None or are_few(store.blocks.layout, len(selected))
             if workers is not None and store is not None:
-                played_jobs = workers.play(todo, reporter, store)
+                played_jobs = workers.play(todo, reporter, store, hold)
             else:
-                played_jobs = [play_job(job, reporter, store) for job in compiled_ahead(todo, store)]
-            best = played_jobs.pop(0).best if best_job else None
+                played_jobs = [play_job(job, reporter, store, hold) for job in compiled_ahead(todo, store)]
             solved = hindsight.best_losses(reporter, store) if hindsight else None
 
-    # the rows of the played blocks, and the rounds, that were asked for; all rounds where some were not recorded before
-    reached, at_rounds = jobs[0].plan.rounds, slice(None)
+    # the rounds that were asked for; all of them where some were not recorded before
+    reached, recorded = jobs[0].plan.rounds, None
     if set(rounds) < set(reached):
-        reached, at_rounds = rounds, np.isin(reached, rounds)
-    at = np.searchsorted(own, selected // width) * width + selected % width
-    every = Recorded.join([each.select(lambda part: part[:, at]).at_rounds(at_rounds) for each in played_jobs], axis=0)
+        reached, recorded = rounds, np.flatnonzero(np.isin(reached, rounds))
+    if store is not None and not hold:
+        numbers = arrays_of(store.blocks, Finished.all_of(store.blocks.layout), selected, recorded)
+    else:
+        rows = np.searchsorted(own, selected // width) * width + selected % width
+        if best_job:
+            best = played_jobs.pop(0).best[0]
+            solved = best[0] if len(best) == 1 else best[rows]
+        numbers = numbers_of(played_jobs, rows, recorded)
+        if solved is not None:
+            solved = solved if recorded is None else solved[..., recorded]
+            numbers[BEST] = np.broadcast_to(solved, numbers["cumulative_loss"].shape)
     if control_variates:
-        every.measures[CONTROL] = without_diverged(members, every.measures[CONTROL])
-    if best is not None:
-        solved = best[0] if best.shape[1] == 1 else best[0, at]
-    comparator_loss = every.best
-    if solved is not None:
-        comparator_loss = np.broadcast_to(solved[..., at_rounds], every.measures["cumulative_loss"].shape)
+        numbers[CONTROL] = without_diverged(members, numbers[CONTROL])
     result = Result(
-        learners=tuple(members), runs=selected, rounds=reached, measures=every.measures,
-        comparator_loss=comparator_loss, first_nonfinite=every.first_nonfinite, first_overflow=every.first_overflow,
-        meta=meta,
+        learners=tuple(members), runs=selected, rounds=reached, comparator_loss=numbers.pop(BEST, None),
+        **{name: numbers.pop(name) for name in FIRSTS}, measures=numbers, meta=meta,
     )  # fmt: skip
     warn_of_overflow(members, result.overflowed, len(selected))
     warn_of_divergence(members, result.first_nonfinite)

@@ -71,11 +71,13 @@ class Precision:
         return float(np.max(np.where(np.isnan(found), np.inf, found)))
 
 
-def until_precise(play: Callable[[range], Result], precision: Precision, most_runs: int, step: int) -> Result:
+def until_precise(
+    play: Callable[[range, Result | None], Result], precision: Precision, most_runs: int, step: int
+) -> Result:  # fmt: skip
     """Play runs 0, 1, 2, ... until the precision is reached, or `most_runs` are played.
 
     Args:
-        play: plays a range of runs.
+        play: plays a range of runs, given the result of those before it; returns that of all of them.
         precision: what is wanted.
         most_runs: where to stop anyhow.
         step: runs that are played together.
@@ -86,8 +88,7 @@ def until_precise(play: Callable[[range], Result], precision: Precision, most_ru
     result, n = None, 0
     until = _whole(precision.least_runs, step, most_runs)
     while True:
-        found = play(range(n, until))
-        result, n = found if result is None else result.with_runs_of(found), until
+        result, n = play(range(n, until), result), until
         excess = precision.excess(result)
         if excess <= 1.0 or n == most_runs:
             break

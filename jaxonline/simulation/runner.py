@@ -78,24 +78,42 @@ class Recorded(NamedTuple):
         """One after the other along an axis."""
         return jax.tree.map(lambda *parts: np.concatenate(parts, axis), *pieces)
 
-    def at_rounds(self, which: Any) -> "Recorded":
-        """At some of the recorded rounds."""
-        measures = {name: array[:, :, which] for name, array in self.measures.items()}
-        return self._replace(measures=measures, best=None if self.best is None else self.best[:, :, which])
-
     def select(self, function: Callable[[np.ndarray], np.ndarray]) -> "Recorded":
         """A part of every array."""
         return jax.tree.map(function, self)
 
 
-def play_job(job: Job, reporter: Reporter, store: Store | None) -> Recorded:
-    """All blocks of one job; finished ones are taken from the store, and those in progress go on from it."""
-    plan = job.plan
-    found = {} if store is None else finished(job, store)
+def numbers_of(played: Sequence[Recorded], runs: np.ndarray, rounds: np.ndarray | None) -> dict[str, np.ndarray]:
+    """What jobs have recorded, by name, with the learners of one after those of the other.
+
+    Args:
+        played: of each job.
+        runs: which of its runs.
+        rounds: which of the recorded rounds, all by default.
+    """
+    in_order = slice(runs[0], runs[-1] + 1) if (np.diff(runs) == 1).all() else runs  # copies nothing
+
+    def part(array: np.ndarray) -> np.ndarray:
+        some = array[:, in_order]
+        return some if rounds is None or some.ndim < 3 else some[:, :, rounds]
+
+    return _by_name(Recorded.join([each.select(part) for each in played], axis=0))
+
+
+def play_job(job: Job, reporter: Reporter, store: Store | None, hold: bool = True) -> Recorded | None:
+    """All blocks of one job; finished ones are taken from the store, and those in progress go on from it.
+
+    Returns:
+        The numbers; None where they are not to be held in memory, as they are in the store.
+    """
+    plan, found = job.plan, {}
+    for block, recorded in () if store is None else finished(job, store):
+        found[block] = recorded if hold else None
     to_play = [block for block in plan.blocks if block not in found]
     reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
-    found |= play_blocks(job, to_play, reporter, store)
-    return Recorded.join([found[block] for block in plan.blocks], axis=1)
+    for block, recorded in play_blocks(job, to_play, reporter, store):
+        found[block] = recorded if hold else None
+    return Recorded.join([found[block] for block in plan.blocks], axis=1) if hold else None
 
 
 def play_blocks(
@@ -126,17 +144,15 @@ def play_blocks(
                 in_progress.finish(end)
 
 
-def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> dict[int, Recorded]:
-    """The blocks of a job, or some of them, that are finished in the store."""
-    found = {}
+def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> Iterator[tuple[int, Recorded]]:
+    """The blocks of a job, or some of them, that are finished in the store, and their numbers."""
+    there = store.states(job.rows) if not store.keep_states else set()
     for block in sorted(store.blocks.finished(job.rows).intersection(job.plan.blocks if some is None else some)):
         kept = store.blocks.read(job.rows, block)
         if kept is not None and kept.rounds == job.plan.n_rounds:
-            found[block] = _from_arrays(job.rows, kept.arrays)
-    if not store.keep_states:
-        for block in store.states(job.rows) & found.keys():  # a kill may have come in between
-            store.forget_state(job.rows, block)
-    return found
+            if block in there:  # a kill may have come in between
+                store.forget_state(job.rows, block)
+            yield block, _from_arrays(job.rows, kept.arrays)
 
 
 def _shorter(job: Job, some: Sequence[int], store: Store) -> dict[int, Kept]:
@@ -256,6 +272,10 @@ def _to_arrays(rows: Rows, recorded: Recorded) -> dict[str, np.ndarray]:
     if rows.learners is None:
         best = np.asarray(recorded.best)[0]
         return {BEST: best if rows.width else best[0]}
+    return _by_name(recorded)
+
+
+def _by_name(recorded: Recorded) -> dict[str, np.ndarray]:
     arrays = recorded.measures | {name: getattr(recorded, name) for name in FIRSTS}
     return arrays if recorded.best is None else arrays | {BEST: recorded.best}
 

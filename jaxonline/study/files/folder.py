@@ -13,6 +13,7 @@ import numpy as np
 from jaxonline._util.files import write_whole
 from jaxonline._util.outputs import check_folder, write_text
 from jaxonline.results import Result
+from jaxonline.results.stored_arrays import pieces
 from jaxonline.results.tables import strict_json
 from jaxonline.simulation.about import versions
 from jaxonline.simulation.cluster import workers_of
@@ -126,7 +127,10 @@ def _unfinished(checkpoint: Path) -> Result | None:
 def _without_unknown_regret(result: Result) -> Result:
     """Without the best in hindsight where it is not there yet for all runs: then losses are shown."""
     best = result.comparator_loss
-    known = best is not None and not np.isnan(best[np.isfinite(result.cumulative_loss)]).any()
+    known = best is not None and not any(
+        np.isnan(best[learners, :, rounds][np.isfinite(result.cumulative_loss[learners, :, rounds])]).any()
+        for learners, rounds in pieces(result.cumulative_loss)
+    )
     return result if known else dataclasses.replace(result, comparator_loss=None)
 
 
