@@ -58,7 +58,9 @@ def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) 
             found.append(np.nan)
             continue
         mean = kept.mean(axis=0)
-        covariance = sum((part - mean).T @ (part - mean) for part in some_runs(kept)) / (n - 1)
+        centred = (part - mean for part in some_runs(kept))
+        covariance = np.sum([part.T @ part for part in centred], axis=0) / (n - 1)
+        del runs, kept, centred  # before those of the next learner are read
         deviation = np.sqrt(np.diag(covariance))
         varies = deviation > 0
         correlation = covariance[varies][:, varies] / np.outer(deviation[varies], deviation[varies])

@@ -92,8 +92,22 @@ def bands(result: Any, quantity: str, level: float) -> Estimate:
     def of(learners: slice, rounds: slice) -> Estimate:
         return statistics.mean_over_runs(adjusted_values(result, quantity, learners, rounds), level)
 
-    curves = (adjusted_values(result, quantity, slice(i, i + 1))[0] for i in range(len(result.learners)))
-    return statistics.as_bands(_estimate(result, quantity, of), curves, level)
+    all_curves = (curves(result, quantity, i) for i in range(len(result.learners)))
+    return statistics.as_bands(_estimate(result, quantity, of), all_curves, level)
+
+
+def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
+    """The adjusted values [R, G] of a learner, from a recorded round on."""
+    parts = [rounds for learners, rounds in pieces(array_of(result, quantity)) if learners.start in (None, learner)]
+    if len(parts) == 1:
+        return adjusted_values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
+    found = np.empty((len(result.runs), len(result.rounds) - since))
+    for part in parts:
+        some = slice(max(part.start, since), max(part.stop, since))
+        found[:, some.start - since : some.stop - since] = adjusted_values(
+            result, quantity, slice(learner, learner + 1), some
+        )[0]
+    return found
 
 
 def ranking(result: Any, quantity: str, level: float) -> Ranking:
@@ -134,9 +148,9 @@ def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarr
 def reduction(result: Any, quantity: str) -> np.ndarray:
     """See `Result.variance_reduction`."""
     check.choice("quantity", quantity, ("regret", "cumulative_loss"))
-    last = (read(result, quantity, rounds=LAST)[:, :, 0] for read in (values, adjusted_values))
+    plain, used = (read(result, quantity, rounds=LAST)[:, :, 0] for read in (values, adjusted_values))
     half = result.measures.get(HALF_DIFFERENCE)
-    return variance_reduction(*last, None if half is None else half[:, :, -1])
+    return variance_reduction(plain, used, None if half is None else half[:, :, -1])
 
 
 def _estimate(result: Any, quantity: str, of: Callable[[slice, slice], Estimate]) -> Estimate:

@@ -237,11 +237,9 @@ class Result:
             raise ValueError(
                 f"first_round must leave at least two recorded rounds, got {first_round} and {self.rounds}"
             )
-        since = slice(int(np.argmax(late)), None)
+        since = int(np.argmax(late))
         return {
-            name: statistics.growth(
-                self.rounds[late], estimates.adjusted_values(self, quantity, slice(i, i + 1), since)[0], level
-            )
+            name: statistics.growth(self.rounds[late], estimates.curves(self, quantity, i, since), level)
             for i, name in enumerate(self.learners)
         }
 

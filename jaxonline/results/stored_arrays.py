@@ -1,5 +1,6 @@
 """Numbers of a study that are too many for memory: they stay in its store, and are read where they are asked for."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -142,22 +143,26 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _read(self, *at: np.ndarray) -> np.ndarray:
         """The numbers at these positions of the axes, chunk after chunk; a view where they are the same along one."""
+        learners, runs = at[:2]
         here = tuple(i for i, axis in enumerate(self._axes) if axis not in self._spec.dims)
-        known = self._known[np.ix_(*(part[:1] if i in here else part for i, part in enumerate(at[:2])))]
+        known = self._known[np.ix_(*(part[:1] if i in here else part for i, part in enumerate((learners, runs))))]
         rounds = self._rounds[at[2]] if len(at) > 2 else np.arange(1)
-        where = {"learner": self._learners[at[0]], "run": self._runs[at[1]], "round": rounds}
+        where = {"learner": self._learners[learners], "run": self._runs[runs], "round": rounds}
         axes = [where.get(dim, np.arange(n)) for dim, n in zip(self._spec.dims, self._spec.shape, strict=True)]
         found = np.full([len(axis) for axis in axes], GAPS[self.dtype.kind], self.dtype)
+        whole = known.size > 0 and known.min() > rounds.max(initial=0)
         for index, into, out_of in _chunks(axes, self._spec.chunks):
-            part = dict(zip(self._spec.dims, into, strict=True))
-            there = known[part.get("learner", slice(None))][:, part.get("run", slice(None))]
-            if (there > rounds[part.get("round", slice(None))].min()).any():
-                found[_open(into)] = self._chunk(index)[_open(out_of)]
+            if not whole:
+                part = dict(zip(self._spec.dims, into, strict=True))
+                there = known[part.get("learner", slice(None))][:, part.get("run", slice(None))]
+                if (there <= rounds[part.get("round", slice(None))].min()).all():
+                    continue
+            found[_open(into)] = self._chunk(index)[_open(out_of)]
         found = np.expand_dims(found, here)
         if self._zero:
             found[np.isin(where["learner"], self._zero)] = 0
-        later = known[..., None] <= rounds
-        if later.any():
+        if not whole:
+            later = known[..., None] <= rounds
             found[later if len(at) > 2 else later[..., 0]] = GAPS[self.dtype.kind]
         return np.broadcast_to(found, (*map(len, at), *found.shape[len(at) :])) if here else found
 
@@ -174,30 +179,33 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise ValueError(f"{self._place.name} is damaged: {self._name!r} is not what was written") from error
 
 
-def _chunks(axes: Sequence[np.ndarray], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], list, list]]:
+def _chunks(axes: Sequence[np.ndarray], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple, tuple]]:
     """The chunks in which positions are: the index of each, where its entries go, and where they are in it."""
     parts = []
     for positions, size in zip(axes, sizes, strict=True):
         chunk, order = positions // size, np.argsort(positions // size, kind="stable")
         found, begins = np.unique(chunk[order], return_index=True)
         groups = zip(found.tolist(), np.split(order, begins[1:]), strict=False)  # of nothing there is one empty part
-        parts.append([(i, own, positions[own] % size) for i, own in groups])
-    chosen: list[Any] = [()]
-    for part in parts:
-        chosen = [(*before, each) for before in chosen for each in part]
-    for each in chosen:
-        yield tuple(i for i, _, _ in each), [into for _, into, _ in each], [out_of for _, _, out_of in each]
+        parts.append([(i, _in_a_row(own), _in_a_row(positions[own] % size)) for i, own in groups])
+    for each in itertools.product(*parts):
+        index, into, out_of = zip(*each, strict=True)
+        yield index, into, out_of
 
 
-def _open(positions: Sequence[np.ndarray]) -> Any:
-    """An index of all combinations: slices where positions follow one another, which copies less."""
-    if all(len(each) and each[-1] - each[0] == len(each) - 1 and (np.diff(each) == 1).all() for each in positions):
-        return tuple(slice(each[0], each[-1] + 1) for each in positions)
-    return np.ix_(*positions)
+def _in_a_row(positions: np.ndarray) -> Any:
+    """Positions as a slice where they follow one another: that copies less."""
+    return slice(positions[0], positions[-1] + 1) if (np.diff(positions) == 1).all() else positions
+
+
+def _open(positions: Sequence[Any]) -> Any:
+    """An index of all combinations of slices and arrays of positions."""
+    if all(isinstance(each, slice) for each in positions):
+        return tuple(positions)
+    return np.ix_(*(np.r_[each] if isinstance(each, slice) else each for each in positions))
 
 
 def arrays_of(
-    blocks: Blocks, finished: Finished, runs: np.ndarray | None = None, recorded: Sequence[int] | None = None
+    blocks: Blocks, finished: Finished, runs: np.ndarray | None = None, recorded: np.ndarray | None = None
 ) -> dict[str, Any]:
     """The numbers of a study by name: in memory where they are few, otherwise in the store.
 
@@ -208,7 +216,7 @@ def arrays_of(
         recorded: recorded rounds that are asked for, by position; all by default.
     """
     layout, runs = blocks.layout, np.arange(blocks.layout.runs) if runs is None else runs
-    rounds = np.arange(len(layout.rounds)) if recorded is None else np.asarray(recorded)
+    rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
     own = finished.own[:, runs]
     shared = np.broadcast_to(finished.shared[runs], own.shape)
     found = {

@@ -283,10 +283,11 @@ def _simulate(
         numbers = arrays_of(store.blocks, Finished.all_of(store.blocks.layout), selected, recorded)
     else:
         rows = np.searchsorted(own, selected // width) * width + selected % width
-        if best_job:
-            best = played_jobs.pop(0).best[0]
-            solved = best[0] if len(best) == 1 else best[rows]
-        numbers = numbers_of(played_jobs, rows, recorded)
+        played = [each for each in played_jobs if each is not None]
+        best = played.pop(0).best if best_job else None
+        if best is not None:
+            solved = best[0, 0] if best.shape[1] == 1 else best[0, rows]
+        numbers: dict[str, Any] = numbers_of(played, rows, recorded)
         if solved is not None:
             solved = solved if recorded is None else solved[..., recorded]
             numbers[BEST] = np.broadcast_to(solved, numbers["cumulative_loss"].shape)
