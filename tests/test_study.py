@@ -267,7 +267,7 @@ def test_steps_at_the_edge_of_what_was_tried():
 
 
 def test_other_ways_to_choose():
-    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', got 'half'"):
+    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', 'halving', got 'half'"):
         BestOf({"a": 1.0}, runs="half")
 
 

@@ -84,20 +84,24 @@ def check_setting_name(name: Any) -> str:
     return name
 
 
-def check_setting(setting: Any, grid: Mapping[str, Any]) -> Setting:
-    """Check that what a sampler asks for has a value for every name, and finite numbers.
+def asked_for(sampler: Sampler, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
+    """So many settings that a sampler asks for, checked: all names, and finite numbers.
 
     Raises:
-        TypeError: it is no dictionary.
-        ValueError: another name, one that is missing, a number that is not finite.
+        TypeError: a setting is no dictionary.
+        ValueError: more or fewer settings, a name that is missing or unknown, a number that is not finite.
     """
-    check.instance("a setting of the sampler", setting, Mapping, "a dictionary of values by name")
-    if set(setting) != set(grid):
-        raise ValueError(f"a setting of the sampler must have {', '.join(grid)}, got {', '.join(map(str, setting))}")
-    for name, value in setting.items():
-        if is_number(value):
-            check.number(f"{name} of the sampler", value)
-    return setting
+    settings = list(sampler.ask(n_settings))
+    if len(settings) != n_settings:
+        raise ValueError(f"sampler must ask for {n_settings} settings where it is asked to, got {len(settings)}")
+    for setting in settings:
+        check.instance("a setting of sampler", setting, Mapping, "a dictionary of values by name")
+        if set(setting) != set(grid):
+            raise ValueError(f"a setting of sampler must have {', '.join(grid)}, got {', '.join(map(str, setting))}")
+        for name, value in setting.items():
+            if is_number(value):
+                check.number(f"{name} of a setting of sampler", value)
+    return settings
 
 
 def _axis(name: str, values: Any) -> Any:
@@ -166,7 +170,7 @@ def sampler_of(grid: Mapping[str, Any], n_settings: int | None, given: Any, seed
     check.count("n_settings", n_settings)
     if given is None:
         return _Given(drawn(grid, n_settings, seed)), n_settings
-    if given == "optuna" or type(given).__module__.partition(".")[0] == "optuna":
+    if (isinstance(given, str) and given == "optuna") or type(given).__module__.partition(".")[0] == "optuna":
         return _Optuna(given, grid, seed[-1]), n_settings
     check.instance("sampler", given, isinstance(given, Sampler), SAMPLERS)
     return given, n_settings
@@ -194,7 +198,7 @@ class _Optuna:
             import optuna
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("Optuna is not installed: pip install 'jaxonline[tuning]'") from error
-        if given == "optuna":
+        if isinstance(given, str):
             given = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
         check.instance("sampler", given, isinstance(given, optuna.Study), SAMPLERS)
         directions = [each.name.lower() for each in given.directions]

@@ -19,7 +19,7 @@ from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.halving import judged, rungs_of, successive_halving
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.progress import Progress, Reporter
-from jaxonline.simulation.settings import Grid, check_setting, checked_grid, sampler_of
+from jaxonline.simulation.settings import Grid, asked_for, checked_grid, sampler_of
 from jaxonline.simulation.tried import Tried, maker
 
 TUNING = np.uint32(2**32 - 1)  # which no run of a study has for its index
@@ -34,6 +34,7 @@ def tune(
     n_runs: int,
     n_rounds: int,
     key: int | jax.Array = 0,
+    runs_key: int | jax.Array | None = None,
     comparator: Comparator | HindsightComparator | None = None,
     measures: Iterable[Measure] = (),
     quantity: str | None = None,
@@ -67,6 +68,7 @@ def tune(
         n_runs: of each setting in the last rung.
         n_rounds: the horizon.
         key: that of the study for which is chosen, a seed or a jax key.
+        runs_key: that of the runs that choose, where it is to be another one than `fold_in(key, 2**32 - 1)`.
         comparator: as in `simulate`; then the mean regret is to be small, else the cumulative loss.
         measures: as in `simulate`.
         quantity: another one that is to be small, as in `Result.mean`.
@@ -84,7 +86,8 @@ def tune(
 
     Raises:
         ValueError: a grid without values, a field that the learner does not have, a number that is not finite or out of
-            the learner's range; no setting is left with a finite mean; `n_settings` missing, or given for a plain grid.
+            the learner's range; no setting is left with a finite mean; `n_settings` missing, or given for a plain grid;
+            more rungs than there are runs for; `runs_key` is `key`.
         TypeError: what is no game, learner, grid or sampler, or a function that does not take the settings.
         ModuleNotFoundError: Optuna is asked for, and not installed.
 
@@ -105,7 +108,7 @@ def tune(
     began = time.perf_counter()
     check.instance("game", game, Game, "a Game")
     axes, make = checked_grid(grid), maker(learner)
-    root = jax.random.fold_in(check.key_of("key", key), TUNING)
+    root = _root(key, runs_key)
     asked, n_tried = sampler_of(axes, n_settings, sampler, np.asarray(jax.random.key_data(root)).ravel().tolist())
     heights = rungs_of(n_tried, check.count("n_runs", n_runs), rungs, factor)
     if together is None:
@@ -115,6 +118,8 @@ def tune(
     if quantity is None:
         quantity = "cumulative_loss" if comparator is None else "regret"
     check.choice("quantity", quantity, (*beside, *counted))
+    if quantity in axes:
+        raise ValueError(f"a name in grid must be another one than that of the quantity, got {quantity!r}")
     tried = Tried(game, quantity, check.count("together", together))
     options = {
         "n_rounds": n_rounds, "record_at": [n_rounds], "key": root, "comparator": comparator, "mesh": mesh,
@@ -138,8 +143,8 @@ def tune(
                 return play(some.tolist(), runs, f"rung {number}")
             values: list[np.ndarray] = []
             while len(tried.settings) < n_tried:
-                batch = asked.ask(min(at_once, n_tried - len(tried.settings)))
-                new = [tried.add(check_setting(each, axes), make) for each in batch]
+                batch = asked_for(asked, min(at_once, n_tried - len(tried.settings)), axes)
+                new = [tried.add(each, make) for each in batch]
                 values.append(play(new, runs, f"rung 1 batch {1 + len(values)}" if at_once < n_tried else "rung 1"))
                 asked.tell(batch, np.nan_to_num(judged(values[-1]).mean, nan=np.inf, posinf=np.inf).tolist())
             return np.concatenate(values)
@@ -151,3 +156,14 @@ def tune(
     rounds = n_rounds * sum(len(each.settings) * each.new_runs for each in found)
     seconds = time.perf_counter() - began
     return Tuned(settings, chosen, found, tried.learners[chosen], quantity, n_rounds, rounds, seconds)
+
+
+def _root(key: Any, runs_key: Any) -> jax.Array:
+    """The key of the runs that choose."""
+    study = check.key_of("key", key)
+    if runs_key is None:
+        return jax.random.fold_in(study, TUNING)
+    own = check.key_of("runs_key", runs_key)
+    if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
+        raise ValueError("runs_key must be another key than that of the study, whose runs are reported")
+    return own
