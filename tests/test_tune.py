@@ -1,10 +1,12 @@
 """Numbers chosen by playing: successive halving, what is tried, whose runs choose, what it costs, and at which edge."""
 
+import re
 import warnings
 
 import jax
 import numpy as np
 import pytest
+from fresh_python import ROOT
 from tiers import some
 
 import jaxonline as jo
@@ -297,6 +299,7 @@ def test_settings_that_differ_in_numbers_share_a_program():
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.* that was tried")
 def test_kinds_are_played_side_by_side():
     """Each setting has the losses that its learner has alone, whatever it is played with."""
     entrant = lambda step, copies: jo.Entrant(  # noqa: E731
@@ -311,8 +314,9 @@ def test_kinds_are_played_side_by_side():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("learner", [jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(0.1), 1.0)])
-def test_fields_of_a_learner(learner):
+@pytest.mark.filterwarnings("ignore:.* that was tried")
+def test_fields_of_a_learner():
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(0.1), 1.0)
     found = jo.tune(GAME, learner, {"step_size.eta": [0.05, 0.2, 1.0]}, key=3, n_runs=8, n_rounds=T, mesh=ONE)
     made = jo.tune(
         GAME, lambda eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)), {"eta": [0.05, 0.2, 1.0]},
@@ -320,7 +324,6 @@ def test_fields_of_a_learner(learner):
     )  # fmt: skip
     assert found.choice["step_size.eta"] == made.choice["eta"] == float(found.learner.step_size.eta)
     np.testing.assert_array_equal(found.rungs[0].of.mean, made.rungs[0].of.mean)
-    np.testing.assert_array_equal(found.learner.project is None, learner.project is None)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -432,6 +435,20 @@ def test_bad_ranges(ends):
         jo.Range(*ends)
     with pytest.raises(ValueError, match="low must be above 0, got 0"):
         jo.Range(0.0, 1.0, log=True)
+
+
+@pytest.mark.long
+def test_the_page_on_tuning_runs():
+    """From top to bottom: nine steps, of which the best is none at the edge; and a sampler that comes as near."""
+    names = {}
+    found = []
+    for block in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/tuning.md").read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(block, "docs/tuning.md", "exec"), names)
+        found.append(names["tuned"])
+    plain, sampled = found
+    assert [(len(rung.settings), rung.runs) for rung in plain.rungs] == [(9, 18), (3, 54)]
+    assert round(100 * plain.share) == 56
+    assert 0.1 < sampled.choice["eta"] < 1.0
 
 
 def test_no_setting_is_left(programs):

@@ -176,7 +176,7 @@ def edge_in_words(settings: Sequence[Setting], chosen: int) -> str:
         value = settings[chosen][name]
         if value in (min(tried), max(tried)):
             ends.append(f"{name} = {value:g} is the {'smallest' if value == min(tried) else 'largest'}")
-    return f"{', '.join(ends)} that was tried, so that a better one may lie beyond"
+    return f"{' and '.join(ends)} that was tried, so that a better one may lie beyond"
 
 
 def setting_in_words(setting: Setting) -> str:
