@@ -286,7 +286,7 @@ def test_all_pairs_of_a_grid():
 
 def test_settings_that_differ_in_numbers_share_a_program():
     """Those of another structure, or that see the rounds through another feedback, do not."""
-    noise, tried = jo.noise.gaussian, Tried(GAME, "cumulative_loss", 4)
+    noise, tried = jo.noise.gaussian, Tried(GAME, lambda setting: setting["learner"], "cumulative_loss", 4)
     two = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
     each = [
         make(0.1), make(0.2), make(jo.InverseSqrt(0.1)), make(jo.InverseSqrt(0.2)),
@@ -294,7 +294,7 @@ def test_settings_that_differ_in_numbers_share_a_program():
         jo.Entrant(jo.replace(two, step_size=0.3), jo.NoisyCopies(noise(0.1))),
     ]  # fmt: skip
     for learner in each:
-        tried.add({}, lambda _, learner=learner: learner)
+        tried.add({"learner": learner})
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
 
 

@@ -1,5 +1,6 @@
 """Which settings a search tries: all of a grid, some of a range, or what a sampler asks for."""
 
+import importlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,7 @@ Grid = Mapping[str, Sequence[Any] | Range]
 
 
 @runtime_checkable
-class Sampler(Protocol):
+class AsksAndTells(Protocol):
     """What decides which settings are tried, in the light of those before."""
 
     def ask(self, n_settings: int) -> Sequence[Setting]:
@@ -84,7 +85,7 @@ def check_setting_name(name: Any) -> str:
     return name
 
 
-def asked_for(sampler: Sampler, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
+def asked_for(sampler: AsksAndTells, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
     """So many settings that a sampler asks for, checked: all names, and finite numbers.
 
     Raises:
@@ -145,7 +146,9 @@ def drawn(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list
     return [dict(zip(grid, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def sampler_of(grid: Mapping[str, Any], n_settings: int | None, given: Any, seed: Sequence[int]) -> tuple[Sampler, int]:
+def sampler_of(
+    grid: Mapping[str, Any], n_settings: int | None, given: Any, seed: Sequence[int]
+) -> tuple[AsksAndTells, int]:
     """What is asked for settings, and for how many in all.
 
     Args:
@@ -170,10 +173,9 @@ def sampler_of(grid: Mapping[str, Any], n_settings: int | None, given: Any, seed
     check.count("n_settings", n_settings)
     if given is None:
         return _Given(drawn(grid, n_settings, seed)), n_settings
-    if (isinstance(given, str) and given == "optuna") or type(given).__module__.partition(".")[0] == "optuna":
-        return _Optuna(given, grid, seed[-1]), n_settings
-    check.instance("sampler", given, isinstance(given, Sampler), SAMPLERS)
-    return given, n_settings
+    if not isinstance(given, str) and type(given).__module__.partition(".")[0] != "optuna":
+        return check.instance("sampler", given, isinstance(given, AsksAndTells), SAMPLERS), n_settings
+    return _Optuna(given, grid, seed[-1]), n_settings
 
 
 class _Given:
@@ -195,10 +197,10 @@ class _Optuna:
 
     def __init__(self, given: Any, grid: Mapping[str, Any], seed: int):
         try:
-            import optuna
+            optuna: Any = importlib.import_module("optuna")
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("Optuna is not installed: pip install 'jaxonline[tuning]'") from error
-        if isinstance(given, str):
+        if isinstance(given, str) and given == "optuna":
             given = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
         check.instance("sampler", given, isinstance(given, optuna.Study), SAMPLERS)
         directions = [each.name.lower() for each in given.directions]

@@ -65,20 +65,21 @@ class Tried:
 
     Args:
         game: in which they are played.
+        make: makes the learner of a setting.
         quantity: what is to be small.
         together: learners in one program at most.
     """
 
-    def __init__(self, game: Game, quantity: str, together: int):
-        self.game, self.quantity, self.together = game, quantity, together
+    def __init__(self, game: Game, make: Callable[[Setting], Any], quantity: str, together: int):
+        self.game, self.make, self.quantity, self.together = game, make, quantity, together
         self.settings: list[Setting] = []
         self.learners: list[Any] = []
         self.kinds: list[_Kind] = []
         self.kind_of: list[_Kind] = []
 
-    def add(self, setting: Setting, make: Callable[[Setting], Any]) -> int:
+    def add(self, setting: Setting) -> int:
         """One more setting; its position."""
-        learner = make(setting)
+        learner = self.make(setting)
         kind = next((each for each in self.kinds if each.fits(learner)), None)
         if kind is None:
             kind = _Kind(learner)

@@ -105,8 +105,7 @@ def tune(
     """
     began = time.perf_counter()
     check.instance("game", game, Game, "a Game")
-    axes, make = checked_grid(grid), maker(learner)
-    root = _root(key, runs_key)
+    axes, root = checked_grid(grid), _root(key, runs_key)
     asked, n_tried = sampler_of(axes, n_settings, sampler, np.asarray(jax.random.key_data(root)).ravel().tolist())
     heights = rungs_of(n_tried, check.count("n_runs", n_runs), rungs, factor)
     if together is None:
@@ -118,7 +117,7 @@ def tune(
     check.choice("quantity", quantity, (*beside, *counted))
     if quantity in axes:
         raise ValueError(f"a name in grid must be another one than that of the quantity, got {quantity!r}")
-    tried = Tried(game, quantity, check.count("together", together))
+    tried = Tried(game, maker(learner), quantity, check.count("together", together))
     options = {
         "n_rounds": n_rounds, "record_at": [n_rounds], "key": root, "comparator": comparator, "mesh": mesh,
         "measures": [each for name, each in counted.items() if name not in ("cumulative_loss", "queries")],
@@ -139,10 +138,10 @@ def tune(
             if runs.start > 0:
                 number = 1 + [n for _, n in heights].index(runs.stop)
                 return play(some.tolist(), runs, f"rung {number}")
-            values: list[np.ndarray] = []
+            values: list[np.ndarray] = []  # of the batches that are asked for
             while len(tried.settings) < n_tried:
                 batch = asked_for(asked, min(at_once, n_tried - len(tried.settings)), axes)
-                new = [tried.add(each, make) for each in batch]
+                new = [tried.add(each) for each in batch]
                 values.append(play(new, runs, f"rung 1 batch {1 + len(values)}" if at_once < n_tried else "rung 1"))
                 asked.tell(batch, np.nan_to_num(judged(values[-1]).mean, nan=np.inf, posinf=np.inf).tolist())
             return np.concatenate(values)
