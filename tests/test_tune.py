@@ -298,6 +298,15 @@ def test_settings_that_differ_in_numbers_share_a_program():
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
 
 
+def test_a_program_that_is_not_full_is_filled_up(tuned, programs):
+    """Three settings, two in a program: what fills it up changes nothing, and is not there."""
+    three = jo.tune(GAME, make, {"step": STEPS[:3]}, key=3, **SIZES)
+    assert [each["step"] for each in three.settings] == STEPS[:3]
+    np.testing.assert_array_equal(three.rungs[0].of.mean, tuned.rungs[0].of.mean[:3])
+    assert three.rounds == T * (3 * 16 + 2 * 16)
+    assert advance._cache_size() == programs[0] + 1
+
+
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* that was tried")
 def test_kinds_are_played_side_by_side():
@@ -311,6 +320,25 @@ def test_kinds_are_played_side_by_side():
     for setting, mean in zip(found.settings, found.rungs[0].of.mean, strict=True):
         alone = jo.simulate(GAME, entrant(**setting), n_runs=8, n_rounds=T, key=root, mesh=ONE)
         assert mean == pytest.approx(alone.cumulative_loss[0, :, -1].mean(), rel=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.* that was tried")
+def test_what_is_to_be_small():
+    """Losses, regret to a comparator, which is less by the same in all settings, or another measure: queries."""
+    copies = lambda n: jo.GradientLearner(jo.estimators.MeanOfCopies(n), 0.2, radius=2.0)  # noqa: E731
+    game = jo.replace(GAME, feedback=jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    options = {"n_runs": 8, "n_rounds": T, "rungs": 1, "mesh": ONE, "comparator": jo.L2Ball(2.0)}
+    of = {
+        quantity: jo.tune(game, copies, {"n": [3, 1, 2]}, quantity=quantity, **options)
+        for quantity in (None, "cumulative_loss", "queries")
+    }
+    assert of[None].quantity == "regret"
+    difference = of["cumulative_loss"].rungs[0].of.mean - of[None].rungs[0].of.mean
+    np.testing.assert_allclose(difference, difference[0], rtol=1e-6)
+    assert difference[0] > 1.0
+    assert of["queries"].rungs[0].of.mean.tolist() == [3 * T, T, 2 * T]
+    assert of["queries"].choice == {"n": 1}
 
 
 @pytest.mark.long
@@ -385,6 +413,7 @@ BAD = [
     ({"n_settings": 3}, ValueError, "n_settings must be left out where all of a grid is tried, got 3"),
     ({"grid": {"step": jo.Range(0.1, 1.0)}}, ValueError, "n_settings must say how many are tried where there is a ran"),
     ({"sampler": 3, "n_settings": 2}, TypeError, "sampler must be 'optuna', an optuna.Study, or a sampler with ask"),
+    ({"sampler": "optun", "n_settings": 2}, TypeError, "sampler must be 'optuna', an optuna.Study, .* got 'optun'"),
     ({"rungs": 7}, ValueError, "rungs must leave a run for the first of them, got 7 for n_runs=32"),
     ({"rungs": 0}, ValueError, "rungs must be at least 1, got 0"),
     ({"factor": 1}, ValueError, "factor must be at least 2, got 1"),

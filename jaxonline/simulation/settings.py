@@ -173,7 +173,8 @@ def sampler_of(
     check.count("n_settings", n_settings)
     if given is None:
         return _Given(drawn(grid, n_settings, seed)), n_settings
-    if not isinstance(given, str) and type(given).__module__.partition(".")[0] != "optuna":
+    kind = given if isinstance(given, str) else type(given).__module__.partition(".")[0]
+    if kind != "optuna":
         return check.instance("sampler", given, isinstance(given, AsksAndTells), SAMPLERS), n_settings
     return _Optuna(given, grid, seed[-1]), n_settings
 
@@ -200,13 +201,13 @@ class _Optuna:
             optuna: Any = importlib.import_module("optuna")
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("Optuna is not installed: pip install 'jaxonline[tuning]'") from error
-        if isinstance(given, str) and given == "optuna":
-            given = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-        check.instance("sampler", given, isinstance(given, optuna.Study), SAMPLERS)
-        directions = [each.name.lower() for each in given.directions]
+        own = optuna.samplers.TPESampler(seed=seed)
+        study: Any = optuna.create_study(sampler=own) if isinstance(given, str) else given
+        check.instance("sampler", study, isinstance(study, optuna.Study), SAMPLERS)
+        directions = [each.name.lower() for each in study.directions]
         if directions != ["minimize"]:
             raise ValueError(f"sampler must minimize one number, got a study that is to {', '.join(directions)}")
-        self.study, self.trials, self.distributions = given, [], {}
+        self.study, self.trials, self.distributions = study, [], {}
         for name, axis in grid.items():
             if isinstance(axis, Range):
                 ends = float(axis.low), float(axis.high)

@@ -41,7 +41,8 @@ class BestOf:
         runs: those that choose: "pilot", runs of their own over a quarter of the rounds; "third", the first third of
             the runs, and the others are reported; or "halving", as many runs of their own as the better steps need
             (`jaxonline.tune`), over a quarter of the rounds. The first plays the learners side by side, once for each
-            step, by the programs that play the reported runs; the others each learner as a sweep over the steps.
+            step, by the programs that play the reported runs; the others each learner as a sweep over the steps; the
+            last on this machine, also where a cluster plays the runs that are reported.
         beside: with "third", labels of steps that are reported as well, as learners of that name.
     """
 
