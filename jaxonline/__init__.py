@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jaxonline.learners.offline import aggregate
     from jaxonline.results import Result
     from jaxonline.results.storage import load_result
-    from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
+    from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
     from jaxonline.study import Comparison, Context, Study, load_study_file
 
@@ -67,7 +67,7 @@ _HOMES = {
     "learners.offline": ("aggregate",),
     "results": ("Result",),
     "results.storage": ("load_result",),
-    "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),
+    "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
     "study": ("Comparison", "Context", "Study", "load_study_file"),
 }

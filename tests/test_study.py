@@ -246,6 +246,54 @@ def test_the_best_of_a_third_of_the_runs():
     assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
 
 
+@pytest.mark.long
+def test_the_best_by_halving_is_that_of_tune(tmp_path):
+    """`jo.tune` with the study's key, over a quarter of the rounds; it goes on where it was interrupted."""
+    etas = {"small": 0.003, "good": 0.3, "other": 0.1, "large": 30.0}
+    comparison = Comparison(GAME, MAKERS, tune=BestOf(etas, runs="halving"))
+    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    for name, maker in MAKERS.items():
+        own = jo.tune(
+            GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, mesh=ONE,
+            n_runs=6, n_rounds=16,
+        )  # fmt: skip
+        assert [len(rung.settings) for rung in own.rungs] == [4, 2]
+        assert found.etas[name] == own.choice["eta"]
+        assert found.tuned[name].rounds == own.rounds == 16 * (4 * 2 + 2 * 4)
+        np.testing.assert_array_equal(found.tuned[name].rungs[1].of.mean, own.rungs[1].of.mean)
+    learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
+    reported = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
+    np.testing.assert_array_equal(found.result.cumulative_loss, reported.cumulative_loss)
+
+    def stop(done, total, what):
+        if what.startswith("best"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        comparison.play(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
+    seen = []
+    context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
+    assert comparison.play(context, **SIZES).etas == found.etas
+    assert not any("rung 1: " in what for _, _, what in seen)
+    with pytest.raises(ValueError, match="tune needs a number of runs to choose by halving, and a precision gives no"):
+        comparison.play(Context(), **SIZES, precision=jo.Precision(0.1))
+
+
+@pytest.mark.long
+def test_pilot_runs_are_a_plain_grid_of_tune():
+    """The same runs, those of the next seed, at the same steps, and the same choice."""
+    etas = {"small": 0.003, "good": 0.3, "large": 30.0}
+    found = Comparison(GAME, MAKERS, tune=BestOf(etas)).play(Context(seed=5, mesh=ONE), **SIZES)
+    for name, maker in MAKERS.items():
+        own = jo.tune(
+            GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, runs_key=6,
+            n_runs=6, n_rounds=16, rungs=1, mesh=ONE,
+        )  # fmt: skip
+        assert own.choice == found.tuned[name].choice == {"eta": found.etas[name]}
+        assert own.rounds == found.tuned[name].rounds == 16 * 3 * 6
+        np.testing.assert_allclose(own.rungs[0].of.mean, found.tuned[name].rungs[0].of.mean, rtol=1e-6)
+
+
 def test_skewed_runs_are_said_in_a_sentence(plain, monkeypatch):
     found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).play(Context(seed=5, mesh=ONE), **SIZES)
     assert found.skewed == ()
@@ -267,7 +315,7 @@ def test_steps_at_the_edge_of_what_was_tried():
 
 
 def test_other_ways_to_choose():
-    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', got 'half'"):
+    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', 'halving', got 'half'"):
         BestOf({"a": 1.0}, runs="half")
 
 

@@ -138,15 +138,15 @@ def stack(trees: Sequence[T]) -> T:
     Raises:
         ValueError: the structures (static fields, shapes of leaves) differ.
     """
-    first, kind = trees[0], _kind(trees[0])
+    first, kind = trees[0], structure_of(trees[0])
     for index, tree in enumerate(trees):
-        if _kind(tree) != kind:
+        if structure_of(tree) != kind:
             difference = next(_differences(first, tree), "another structure than item 0")
             raise ValueError(f"learners of one sweep must differ in numbers only: item {index} has {difference}")
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 
-def _kind(tree: Any) -> Any:
+def structure_of(tree: Any) -> Any:
     """What trees must share to be stacked."""
     return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 

@@ -5,6 +5,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.results import Result
+from jaxonline.results.tuned import Tuned
 from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
 
@@ -28,6 +30,7 @@ class Compared(NamedTuple):
         late: from this share of the rounds on, growth is measured.
         at_edge: learners whose step was chosen and is the smallest or the largest of those tried: what is best may lie
             beyond.
+        tuned: what chose the steps, and its cost, by learner whose step was chosen.
     """
 
     result: Result
@@ -36,6 +39,7 @@ class Compared(NamedTuple):
     about: Mapping[str, Any]
     late: float
     at_edge: tuple[str, ...] = ()
+    tuned: Mapping[str, Tuned] = MappingProxyType({})
 
     @property
     def growth_from(self) -> int:
@@ -202,10 +206,11 @@ class Comparison:
             sizes = {"n_runs": n_runs, "n_rounds": horizon, "record_at": rounds}
             return context.simulate(self.game, learners, comparator=own, **sizes, **options)
 
-        etas, at_edge = {}, ()
+        etas, tuned = {}, {}
         if isinstance(self.tune, BestOf):
-            result, etas = self.tune.play(simulate, self.learners, context, n_runs, n_rounds)
-            at_edge = self.tune.at_edge({name: etas[name] for name in self.learners})
+            if self.tune.runs == "halving" and options.get("precision") is not None:
+                raise ValueError("tune needs a number of runs to choose by halving, and a precision gives none")
+            result, etas, tuned = self.tune.play(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)
         else:
@@ -217,4 +222,5 @@ class Comparison:
             best = np.broadcast_to(np.asarray(self.comparator(result.rounds)), result.cumulative_loss.shape)
             result = dataclasses.replace(result, comparator_loss=best)
         bounds = {name: bound(etas[name], result.rounds) for name, bound in self.bounds.items() if name in etas}
-        return Compared(result, etas, bounds, self.about, self.late, at_edge)
+        at_edge = tuple(name for name, each in tuned.items() if each.at_edge)
+        return Compared(result, etas, bounds, self.about, self.late, at_edge, tuned)

@@ -48,6 +48,6 @@ PRECISION = _table((
 GAME = _table(parameters_of(Game, said_of(Game.__doc__ or "")))
 TUNE = _table((
     _key("best_of", "array", "the etas that are tried.", limits=Limits(gt=0.0), required=True),
-    _key("runs", "text", "which runs choose: pilot runs of their own, or the first third.", choices=RUNS,
-         default="pilot"),
+    _key("runs", "text", "which runs choose: pilot runs of their own, the first third, or as many of their own as the "
+         "better steps need (halving).", choices=RUNS, default="pilot"),
 ))  # fmt: skip

@@ -1,6 +1,7 @@
 """The report of a study from a file: the table, the figures, the numbers."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
+from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import skewed, skewness_is_said
 from jaxonline.study.study import Report
 
@@ -20,7 +22,10 @@ LOSS = (
 
 
 def report_of(
-    result: Result, title: str, bounds: Mapping[str, tuple[Any, Any]] | None = None, at_edge: tuple[str, ...] = ()
+    result: Result,
+    title: str,
+    bounds: Mapping[str, tuple[Any, Any]] | None = None,
+    tuned: Mapping[str, Tuned] = MappingProxyType({}),
 ) -> Report:
     """What is shown and written of a result, also of one that is not finished.
 
@@ -28,7 +33,7 @@ def report_of(
         result: the numbers.
         title: of the study.
         bounds: by learner, what a theorem promises, and the learner's step.
-        at_edge: learners whose step is the smallest or the largest of those tried.
+        tuned: by learner, what chose its step.
     """
     curves = {name: bound_on(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners}
     lines = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
@@ -50,8 +55,12 @@ def report_of(
     if words:
         start = "Skewed over the runs, so that Student's interval understates the longer side"
         sentences.append(f"{start}: {', '.join(words)}.")
+    at_edge = [name for name, each in tuned.items() if each.at_edge]
     if at_edge:
         sentences.append(f"The best step is the smallest or the largest that was tried: {', '.join(at_edge)}.")
+    if tuned:
+        rounds = sum(each.rounds for each in tuned.values())
+        sentences.append(f"Steps were chosen in {rounds:,} rounds of runs that are not reported.")
     reached = result.meta.get("precision")
     if isinstance(reached, Mapping):
         word = "reached" if reached.get("reached") else "not reached"

@@ -53,7 +53,7 @@ class StudyFile(NamedTuple):
             options["precision"] = WatchedPrecision.of(options["precision"], context.progress.looked)
         with _said_of_keys(self.source):
             found = self.comparison.play(dataclasses.replace(context, seed=self.seed), **options)
-        return report_of(found.result, self.title, self.bounds_on(found.etas), found.at_edge)
+        return report_of(found.result, self.title, self.bounds_on(found.etas), found.tuned)
 
     def watch(self) -> Watch:
         """The progress of this study."""

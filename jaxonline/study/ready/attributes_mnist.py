@@ -18,6 +18,7 @@ from jaxtyping import ArrayLike, Float, Int
 
 from jaxonline.learners.attributes.baseline import l1_minimum
 from jaxonline.learners.attributes.streams import play_streams
+from jaxonline.simulation.halving import least
 
 D = 784
 TEST = 10  # a part in ten
@@ -136,8 +137,7 @@ def _chosen(split: Split, w: np.ndarray, parameters: Sequence[tuple[float, ...]]
         np.mean((np.asarray(of) @ split.X[fold].T - split.y[fold]) ** 2, axis=1)
         for of, fold in zip(w, split.folds, strict=True)
     ]
-    mean = np.mean(errors, axis=0)
-    return parameters[int(np.nanargmin(np.where(np.isfinite(mean), mean, np.inf)))]
+    return parameters[least(np.mean(errors, axis=0))]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from jaxonline._util.threads import in_parallel
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.learners.attributes.streams import play_streams
 from jaxonline.results.tables import Interval, Number, Table, Text
+from jaxonline.simulation.halving import least
 from jaxonline.study import Context
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
             for A, b, test in zip(data, labels, tests, strict=True)
         ])  # fmt: skip
         half = splits // 2
-        judged = {"ridge": ridge[half:, ridge[:half].mean(0).argmin()], "aer": aer[half:, aer[:half].mean(0).argmin()]}
+        judged = {"ridge": ridge[half:, least(ridge[:half].mean(0))], "aer": aer[half:, least(aer[:half].mean(0))]}
         judged["difference"] = judged["aer"] - judged["ridge"]
         row: dict[str, Any] = {"budget": budget, "patients": patients}
         for name, each in judged.items():

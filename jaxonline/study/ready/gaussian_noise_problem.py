@@ -19,6 +19,7 @@ from jaxonline.game import Entrant, Game, NoisyLearnerRegret
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared
 from jaxonline.results import Result
+from jaxonline.results.tuned import Tuned
 from jaxonline.study import BestOf, Compared, Comparison, Context
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
@@ -106,14 +107,15 @@ class Problem:
         if not isinstance(tune, BestOf) or TOLD not in names:
             return comparison.play(context, n_rounds=n_rounds, **sizes)
         with context.parts(3) as part:
-            etas: dict[str, float] = {}
+            tuned: dict[str, Tuned] = {}
             for judged, own in ((game, set(names) - {TOLD}), (replace(game, regret=NoisyLearnerRegret()), {TOLD})):
                 makers = {name: comparison.learners[name] for name in names if name in own}
                 if makers:
                     where = part("steps by losses on " + ("noisy copies" if own == {TOLD} else "clean instances"))
-                    etas |= tune.choose(_pilots(judged, **sizes), makers, where, n_rounds)
+                    tuned |= tune.choose(_pilots(judged, **sizes), makers, where, n_rounds)
+            etas = {name: each.choice["eta"] for name, each in tuned.items()}
             found = dataclasses.replace(comparison, tune=etas).play(part("best"), n_rounds=n_rounds, **sizes)
-        return found._replace(at_edge=tune.at_edge(etas))
+        return found._replace(at_edge=tune.at_edge(etas), tuned=tuned)
 
     def makers(self, noise_std: float) -> dict[str, Callable[[Any], Any]]:
         """A function of the step size for every learner: `CLEAN` and those of `NOISY`.

@@ -1,0 +1,203 @@
+"""What a search for good numbers found, and what it cost (`jaxonline.tune`)."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxonline.results.columns import Count, Measured, Number, Text
+from jaxonline.results.formats import in_notebook, readable
+from jaxonline.results.quantities import label_of
+from jaxonline.results.statistics import Estimate
+from jaxonline.results.tables import Table
+
+if TYPE_CHECKING:
+    import pandas
+
+Setting = Mapping[str, Any]
+PRINTED, IN_NOTEBOOKS = 6, 12
+
+
+class Rung(NamedTuple):
+    """What a rung of a search found of the settings that were left.
+
+    Attributes:
+        settings: their positions among all [S].
+        runs: of each, those of earlier rungs included.
+        new_runs: of these, the ones that were played in this rung.
+        of: means at the horizon over the runs, with 95 % intervals [S]; a mean is infinite where a run failed.
+        failed: runs [S] in which a loss was NaN or infinite.
+    """
+
+    settings: np.ndarray
+    runs: int
+    new_runs: int
+    of: Estimate
+    failed: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Tuned:
+    """The setting that a search chose, all that it tried, and what that cost.
+
+    The mean of the one that was chosen is too good, as it is the least of several: play `learner` in runs of its own.
+
+    Attributes:
+        settings: what was tried.
+        chosen: the position of the choice among them.
+        rungs: what each rung found.
+        learner: with the setting that was chosen.
+        quantity: whose mean at the horizon was to be small.
+        n_rounds: the horizon.
+        rounds: what the search cost: rounds that were played, of all settings and runs together.
+        seconds: how long it took, with compilation.
+
+    It prints as a table of a few lines, in a notebook as well.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(1), np.ones(1)), jo.FullInformation())
+        >>> make = lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)
+        >>> tuned = jo.tune(game, make, {"step": [0.1, 0.5, 0.8]}, n_runs=2, n_rounds=10, rungs=1)
+        >>> tuned.choice, tuned.rounds, tuned.at_edge
+        ({'step': 0.5}, 60, ())
+        >>> print(tuned.table.markdown())
+        | step | rung | runs | cumulative loss (95 %) |
+        | ---: | ---: | ---: | ---: |
+        | 0.5 | 1 | 2 | 1 ± 0 |
+        | 0.8 | 1 | 2 | 1.562 ± 0 |
+        | 0.1 | 1 | 2 | 2.746 ± 0 |
+        <BLANKLINE>
+    """
+
+    settings: tuple[Setting, ...]
+    chosen: int
+    rungs: tuple[Rung, ...]
+    learner: Any
+    quantity: str
+    n_rounds: int
+    rounds: int
+    seconds: float
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """The setting that was chosen."""
+        return dict(self.settings[self.chosen])
+
+    @property
+    def at_edge(self) -> tuple[str, ...]:
+        """The numbers of the choice that are the smallest or the largest tried: a better one may lie beyond."""
+        return at_edge(self.settings, self.chosen)
+
+    @property
+    def share(self) -> float:
+        """Its rounds as a part of what it costs to play every setting in all runs."""
+        return self.rounds / (len(self.settings) * self.rungs[-1].runs * self.n_rounds)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each rung and each setting that was left in it, with its mean and interval."""
+        found = []
+        for number, rung in enumerate(self.rungs, 1):
+            for place, i in enumerate(rung.settings.tolist()):
+                row = {**self.settings[i], "rung": number, "runs": rung.runs}
+                row |= {self.quantity: float(rung.of.mean[place]), "low": float(rung.of.low[place])}
+                row |= {"high": float(rung.of.high[place]), "failed": int(rung.failed[place])}
+                found.append(row | {"setting": i, "chosen": i == self.chosen})
+        return found
+
+    @property
+    def table(self) -> Table:
+        """Every setting as the last rung found it that it was in: the choice, the others of the last rung, and so on.
+
+        Runs of a setting that failed in one of them say nothing of its mean: it is infinite, and not chosen.
+        """
+        rows = {row["setting"]: row for row in self.rows()}
+        ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], row[self.quantity]))
+        numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
+        columns = (
+            *(Number(name, form="{:g}") if name in numeric else Text(name) for name in self.choice),
+            Number("rung", form="{:d}"), Number("runs", form="{:,d}"),
+            Measured(self.quantity, f"{label_of(self.quantity)}\n(95 %)"), Count("failed"),
+        )  # fmt: skip
+        return Table(self._title, ordered, columns, caption=f"{self._cost}{self._edge}")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """`rows` as a table of pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.rows())
+
+    @property
+    def _title(self) -> str:
+        n_settings, rounds = len(self.settings), "one round" if self.n_rounds == 1 else f"{self.n_rounds:,} rounds"
+        many = "one setting" if n_settings == 1 else f"{n_settings:,} settings"
+        return f"{setting_in_words(self.choice)}, of {many}, by the {label_of(self.quantity)} after {rounds}"
+
+    @property
+    def _cost(self) -> str:
+        part = "" if self.share == 1.0 else f", {readable(100 * self.share, 2)} % of what all runs of all settings take"
+        return f"cost: {self.rounds:,} rounds{part}; {readable(self.seconds, 2)} s"
+
+    @property
+    def _edge(self) -> str:
+        return f"; {edge_in_words(self.settings, self.chosen)}" if self.at_edge else ""
+
+    def __repr__(self) -> str:
+        table = self.table
+        few, more = dataclasses.replace(table, rows=table.rows[:PRINTED]), len(table.rows) - PRINTED
+        lines = [f"Tuned: {table.title}", *few.text().splitlines()]
+        return "\n".join([*lines, *([f"... and {more:,} more"] if more > 0 else []), table.caption])
+
+    def _repr_html_(self) -> str:
+        table = self.table
+        more = len(table.rows) - IN_NOTEBOOKS
+        few = dataclasses.replace(table, rows=table.rows[:IN_NOTEBOOKS]).html()
+        rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
+        return in_notebook(f"{few}{rest}<p>{table.caption}</p>")
+
+
+def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
+    """The numbers of a setting that are the smallest or the largest of those tried, where there were two or more.
+
+    Example:
+        >>> from jaxonline.results.tuned import at_edge
+        >>> at_edge([{"step": 0.1, "radius": 1}, {"step": 0.3, "radius": 1}, {"step": 1.0, "radius": 1}], 2)
+        ('step',)
+    """
+    return tuple(name for name, tried in _numbers(settings) if settings[chosen][name] in (min(tried), max(tried)))
+
+
+def edge_in_words(settings: Sequence[Setting], chosen: int) -> str:
+    """Which numbers of a setting are the smallest or the largest of those tried, and what to think of that."""
+    ends = []
+    for name, tried in _numbers(settings):
+        value = settings[chosen][name]
+        if value in (min(tried), max(tried)):
+            ends.append(f"{name} = {value:g} is the {'smallest' if value == min(tried) else 'largest'}")
+    return f"{' and '.join(ends)} that was tried, so that a better one may lie beyond"
+
+
+def setting_in_words(setting: Setting) -> str:
+    """A setting in a few words.
+
+    Example:
+        >>> from jaxonline.results.tuned import setting_in_words
+        >>> setting_in_words({"step_size": 0.1, "kind": "adam"})
+        'step_size = 0.1, kind = adam'
+    """
+    return ", ".join(
+        f"{name} = {value:g}" if is_number(value) else f"{name} = {value}" for name, value in setting.items()
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a setting is a number, which has larger and smaller ones, and not a choice."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _numbers(settings: Sequence[Setting]) -> list[tuple[str, list[float]]]:
+    """The numbers that were tried, by name, where there were two or more."""
+    tried = [(name, [each[name] for each in settings]) for name in settings[0]]
+    return [(name, values) for name, values in tried if all(map(is_number, values)) and len(set(values)) > 1]
