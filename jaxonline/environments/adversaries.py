@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
-from scipy import optimize
 
 from jaxonline._util import check
 from jaxonline._util.struct import static, struct
@@ -115,6 +114,8 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
         >>> round(unavoidable_regret(1.0), 6), round(unavoidable_regret(0.2), 6)
         (0.305573, 0.0)
     """
+    from scipy import optimize  # which is slow to import
+
     radius = float(check.positive("radius", radius))
     check.function("loss", loss, "(y_hat, y)")
 

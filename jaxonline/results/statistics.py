@@ -1,7 +1,7 @@
 """Every interval of the package: means over runs, differences of means, exponents of growth.
 
-scipy.stats, which takes a second to import, is imported when an interval is asked for. What their coverage is, for
-which laws, is measured in `docs/intervals.md`.
+Student's law is taken from scipy.special, with the bits of scipy.stats, which takes a second to import. What their
+coverage is, for which laws, is measured in `docs/intervals.md`.
 """
 
 import warnings
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int
+from scipy import special
 
 from jaxonline._util import check
 from jaxonline.results import bootstrap
@@ -208,8 +209,6 @@ def pairwise_p_values(
     A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
     with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
     """
-    from scipy import stats
-
     n = len(values)
     first, second = np.triu_indices(n, 1)
     differences = values[first] - values[second]
@@ -218,7 +217,7 @@ def pairwise_p_values(
         differences = np.array([adjusted(each, np.stack(own)) for each, *own in pairs]).reshape(differences.shape)
     of = mean_over_runs(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2.0 * stats.t.sf(np.abs(of.mean / of.standard_error), np.maximum(of.n_runs - 1, 1))
+        p = 2.0 * special.stdtr(np.maximum(of.n_runs - 1, 1), -np.abs(of.mean / of.standard_error))
     p = np.where(np.isnan(p), 1.0, p)
     order = np.argsort(p)
     corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -273,6 +272,4 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
 
 def _t_quantile(level: float, degrees: ArrayLike) -> np.ndarray:
     """How many standard errors the interval of a level reaches, by Student's law."""
-    from scipy import stats
-
-    return stats.t.ppf(0.5 + level / 2, degrees)
+    return special.stdtrit(degrees, 0.5 + level / 2)
