@@ -130,7 +130,7 @@ class Scaled(Kernel):
     """
 
     kernel: Kernel
-    factor: ArrayLike
+    factor: ArrayLike = 1.0
 
     def __new__(cls, kernel: Kernel | None = None, factor: ArrayLike = 1.0) -> Any:
         return object.__new__(_class_for(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
@@ -151,7 +151,7 @@ class ScaledDotProduct(Scaled, DotProductKernel):
     """A multiple of a dot-product kernel; write `Scaled(kernel, factor)`."""
 
     kernel: DotProductKernel
-    factor: ArrayLike
+    factor: ArrayLike = 1.0
 
     def __post_init__(self):
         Scaled.__post_init__(self)
@@ -184,7 +184,7 @@ class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
     """A multiple of a shift-invariant kernel; write `Scaled(kernel, factor)`."""
 
     kernel: ShiftInvariantKernel
-    factor: ArrayLike
+    factor: ArrayLike = 1.0
 
     def __post_init__(self):
         Scaled.__post_init__(self)
