@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jaxonline.results.storage import load_result
     from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
-    from jaxonline.study import Comparison, Context, Study, load_study_file
+    from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
 
 __version__ = "0.1.0"
 
@@ -69,7 +69,7 @@ _HOMES = {
     "results.storage": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
-    "study": ("Comparison", "Context", "Study", "load_study_file"),
+    "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -204,10 +204,37 @@ def pairwise_p_values(
     A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
     with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
     """
+    return p_values_together([(values, controls)])[0]
+
+
+def p_values_together(games: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> list[np.ndarray]:
+    """As `pairwise_p_values` for each of several games, corrected for the number of pairs in all of them.
+
+    Args:
+        games: of each the values and the control variates, as there.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import p_values_together, pairwise_p_values
+        >>> values = np.arange(6.0).reshape(2, 3) ** 2
+        >>> alone, (first, second) = pairwise_p_values(values), p_values_together([(values, None), (values, None)])
+        >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
+        True
+    """
+    p = [_paired_tests(values, controls) for values, controls in games]
+    corrected = iter(_holm(np.concatenate(p)))
+    found = [np.ones((len(values), len(values))) for values, _ in games]
+    for own in found:
+        for i, j in zip(*np.triu_indices(len(own), 1), strict=True):
+            own[i, j] = own[j, i] = next(corrected)
+    return found
+
+
+def _paired_tests(values: np.ndarray, controls: np.ndarray | None) -> np.ndarray:
+    """The p-values of all pairs, without a correction."""
     from scipy import stats
 
-    n = len(values)
-    first, second = np.triu_indices(n, 1)
+    first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
     if controls is not None:
         pairs = zip(differences, controls[first], controls[second], strict=True)
@@ -215,12 +242,15 @@ def pairwise_p_values(
     of = mean_over_runs(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2.0 * stats.t.sf(np.abs(of.mean / of.standard_error), np.maximum(of.n_runs - 1, 1))
-    p = np.where(np.isnan(p), 1.0, p)
+    return np.where(np.isnan(p), 1.0, p)
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    """Holm's correction: if all statements with p below alpha are made, one is wrong with probability alpha at most."""
     order = np.argsort(p)
-    corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.ones((n, n))
-    found[first[order], second[order]] = found[second[order], first[order]] = np.minimum(corrected, 1.0)
-    return found
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return corrected
 
 
 def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
