@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         verify,
     )
     from jaxonline._util.struct import replace, static, struct
+    from jaxonline.claims.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, L2Ball, RKHSBall
     from jaxonline.feedback import (
         AdversarialCopies,
@@ -51,6 +52,7 @@ _ROOMS = (
 )  # fmt: skip
 _HOMES = {
     "_util.struct": ("replace", "static", "struct"),
+    "claims.citing": ("cite",),
     "comparators": ("BestArm", "BestSegments", "L2Ball", "RKHSBall"),
     "feedback": (
         "AdversarialCopies",

@@ -186,9 +186,7 @@ class Standings:
             Text("learner"), Measured("mean", f"mean\n({self.level:.0%})"), Text("letters", "same letter:\nalike"),
             *LEFT_OUT,
         )  # fmt: skip
-        words = "of the regret, or of the cumulative loss where there is no comparator"
-        title = f"Means {words if self.quantity is None else f'of the {label_of(self.quantity)}'}"
-        return Table(title, self.rows, columns, group="game", headed=True)
+        return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
 
     def tables(self, width: int = WIDTH) -> list[Table]:
         """`table` in parts that are no wider than so many columns: some of the games each."""
@@ -215,10 +213,9 @@ class Standings:
         """What was played, in a line."""
         runs = sorted({len(result.runs) for result in self.results.values()})
         played = runs_in_words(runs[0]) if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,} runs"
-        what = " or ".join(dict.fromkeys(label_of(self._quantity(game)) for game in self.games))
         learners = "one learner" if len(self.learners) == 1 else f"{len(self.learners)} learners"
         games = "one game" if len(self.games) == 1 else f"{len(self.games)} games"
-        return f"{learners} in {games}: ranks by {what}, {played} of each"
+        return f"{learners} in {games}: ranks by {self._what}, {played} of each"
 
     @property
     def caption(self) -> str:
@@ -242,11 +239,13 @@ class Standings:
             for kind, words in (("failed", "came to NaN or infinity"), ("overflowed", "ran out of storage"))
             if row[kind]
         ]
+        skewed = {}
         for game, result in self.results.items():
-            with warnings.catch_warnings(record=True) as said:
-                warnings.simplefilter("always", RuntimeWarning)
-                statistics.warn_of_skewness(self._values(game), result.learners, label_of(self._quantity(game)))
-            found += [f"{game}: {each.message}." for each in said]
+            names = statistics.skewed_learners(self._values(game), result.learners)
+            skewed |= {game: names} if names else {}
+        if skewed:
+            where = "; ".join(f"{', '.join(names)} in {game}" for game, names in skewed.items())
+            found.append(f"Skewed over the runs, so that Student's interval understates the longer side: {where}.")
         return found
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -315,6 +314,11 @@ class Standings:
     def _columns(self, games: Sequence[str]) -> list[Text]:
         ranked = [Ranked(f"rank in {game}", "\n".join(plain(game).split())) for game in games]
         return [Text("learner", "learner"), Number("mean_rank", "mean rank", "{:.3g}"), *ranked]
+
+    @property
+    def _what(self) -> str:
+        """What is compared, in words."""
+        return " or ".join(dict.fromkeys(label_of(self._quantity(game)) for game in self.games))
 
     def _quantity(self, game: str) -> str:
         return quantity_of(self.results[game], self.quantity)

@@ -167,16 +167,26 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
 
     For normal runs the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples: below that nothing is said.
     """
-    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
-    found = np.abs(skewness(values)) / np.sqrt(n_runs)
-    named = [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
+    named = skewed_learners(values, learners)
     if named:
         warnings.warn(
             f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
-            f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
+            f"{_skewness_over_root(values)[0].max():.2f}): Student's interval understates the longer side; play more runs, or use "
             "mean(interval='bootstrap-t'), or interval='bounded' where losses are",
             RuntimeWarning, stacklevel=3,
         )  # fmt: skip
+
+
+def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
+    """The learners of whom `warn_of_skewness` warns."""
+    found, n_runs = _skewness_over_root(values)
+    return [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
+
+
+def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The size of the skewness over the root of the number of runs, and that number."""
+    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
+    return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
 
 
 def difference_of_means(

@@ -108,9 +108,7 @@ class Benchmark:
                 nobody, or a learner that none can play; what `simulate` raises.
         """
         check.count("n_rounds", n_rounds)
-        tasks = {
-            name: given if isinstance(given, Task) else Task(given) for name, given in self.games.items()
-        }
+        tasks = {name: given if isinstance(given, Task) else Task(given) for name, given in self.games.items()}
         tasks = {name: dataclasses.replace(task, n_rounds=task.n_rounds or n_rounds) for name, task in tasks.items()}
         fitting, gaps = self._fitting(tasks)
         results: dict[str, Result] = {}

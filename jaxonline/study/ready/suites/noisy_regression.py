@@ -17,7 +17,7 @@ from jaxonline.datasets.tables import cells_of, chosen_columns, complete
 from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
-from jaxonline.learners import ExponentiatedGradient, GradientLearner, InverseSqrt
+from jaxonline.learners import GradientLearner, InverseSqrt
 from jaxonline.study import Task
 from jaxonline.study.files.data import scaled
 from jaxonline.study.ready.suites.suite import Entries, Suite
@@ -60,7 +60,7 @@ class NoisyRegression(Suite):
             except (OSError, ValueError) as error:
                 if self.sets:
                     raise type(error)(f"sets: {name}: {error}") from error
-                missing.append(f"Left out: {name}, {SETS[name]}, could not be had: {error}.")
+                missing.append(f"Left out: {name}, {SETS[name]}: {str(error).partition(' (')[0]}.")
         return Entries(games, self._learners(), [f"{len(games)} of {len(SETS)} sets were played.", *missing])
 
     def _task(self, X: np.ndarray, y: np.ndarray) -> Task:
@@ -72,13 +72,11 @@ class NoisyRegression(Suite):
         step, radius = InverseSqrt(self.eta), self.radius
         descent = {
             "two noisy copies": estimators.TwoCopies(), "known covariance": estimators.KnownCovariance(),
-            "one noisy copy, naive": estimators.NaiveCopy(),
+            "mean of four copies": estimators.MeanOfCopies(4), "one noisy copy, naive": estimators.NaiveCopy(),
         }  # fmt: skip
-        return {
-            "full information": Entrant(GradientLearner(estimators.FullGradient(), step, radius), FullInformation()),
-            **{name: GradientLearner(each, step, radius) for name, each in descent.items()},
-            "EG, two noisy copies": ExponentiatedGradient(estimators.TwoCopies(), step, scale=radius, signed=True),
-        }
+        full = GradientLearner(estimators.FullGradient(), step, radius)
+        noisy = {name: GradientLearner(each, step, radius) for name, each in descent.items()}
+        return {"full information": Entrant(full, FullInformation()), **noisy}
 
 
 def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:

@@ -51,7 +51,7 @@ class TextbookBandits(Suite):
 
     def entries(self) -> Entries:
         learners: dict[str, Any] = {
-            "explore, then commit": lambda task: ExploreThenCommit(max(1, round((task.n_rounds / _K(task)) ** (2 / 3)))),
+            "explore, then commit": lambda task: ExploreThenCommit(_first(task)),
             "epsilon-greedy, 0.1": EpsilonGreedy(0.1), "UCB1": UCB1(), "KL-UCB": KLUCB(),
             "MOSS": lambda task: MOSS(task.n_rounds), "Thompson sampling": BernoulliThompson(),
             "EXP3": lambda task: EXP3.over_horizon(_K(task), task.n_rounds),
@@ -65,6 +65,11 @@ class TextbookBandits(Suite):
 def _task(rewards: tuple[float, ...]) -> Task:
     game = Game(BernoulliArms(1.0 - np.array(rewards)), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
     return Task(game, BestArm())
+
+
+def _first(task: Task) -> int:
+    """How often each arm is explored."""
+    return max(1, round((task.n_rounds / _K(task)) ** (2 / 3)))  # type: ignore[operator]
 
 
 def _K(task: Task) -> int:
