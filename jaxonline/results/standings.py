@@ -29,19 +29,26 @@ GAP = "–"
 
 @dataclass(frozen=True)
 class Ranked(Text):
-    """A column of ranks in a game: the entry `key`, and the letters `<key>_letters` behind it; a dash for a gap.
+    """A column of ranks in a game: the entry `key`, behind it the letters `<key>_letters`; a dash for a gap.
+
+    An asterisk says that the learner has runs that are left out, `<key>_left_out` of them.
 
     Example:
         >>> from jaxonline.results.standings import Ranked
         >>> column = Ranked("rank")
-        >>> column.show({"rank": 2.0, "rank_letters": "ab"}), column.show({"rank": None})
+        >>> column.show({"rank": 2.0, "rank_letters": "ab", "rank_left_out": 0}), column.show({"rank": None})
         ('2 ab', '–')
     """
 
     def show(self, row: Row) -> str:
         """The cell."""
         rank = row.get(self.key)
-        return GAP if rank is None else f"{rank:g} {row[f'{self.key}_letters']}"
+        return GAP if rank is None else ranked_words(rank, row[f"{self.key}_letters"], row[f"{self.key}_left_out"])
+
+
+def ranked_words(rank: float, letters: str, left_out: int) -> str:
+    """A cell of the table."""
+    return f"{rank:g} {letters}{'*' * (left_out > 0)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,6 +233,8 @@ class Standings:
         words += f"{together}, {100 * self.level:.6g} %)."
         if np.isnan(self.ranks).any():
             words += f" {GAP} is a game that a learner did not play: mean ranks are over those that it played."
+        if any(row["failed"] + row["overflowed"] for row in self.rows):
+            words += " * is a rank of some of the runs: the others are left out."
         return words
 
     @cached_property
@@ -306,8 +315,9 @@ class Standings:
             name = self.learners[i]
             row: dict[str, Any] = {"learner": name, "mean_rank": float(self.mean_rank[i])}
             for game in self.games:
-                cell = cells.get((game, name), {"rank": None, "letters": None})
+                cell = cells.get((game, name), {"rank": None, "letters": None, "failed": 0, "overflowed": 0})
                 row |= {f"rank in {game}": cell["rank"], f"rank in {game}_letters": cell["letters"]}
+                row |= {f"rank in {game}_left_out": cell["failed"] + cell["overflowed"]}
             found.append(row)
         return found
 

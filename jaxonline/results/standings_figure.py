@@ -10,7 +10,7 @@ from jaxonline._util import check
 from jaxonline.results.figure import ResultFigure
 from jaxonline.results.formats import plain, shortened
 from jaxonline.results.plotting import STYLES
-from jaxonline.results.standings import GAP, Standings
+from jaxonline.results.standings import GAP, Standings, ranked_words
 
 # of one colour, the darker the better, so that it also reads in grey; ranks are written in as well
 _SHADES = LinearSegmentedColormap.from_list("ranks", ["#0072B2", "#DCE9F3"])
@@ -66,7 +66,7 @@ def plot_standings(
             row = cells.get((game, name))
             words, colour = GAP, _GAP_COLOUR
             if row is not None:
-                words = f"{row['rank']:g} {row['letters']}"
+                words = ranked_words(row["rank"], row["letters"], row["failed"] + row["overflowed"])
                 share = (row["rank"] - 1) / max(len(standings.results[game].learners) - 1, 1)
                 colour = _SHADES(share)
             axes.fill([x - 0.48, x + 0.48, x + 0.48, x - 0.48], [y - 0.46, y - 0.46, y + 0.46, y + 0.46], color=colour)

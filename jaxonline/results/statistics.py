@@ -169,9 +169,10 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
     """
     named = skewed_learners(values, learners)
     if named:
+        found, _ = _skewness_over_root(values)
         warnings.warn(
             f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
-            f"{_skewness_over_root(values)[0].max():.2f}): Student's interval understates the longer side; play more runs, or use "
+            f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
             "mean(interval='bootstrap-t'), or interval='bounded' where losses are",
             RuntimeWarning, stacklevel=3,
         )  # fmt: skip

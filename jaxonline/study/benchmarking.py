@@ -107,45 +107,49 @@ class Benchmark:
             TypeError, ValueError: a learner that cannot play a game, where there are to be no gaps; a game that
                 nobody, or a learner that none can play; what `simulate` raises.
         """
-        check.count("n_rounds", n_rounds)
-        tasks = {name: given if isinstance(given, Task) else Task(given) for name, given in self.games.items()}
-        tasks = {name: dataclasses.replace(task, n_rounds=task.n_rounds or n_rounds) for name, task in tasks.items()}
-        fitting, gaps = self._fitting(tasks)
+        fitting, gaps = self.fitting(n_rounds)
         results: dict[str, Result] = {}
-        with context.parts(len(tasks)) as part:
-            for name, task in tasks.items():
+        with context.parts(len(fitting)) as part:
+            for name, (task, learners) in fitting.items():
                 results[name] = part(name).simulate(
-                    task.game, fitting[name], n_runs=n_runs, n_rounds=task.n_rounds, comparator=task.comparator,
+                    task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds, comparator=task.comparator,
                     **options,
                 )  # fmt: skip
         return Standings(results, gaps, self.quantity, self.level)
 
-    def _fitting(self, tasks: Mapping[str, Task]) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], str]]:
-        """By game the learners that can play it, and why the others cannot."""
-        fitting: dict[str, dict[str, Any]] = {}
+    def fitting(self, n_rounds: int) -> tuple[dict[str, tuple[Task, dict[str, Any]]], dict[tuple[str, str], str]]:
+        """By game its task and the learners that can play it; and by game and learner, why the others cannot.
+
+        Raises:
+            TypeError, ValueError: as in `play`, before anything is played.
+        """
+        check.count("n_rounds", n_rounds)
+        found: dict[str, tuple[Task, dict[str, Any]]] = {}
         gaps: dict[tuple[str, str], str] = {}
-        for game, task in tasks.items():
-            fitting[game] = {}
-            for name, given in self.learners.items():
+        for game, given in self.games.items():
+            task = given if isinstance(given, Task) else Task(given)
+            task = dataclasses.replace(task, n_rounds=task.n_rounds or n_rounds)
+            found[game] = task, {}
+            for name, learner in self.learners.items():
                 try:
-                    item = _made(given, task)
+                    item = _made(learner, task)
                     as_team(task.game, name, item)
                 except (TypeError, ValueError) as error:
                     if not self.gaps:
                         kind = TypeError if isinstance(error, TypeError) else ValueError
                         words = f"learner {name!r} does not fit the game {game!r}"
                         raise kind(f"{words} (gaps=True leaves such cells empty): {error}") from error
-                    gaps |= {(game, each): str(error) for each in _members(name, given)}
+                    gaps |= {(game, each): str(error) for each in _members(name, learner)}
                 else:
-                    fitting[game][name] = item
-            if not fitting[game]:
+                    found[game][1][name] = item
+            if not found[game][1]:
                 why = next(reason for (of, _), reason in gaps.items() if of == game)
                 raise ValueError(f"games must each have a learner that can play it, got none for {game!r}: {why}")
-        for name, given in self.learners.items():
-            if not any(name in learners for learners in fitting.values()):
-                why = gaps[next(iter(tasks)), _members(name, given)[0]]
+        for name, learner in self.learners.items():
+            if not any(name in learners for _, learners in found.values()):
+                why = gaps[next(iter(found)), _members(name, learner)[0]]
                 raise ValueError(f"learners must each be able to play a game, got {name!r}, which is not: {why}")
-        return fitting, gaps
+        return found, gaps
 
 
 def _made(given: Any, task: Task) -> Any:
