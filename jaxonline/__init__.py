@@ -78,15 +78,17 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted((*_ROOMS, *_HOME))  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
-    """Names of the facade are loaded when they are first used."""
-    if name in _ROOMS:
-        return importlib.import_module(f"jaxonline.{name}")
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
+if not TYPE_CHECKING:  # who would take any name for one of the facade
+
+    def __getattr__(name: str) -> Any:
+        """Names of the facade are loaded when they are first used."""
+        if name in _ROOMS:
+            return importlib.import_module(f"jaxonline.{name}")
+        if name in _HOME:
+            value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

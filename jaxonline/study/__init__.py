@@ -28,7 +28,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'jaxonline.study' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"jaxonline.study.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'jaxonline.study' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"jaxonline.study.{_HOMES[name]}"), name)

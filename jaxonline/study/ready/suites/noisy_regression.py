@@ -19,7 +19,7 @@ from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import GradientLearner, InverseSqrt
 from jaxonline.study import Task
-from jaxonline.study.files.data import scaled
+from jaxonline.study.files.data import scaled_data
 from jaxonline.study.ready.suites.suite import Entries, Suite
 from jaxonline.study.study import Names, chosen, load_set
 
@@ -64,7 +64,7 @@ class NoisyRegression(Suite):
         return Entries(games, self._learners(), [f"{len(games)} of {len(SETS)} sets were played.", *missing])
 
     def _task(self, X: np.ndarray, y: np.ndarray) -> Task:
-        X, y = scaled(X - X.mean(axis=0), y, targets=True)
+        X, y = scaled_data(X - X.mean(axis=0), y, targets=True)
         copies = NoisyCopies(noise.gaussian(self.noise / X.shape[1]), reveal_covariance=True)
         return Task(Game(DataStream(X, y, order="shuffled"), copies), L2Ball(self.radius))
 
