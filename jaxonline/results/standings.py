@@ -77,8 +77,8 @@ class Standings:
         >>> jo.results.Standings({"easy": result(9.0), "hard": result(1.0)})
         2 learners in 2 games: ranks by cumulative loss, 30 runs of each
         learner  mean rank  easy  hard
-        a              1.5  2 b   1 a
-        b              1.5  1 a   2 a
+        a             1.50  2 b   1 a
+        b             1.50  1 a   2 a
         1 is best. In a game, learners without a common letter differ (paired t-tests
         with Holm's correction for all 2 pairs of the 2 games together, 95 %).
     """
@@ -323,7 +323,7 @@ class Standings:
 
     def _columns(self, games: Sequence[str]) -> list[Text]:
         ranked = [Ranked(f"rank in {game}", "\n".join(plain(game).split())) for game in games]
-        return [Text("learner", "learner"), Number("mean_rank", "mean rank", "{:.3g}"), *ranked]
+        return [Text("learner", "learner"), Number("mean_rank", "mean rank", "{:.2f}"), *ranked]
 
     @property
     def _what(self) -> str:

@@ -71,7 +71,7 @@ def plot_standings(
                 colour = _SHADES(share)
             axes.fill([x - 0.48, x + 0.48, x + 0.48, x - 0.48], [y - 0.46, y - 0.46, y + 0.46, y + 0.46], color=colour)
             axes.text(x, y, words, color=_ink(colour), fontsize=sizes.font, ha="center", va="center")
-        axes.text(columns + 0.1, y, f"{standings.mean_rank[i]:.3g}", fontsize=sizes.font, ha="center", va="center")
+        axes.text(columns + 0.1, y, f"{standings.mean_rank[i]:.2f}", fontsize=sizes.font, ha="center", va="center")
     axes.set_xticks([*range(columns), columns + 0.1], [*games, "mean\nrank"], fontsize=sizes.font - 1)
     axes.set_yticks(range(rows), names, fontsize=sizes.font)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
