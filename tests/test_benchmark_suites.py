@@ -134,7 +134,7 @@ def test_it_prints_in_80_columns_with_every_game(n_games):
     found = many(n_games, names=("a" * 40, "b", "η = 0.1"))
     text = repr(found)
     assert max(map(len, text.splitlines())) <= 80
-    assert len(re.findall(r"^b +2 ", text, re.MULTILINE)) == len(found.tables())
+    assert len(re.findall(r"^b +2\.00 ", text, re.MULTILINE)) == len(found.tables())
     shown = [column.key for table in found.tables() for column in table.shown[2:]]
     assert shown == [f"rank in {game}" for game in found.games]
     assert sum(text.count(f" {rank} {letter}") for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
