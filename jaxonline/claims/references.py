@@ -40,7 +40,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "OMKLGF": ("ghari2020online", _D),
     "Halving": ("barzdin1972prediction", "littlestone1988learning", _GAMES),
     "WeightedMajority": ("littlestone1994weighted", _GAMES),
-    "EWA": (_GAMES, _D),
+    "EWA": (_GAMES,),
     "Hedge": ("freund1997decision", _GAMES),
     "DrawnExpert": ("littlestone1994weighted", "freund1997decision", _GAMES),
     "FixedShare": ("herbster1998tracking", _GAMES),
