@@ -101,6 +101,7 @@ def test_ranks_ties_and_gaps():
     np.testing.assert_allclose(found.mean_rank, [1.75, 2.0, 2.25, 3.0])
     text = repr(found)
     assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
+    assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
     assert "a does not play short: it has other moves." in text
     assert "b in failed: 30 of 30 runs came to NaN or infinity" in text.replace("\n", " ")
     assert "* is a rank of some of the runs" in text.replace("\n", " ")
@@ -136,7 +137,7 @@ def test_it_prints_in_80_columns_with_every_game(n_games):
     assert max(map(len, text.splitlines())) <= 80
     assert len(re.findall(r"^b +2\.00 ", text, re.MULTILINE)) == len(found.tables())
     shown = [column.key for table in found.tables() for column in table.shown[2:]]
-    assert shown == [f"rank in {game}" for game in found.games]
+    assert shown == list(found.games)
     assert sum(text.count(f" {rank} {letter}") for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
 
 
@@ -148,12 +149,14 @@ def test_formats_have_every_cell(tmp_path):
     first = frame[(frame.game == "first") & (frame.learner == "c")].iloc[0]
     assert (first["rank"], first.letters) == (1.0, "a")
     assert first["mean"] == found.results["first"].cumulative_loss[2].mean()
+    wide, narrow = (standings(level=level).to_pandas().iloc[0] for level in (0.99, 0.9))
+    assert wide.low < first.low < narrow.low < first["mean"] < narrow.high < first.high < wide.high
     assert "| c | " in found.to_markdown()
     assert found.to_latex().count(r"\\") == 4
     page = found.html()
     assert "Means behind the ranks" in " ".join(Tags(page).words)
     assert "data:image/png" in page
-    assert found.table.csv().splitlines()[0].startswith("learner,mean_rank,rank in first,rank in first_letters")
+    assert found.table.csv().splitlines()[0].startswith("learner,mean_rank,rank in first,letters in first")
 
 
 @pytest.mark.parametrize("style", ["screen", "paper"])

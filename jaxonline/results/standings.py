@@ -29,26 +29,30 @@ GAP = "–"
 
 @dataclass(frozen=True)
 class Ranked(Text):
-    """A column of ranks in a game: the entry `key`, behind it the letters `<key>_letters`; a dash for a gap.
+    """A column of ranks in the game `key`, with letters behind them; a dash for a gap.
 
-    An asterisk says that the learner has runs that are left out, `<key>_left_out` of them.
+    An asterisk says that the learner has runs that are left out.
 
     Example:
         >>> from jaxonline.results.standings import Ranked
-        >>> column = Ranked("rank")
-        >>> column.show({"rank": 2.0, "rank_letters": "ab", "rank_left_out": 0}), column.show({"rank": None})
-        ('2 ab', '–')
+        >>> column = Ranked("easy")
+        >>> column.show({"rank in easy": 2.0, "letters in easy": "ab", "left out in easy": 1})
+        '2 ab*'
+        >>> column.show({"rank in easy": None})
+        '–'
     """
 
     def show(self, row: Row) -> str:
         """The cell."""
-        rank = row.get(self.key)
-        return GAP if rank is None else ranked_words(rank, row[f"{self.key}_letters"], row[f"{self.key}_left_out"])
+        rank = row[f"rank in {self.key}"]
+        if rank is None:
+            return GAP
+        return ranked_words(rank, row[f"letters in {self.key}"], row[f"left out in {self.key}"])
 
 
 def ranked_words(rank: float, letters: str, left_out: int) -> str:
     """A cell of the table."""
-    return f"{rank:g} {letters}{'*' * (left_out > 0)}"
+    return f"{rank:g} {letters}{'*' * (left_out > 0)}".replace(" *", "*")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +118,7 @@ class Standings:
     def estimates(self) -> dict[str, statistics.Estimate]:
         """Of every game the means after the last round with Student's intervals, in the order of its result."""
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `remarks` names who is skewed
-            found = {game: result.mean(self._quantity(game)) for game, result in self.results.items()}
+            found = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
         return {game: statistics.Estimate(*(part[:, -1] for part in of)) for game, of in found.items()}
 
     @cached_property
@@ -167,13 +171,14 @@ class Standings:
         for j, (game, result) in enumerate(self.results.items()):
             of, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
             order = np.argsort(of.mean, kind="stable")
-            letters = dict(zip(order.tolist(), shared_letters(alike[order][:, order]), strict=True))
+            some = order[np.isfinite(of.mean[order])]  # the others have no run that counts
+            letters = dict(zip(some.tolist(), shared_letters(alike[some][:, some]), strict=True))
             for i in order.tolist():
                 name = result.learners[i]
                 found.append(
                     {
                         "game": game, "learner": name, "rank": float(self.ranks[self.learners.index(name), j]),
-                        "letters": letters[i], "quantity": self._quantity(game), "mean": float(of.mean[i]),
+                        "letters": letters.get(i, ""), "quantity": self._quantity(game), "mean": float(of.mean[i]),
                         "low": float(of.low[i]), "high": float(of.high[i]), "runs": int(of.n_runs[i]),
                         "rounds": int(result.rounds[-1]), "failed": int(result.failed[i]),
                         "overflowed": int(result.overflowed[i]),
@@ -316,13 +321,13 @@ class Standings:
             row: dict[str, Any] = {"learner": name, "mean_rank": float(self.mean_rank[i])}
             for game in self.games:
                 cell = cells.get((game, name), {"rank": None, "letters": None, "failed": 0, "overflowed": 0})
-                row |= {f"rank in {game}": cell["rank"], f"rank in {game}_letters": cell["letters"]}
-                row |= {f"rank in {game}_left_out": cell["failed"] + cell["overflowed"]}
+                row |= {f"rank in {game}": cell["rank"], f"letters in {game}": cell["letters"]}
+                row |= {f"left out in {game}": cell["failed"] + cell["overflowed"]}
             found.append(row)
         return found
 
     def _columns(self, games: Sequence[str]) -> list[Text]:
-        ranked = [Ranked(f"rank in {game}", "\n".join(plain(game).split())) for game in games]
+        ranked = [Ranked(game, "\n".join(plain(game).split())) for game in games]
         return [Text("learner", "learner"), Number("mean_rank", "mean rank", "{:.2f}"), *ranked]
 
     @property
