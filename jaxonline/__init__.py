@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         verify,
     )
     from jaxonline._util.struct import replace, static, struct
+    from jaxonline.claims.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, L2Ball, RKHSBall
     from jaxonline.feedback import (
         AdversarialCopies,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from jaxonline.results.storage import load_result
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune, use_all_cores
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
-    from jaxonline.study import Comparison, Context, Study, load_study_file
+    from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ _ROOMS = (
 )  # fmt: skip
 _HOMES = {
     "_util.struct": ("replace", "static", "struct"),
+    "claims.citing": ("cite",),
     "comparators": ("BestArm", "BestSegments", "L2Ball", "RKHSBall"),
     "feedback": (
         "AdversarialCopies",
@@ -69,23 +71,34 @@ _HOMES = {
     "results.storage": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune", "use_all_cores"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
-    "study": ("Comparison", "Context", "Study", "load_study_file"),
+    "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted((*_ROOMS, *_HOME))  # pyright: ignore[reportUnsupportedDunderAll]
+# written out, since type checkers take no other name for one that users may import
+__all__ = [
+    "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
+    "Context", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "LossOfMove",
+    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "Precision", "Pulls", "RKHSBall", "Range", "Result", "Schedule",
+    "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets",
+    "environments", "estimators", "feedback", "game", "kernels", "learners", "load_result", "load_study_file", "losses",
+    "measures", "noise", "play", "replace", "results", "simulate", "static", "struct", "sweep", "tune", "use_all_cores",
+    "verify",
+]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Names of the facade are loaded when they are first used."""
-    if name in _ROOMS:
-        return importlib.import_module(f"jaxonline.{name}")
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
+if not TYPE_CHECKING:  # who would take any name for one of the facade
+
+    def __getattr__(name: str) -> Any:
+        """Names of the facade are loaded when they are first used."""
+        if name in _ROOMS:
+            return importlib.import_module(f"jaxonline.{name}")
+        if name in _HOME:
+            value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""The command line: `new`, `run FILE`, `show`, `diff`, `list`; `quickstart`, `reproduce NAME`, `play NAME`, `verify`.
+"""The command line: `new`, `run FILE`, `show`, `diff`, `list`; `verify`; `quickstart`, and studies of a group by name.
 
 Commands of studies are made from the studies' fields when they are used, and what takes long to import is imported by
 the command that needs it. Whatever goes wrong ends in `_Commands.main`: two lines on standard error and an exit code.
@@ -103,19 +103,13 @@ class _Commands(TyperGroup):
 
 options: dict[str, Any] = {"cls": _Commands}
 app = typer.Typer(pretty_exceptions_enable=False, epilog=EXIT_CODES, **options)
-reproduce, play = (typer.Typer(add_completion=False, **options) for _ in range(2))
-app.add_typer(reproduce, name="reproduce")
-app.add_typer(play, name="play")
-
-
-@reproduce.callback()
-def _papers() -> None:
-    """Tables and figures of the papers, each one command."""
-
-
-@play.callback()
-def _games() -> None:
-    """The classical games of online learning: regret with its interval beside the theorem, each one command."""
+HELP = {
+    "reproduce": "Tables and figures of the papers, each one command.",
+    "play": "The classical games of online learning: regret with its interval beside the theorem, each one command.",
+    "benchmark": "Many learners in many games: ranks, and who is better where, each one command.",
+}
+for _group, _words in HELP.items():
+    app.add_typer(typer.Typer(add_completion=False, help=_words, **options), name=_group)
 
 
 def _print_versions(wanted: bool) -> None:

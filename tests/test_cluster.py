@@ -52,7 +52,7 @@ def alone(tmp_path_factory):
 @pytest.fixture(scope="module")
 def here():
     """A scheduler and two workers that are threads of this process."""
-    options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.Client(**options, set_as_default=False) as client:
         yield client
 
@@ -158,7 +158,7 @@ def long_study(folder, **options):
 def test_killed_workers(which, tmp_path):
     """One worker, or all of them, killed three times: the nanny starts new ones, and their blocks are played again."""
     long_study(tmp_path / "alone")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     patient = dask.config.set({"distributed.scheduler.allowed-failures": 10})
     with patient, distributed.Client(**options, set_as_default=False) as client:
         client.wait_for_workers(2)

@@ -137,7 +137,9 @@ def test_missing_documentation_is_seen():
 
 # the examples of the other names of the facade compile programs of a second and more
 SHORT_EXAMPLES = [
-    name for name in jaxonline.__all__ if name not in ("AdversarialCopies", "Pulls", "simulate", "use_all_cores")
+    name
+    for name in jaxonline.__all__
+    if name not in ("AdversarialCopies", "Pulls", "benchmark", "simulate", "use_all_cores")
 ]
 
 

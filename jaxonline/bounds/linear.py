@@ -1,4 +1,7 @@
-"""Linear predictors and the squared loss: gradient descent on clean data, on two noisy copies, with the covariance."""
+"""Linear predictors and the squared loss: gradient descent on clean data, on two noisy copies, with the covariance.
+
+The last two are paper B's Theorems 1 and 2, corrected.
+"""
 
 from jaxonline._util import check
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent

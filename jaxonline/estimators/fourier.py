@@ -6,8 +6,8 @@ Two layouts, for frequencies omega drawn from the spectral law of a shift-invari
 Per frequency the pair has the smaller variance, by exactly k(x, x)^2 / 2; per feature it is better where
 2 k(x, x')^2 > k(x, x) k(2x, 2x'): everywhere for the Gaussian and the Laplacian kernel, not far out for `Cauchy`.
 
-Source: Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in [-1, 1] fails for the layout "cosine",
-which reaches sqrt(2).)
+Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Its claim that features lie in
+[-1, 1] fails for the layout "cosine", which reaches sqrt(2).)
 """
 
 import math

@@ -1,4 +1,7 @@
-"""A learner in feature space: whatever it sees has gone through a feature map, such as random Fourier features."""
+"""A learner in feature space: whatever it sees has gone through a feature map, such as random Fourier features.
+
+Rahimi and Recht (2007) have the features, and learners on them.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

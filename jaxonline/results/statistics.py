@@ -172,16 +172,27 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
 
     For normal runs the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples: below that nothing is said.
     """
-    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
-    found = np.abs(skewness(values)) / np.sqrt(n_runs)
-    named = [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
+    named = skewed_learners(values, learners)
     if named:
+        found, _ = _skewness_over_root(values)
         warnings.warn(
             f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
             f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
             "mean(interval='bootstrap-t'), or interval='bounded' where losses are",
             RuntimeWarning, stacklevel=4,
         )  # fmt: skip
+
+
+def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
+    """The learners of whom `warn_of_skewness` warns."""
+    found, n_runs = _skewness_over_root(values)
+    return [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
+
+
+def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The size of the skewness over the root of the number of runs, and that number."""
+    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
+    return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
 
 
 def difference_of_means(
@@ -209,8 +220,35 @@ def pairwise_p_values(
     A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
     with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
     """
-    n = len(values)
-    first, second = np.triu_indices(n, 1)
+    return p_values_together([(values, controls)])[0]
+
+
+def p_values_together(games: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> list[np.ndarray]:
+    """As `pairwise_p_values` for each of several games, corrected for the number of pairs in all of them.
+
+    Args:
+        games: of each the values and the control variates, as there.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import p_values_together, pairwise_p_values
+        >>> values = np.arange(6.0).reshape(2, 3) ** 2
+        >>> alone, (first, second) = pairwise_p_values(values), p_values_together([(values, None), (values, None)])
+        >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
+        True
+    """
+    p = [_paired_tests(values, controls) for values, controls in games]
+    corrected = iter(_holm(np.concatenate(p)))
+    found = [np.ones((len(values), len(values))) for values, _ in games]
+    for own in found:
+        for i, j in zip(*np.triu_indices(len(own), 1), strict=True):
+            own[i, j] = own[j, i] = next(corrected)
+    return found
+
+
+def _paired_tests(values: np.ndarray, controls: np.ndarray | None) -> np.ndarray:
+    """The p-values of all pairs, without a correction."""
+    first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
     if controls is not None:
         pairs = zip(differences, controls[first], controls[second], strict=True)
@@ -218,12 +256,15 @@ def pairwise_p_values(
     of = mean_over_runs(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2.0 * special.stdtr(np.maximum(of.n_runs - 1, 1), -np.abs(of.mean / of.standard_error))
-    p = np.where(np.isnan(p), 1.0, p)
+    return np.where(np.isnan(p), 1.0, p)
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    """Holm's correction: if all statements with p below alpha are made, one is wrong with probability alpha at most."""
     order = np.argsort(p)
-    corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.ones((n, n))
-    found[first[order], second[order]] = found[second[order], first[order]] = np.minimum(corrected, 1.0)
-    return found
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return corrected
 
 
 def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:

@@ -74,7 +74,7 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
         check.count("cluster", cluster)
         with (
             dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}),
-            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address=None) as local,  # type: ignore[arg-type]
+            LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
             client.wait_for_workers(cluster, timeout=120)

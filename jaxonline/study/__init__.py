@@ -1,4 +1,5 @@
-"""Studies: `Study`, its `Context` and `Report`; `Comparison` and `BestOf`, what most are made of; `ready` ones.
+"""Studies: `Study`, its `Context` and `Report`; `Comparison` and `BestOf`, what most are made of; `Benchmark`,
+many learners in many games; `ready` ones.
 
 They are loaded when they are first used, so that the command line can list its commands at once.
 """
@@ -7,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxonline.study.benchmarking import Benchmark, Task, benchmark
     from jaxonline.study.comparison import Compared, Comparison
     from jaxonline.study.files.reading import StudyFileError
     from jaxonline.study.files.study_file import StudyFile, load_study_file
@@ -14,17 +16,21 @@ if TYPE_CHECKING:
     from jaxonline.study.tuning import BestOf
 
 _HOMES = {
-    "BestOf": "tuning", "Compared": "comparison", "Comparison": "comparison", "Context": "study", "Report": "study",
-    "Study": "study", "StudyFile": "files.study_file", "StudyFileError": "files.reading",
+    "Benchmark": "benchmarking", "BestOf": "tuning", "Compared": "comparison", "Comparison": "comparison",
+    "Context": "study", "Report": "study", "Study": "study", "StudyFile": "files.study_file",
+    "StudyFileError": "files.reading", "Task": "benchmarking", "benchmark": "benchmarking",
     "load_study_file": "files.study_file",
 }  # fmt: skip
 
 __all__ = [
-    "BestOf", "Compared", "Comparison", "Context", "Report", "Study", "StudyFile", "StudyFileError", "load_study_file",
+    "Benchmark", "BestOf", "Compared", "Comparison", "Context", "Report", "Study", "StudyFile", "StudyFileError",
+    "Task", "benchmark", "load_study_file",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'jaxonline.study' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"jaxonline.study.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'jaxonline.study' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"jaxonline.study.{_HOMES[name]}"), name)

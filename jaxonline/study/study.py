@@ -105,7 +105,7 @@ class Context:
                 before.append(name)
                 folder = self.checkpoint
                 if folder is not None:
-                    folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / _file_name(name)
+                    folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / file_name(name)
                 return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
 
             yield part
@@ -235,7 +235,7 @@ class Report:
             paths.append(folder / f"{name}.png")
             with writing(paths[-1]) as path:
                 path.write_bytes(image)
-        paths += [result.save(folder / f"{_file_name(name)}.zarr") for name, result in self.results.items()]
+        paths += [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
         paths.append(write_text(folder / "report.html", self._page("", figures)))
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
 
@@ -259,7 +259,8 @@ def _png(figure: "Figure") -> bytes:
     return image.getvalue()
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
+    """A name as that of a file or folder: runs of other signs than letters, digits and _.+/ are dashes."""
     return re.sub(r"[^\w.+/]+", "-", name).strip("-")
 
 

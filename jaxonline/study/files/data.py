@@ -69,11 +69,11 @@ def data_stream(
     if centre:
         X = X - X.mean(axis=0)
     if scale:
-        X, y = _scaled(X, y, targets=positive is None)
+        X, y = scaled_data(X, y, targets=positive is None)
     return DataStream(X, y, order)
 
 
-def _scaled(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:
+def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:
     """Columns of unit variance (constant ones as they are), rows of length 1 at most; targets of mean 0 in [-1, 1]."""
     deviations = X.std(axis=0)
     X = X / np.where(deviations > 0, deviations, 1.0)

@@ -4,7 +4,8 @@ import ast
 import importlib.util
 from typing import Any
 
-# by what is written before their names: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`
+# by what is written before their names: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`,
+# `jaxonline benchmark NAME`
 GROUPS = {
     "": {"quickstart": "jaxonline.study.ready.quickstart:Quickstart"},
     "reproduce": {
@@ -24,6 +25,10 @@ GROUPS = {
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "convex": "jaxonline.study.ready.games.convex:Convex",
+    },
+    "benchmark": {
+        "noisy-regression": "jaxonline.study.ready.suites.noisy_regression:NoisyRegression",
+        "textbook-bandits": "jaxonline.study.ready.suites.textbook_bandits:TextbookBandits",
     },
 }
 

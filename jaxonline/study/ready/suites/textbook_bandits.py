@@ -1,0 +1,77 @@
+"""The arms of 0 and 1 on which textbooks and papers show bandits, and the classical algorithms on all of them."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from jaxonline.comparators import BestArm
+from jaxonline.environments import BernoulliArms
+from jaxonline.feedback import Bandit
+from jaxonline.game import Game, PseudoRegret
+from jaxonline.learners import (
+    EXP3,
+    EXP3IX,
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernoulliThompson,
+    EpsilonGreedy,
+    ExploreThenCommit,
+)
+from jaxonline.losses import ArmLoss
+from jaxonline.study import Task
+from jaxonline.study.ready.suites.suite import Entries, Suite
+from jaxonline.study.study import Names, chosen
+
+# Probabilities of a reward of 1, as printed. Auer, Cesa-Bianchi and Fischer (2002), the distributions 1, 2, 3, 11, 12,
+# 13 and 14 of their experiments; Garivier and Cappe (2011), the scenario of low rewards; Chapelle and Li (2011), ten
+# arms with the gap 0.02
+ARMS: dict[str, tuple[float, ...]] = {
+    "Auer 1": (0.9, 0.6),
+    "Auer 2": (0.9, 0.8),
+    "Auer 3": (0.55, 0.45),
+    "Auer 11": (0.9, *[0.6] * 9),
+    "Auer 12": (0.9, *[0.8] * 3, *[0.7] * 3, *[0.6] * 3),
+    "Auer 13": (0.9, *[0.8] * 9),
+    "Auer 14": (0.55, *[0.45] * 9),
+    "Garivier, low": (0.1, *[0.05] * 3, *[0.02] * 3, *[0.01] * 3),
+    "Chapelle, 10": (0.5, *[0.48] * 9),
+}
+
+
+class TextbookBandits(Suite):
+    """Nine games of two and ten arms whose rewards are 0 or 1, of Auer et al. (2002), Garivier and Cappe (2011), and
+    Chapelle and Li (2011). A loss is 1 less the reward, and regret is pseudo-regret.
+    """
+
+    title: ClassVar[str] = "Eight bandit algorithms on the arms of the textbooks, ranked."
+    rounds: int = Field(10_000, ge=2, le=100_000_000, description="The horizon of every game.")
+    games: Names = Field((), description="Games to play, named as in the table; by default all.")
+
+    def entries(self) -> Entries:
+        learners: dict[str, Any] = {
+            "explore, then commit": lambda task: ExploreThenCommit(_first(task)),
+            "epsilon-greedy, 0.1": EpsilonGreedy(0.1), "UCB1": UCB1(), "KL-UCB": KLUCB(),
+            "MOSS": lambda task: MOSS(task.n_rounds), "Thompson sampling": BernoulliThompson(),
+            "EXP3": lambda task: EXP3.over_horizon(_K(task), task.n_rounds),
+            "EXP3-IX": lambda task: EXP3IX.over_horizon(_K(task), task.n_rounds),
+        }  # fmt: skip
+        sentences = ["Explore, then commit: (T / K)^(2/3) times each arm. MOSS and EXP3 are told the horizon T."]
+        games = {name: _task(rewards) for name, rewards in chosen("games", self.games, ARMS).items()}
+        return Entries(games, learners, sentences)
+
+
+def _task(rewards: tuple[float, ...]) -> Task:
+    game = Game(BernoulliArms(1.0 - np.array(rewards)), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
+    return Task(game, BestArm())
+
+
+def _first(task: Task) -> int:
+    """How often each arm is explored."""
+    return max(1, round((task.n_rounds / _K(task)) ** (2 / 3)))  # type: ignore[operator]
+
+
+def _K(task: Task) -> int:
+    """How many arms a game has."""
+    return task.game.specs[1].shape[0]

@@ -1,0 +1,390 @@
+"""Many learners in many games: ranks, letters corrected for all games together, gaps, interruptions; two suites."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+import stores
+from made_results import NASTY, Tags
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from scipy import stats
+
+import jaxonline as jo
+from jaxonline.results import Standings
+from jaxonline.study import Benchmark, Context
+from jaxonline.study.ready import load_study
+from jaxonline.study.ready.suites.noisy_regression import SETS, real_set
+
+GAMES = ("first", "second", "third")
+
+
+def made(shifts, noise=1.0, runs=30, seed=0, names=None, failed=()):
+    """A result whose learners have these means, with noise that is common to all and noise of each."""
+    rng = np.random.default_rng(seed)
+    shifts = np.asarray(shifts, float)
+    loss = shifts[:, None, None] + 5.0 * rng.normal(size=(1, runs, 1)) + noise * rng.normal(size=(len(shifts), runs, 1))
+    first = np.zeros((len(shifts), runs), int)
+    for learner, run in failed:
+        first[learner, run] = 1
+        loss[learner, run] = np.nan
+    names = names or tuple("abcdefgh"[: len(shifts)])
+    measures = {"cumulative_loss": loss, "queries": np.ones_like(loss)}
+    return jo.Result(names, np.arange(runs), np.array([7]), measures, first_nonfinite=first)
+
+
+def standings(**options):
+    """Three games of three learners: clear, close, and one whose differences stand only if it is alone."""
+    shifts = ([3.0, 2.0, 1.0], [1.0, 1.1, 1.2], [1.6, 1.0, 1.1])
+    return Standings(
+        {game: made(each, seed=i) for i, (game, each) in enumerate(zip(GAMES, shifts, strict=True))}, **options
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranks and which learners differ
+
+
+def rejected(p_values, alpha):
+    """Holm's procedure as it is written: the smallest against alpha / m, the next against alpha / (m - 1), ..."""
+    found = set()
+    for step, (pair, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        if p >= alpha / (len(p_values) - step):
+            break
+        found.add(pair)
+    return found
+
+
+@pytest.mark.parametrize("level", [0.95, 0.6])
+def test_learners_differ_by_paired_tests_corrected_for_all_games_together(level):
+    found = standings(level=level)
+    p_values = {}
+    for game, result in found.results.items():
+        for i, j in itertools.combinations(range(3), 2):
+            losses = result.cumulative_loss[:, :, -1]
+            p_values[game, result.learners[i], result.learners[j]] = stats.ttest_rel(losses[i], losses[j]).pvalue
+    wanted = rejected(p_values, 1 - level)
+    assert 0 < len(wanted) < len(p_values)
+    assert {pair for pair in p_values if found.differ(*pair)} == wanted
+    alone = {game: rejected({pair: p for pair, p in p_values.items() if pair[0] == game}, 0.05) for game in GAMES}
+    if level == 0.95:  # a game alone would have said more
+        assert wanted < set().union(*alone.values())
+    for (game, first, second), _ in p_values.items():
+        letters = {row["learner"]: set(row["letters"]) for row in found.rows if row["game"] == game}
+        assert bool(letters[first] & letters[second]) != ((game, first, second) in wanted)
+
+
+@pytest.mark.long
+def test_of_equal_learners_hardly_any_benchmark_says_that_two_differ():
+    """False alarms in 5 % of 1,000 benchmarks of 4 games at most: above 73 of them, with probability 0.001 at most.
+
+    Corrected in each game alone it would be some 15 %."""
+    wrong = 0
+    for seed in range(1000):
+        games = {str(game): made([1.0] * 3, runs=10, seed=4 * seed + game) for game in range(4)}
+        found = Standings(games)
+        wrong += any((p < 0.05).any() for p in found.p_values.values())
+    assert stats.binom.sf(73, 1000, 0.05) < 0.001
+    assert 20 < wrong <= 73
+
+
+def test_ranks_ties_and_gaps():
+    equal = made([2.0, 1.0, 2.0, 9.0], noise=0.0)
+    failed = made([1.0, 0.0, 2.0, 3.0], failed=[(1, run) for run in range(30)] + [(0, 4)])
+    short = made([2.0, 1.0], names=("d", "b"))
+    found = Standings({"equal": equal, "failed": failed, "short": short}, {("short", "a"): "it has other moves"})
+    assert found.learners == ("a", "b", "c", "d")
+    # b failed in every run of the second game and is last there
+    wanted = [[2.5, 1, np.nan], [1, 4, 1], [2.5, 2, np.nan], [4, 3, 2]]
+    wanted[0][1] = 1
+    np.testing.assert_array_equal(found.ranks, wanted)
+    np.testing.assert_allclose(found.mean_rank, [1.75, 2.0, 2.25, 3.0])
+    text = repr(found)
+    assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
+    assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
+    assert "a does not play short: it has other moves." in text
+    assert "b in failed: 30 of 30 runs came to NaN or infinity" in text.replace("\n", " ")
+    assert "* is a rank of some of the runs" in text.replace("\n", " ")
+    with pytest.raises(ValueError, match="learners must be one of 'd', 'b', got 'a'"):
+        found.differ("short", "a", "b")
+
+
+def test_control_variates_count_as_in_the_ranking_of_a_game():
+    rng = np.random.default_rng(1)
+    control = 3.0 * rng.normal(size=(2, 40, 1))
+    loss = np.array([1.0, 1.3])[:, None, None] + control + 0.1 * rng.normal(size=(2, 40, 1))
+    result = jo.Result(
+        ("a", "b"), np.arange(40), np.array([9]),
+        {"cumulative_loss": loss, "queries": 0 * loss, "control_variate": control},
+    )  # fmt: skip
+    found = Standings({"game": result})
+    np.testing.assert_array_equal(found.p_values["game"], result.ranking("cumulative_loss").p_values)
+    assert found.differ("game", "a", "b")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# How it is shown
+
+
+def many(n_games, names=None):
+    return Standings({f"game {i} of them": made([10.0, 20.0, 30.0], seed=i, names=names) for i in range(n_games)})
+
+
+@pytest.mark.parametrize("n_games", [1, 6, 20])
+def test_it_prints_in_80_columns_with_every_game(n_games):
+    found = many(n_games, names=("a" * 40, "b", "η = 0.1"))
+    text = repr(found)
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(re.findall(r"^b +2\.00 ", text, re.MULTILINE)) == len(found.tables())
+    shown = [column.key for table in found.tables() for column in table.shown[2:]]
+    assert shown == list(found.games)
+    assert sum(text.count(f" {rank} {letter}") for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
+
+
+def test_formats_have_every_cell(tmp_path):
+    found = standings()
+    frame = found.to_pandas()
+    assert len(frame) == 9
+    assert set(frame.columns) >= {"game", "learner", "rank", "letters", "mean", "low", "high", "runs", "failed"}
+    first = frame[(frame.game == "first") & (frame.learner == "c")].iloc[0]
+    assert (first["rank"], first.letters) == (1.0, "a")
+    assert first["mean"] == found.results["first"].cumulative_loss[2].mean()
+    wide, narrow = (standings(level=level).to_pandas().iloc[0] for level in (0.99, 0.9))
+    assert wide.low < first.low < narrow.low < first["mean"] < narrow.high < first.high < wide.high
+    assert "| c | " in found.to_markdown()
+    assert found.to_latex().count(r"\\") == 4
+    page = found.html()
+    assert "Means behind the ranks" in " ".join(Tags(page).words)
+    assert "data:image/png" in page
+    assert found.table.csv().splitlines()[0].startswith("learner,mean_rank,rank in first,letters in first")
+
+
+@pytest.mark.parametrize("style", ["screen", "paper"])
+def test_the_picture_has_every_cell_inside(style, tmp_path):
+    games = {f"game {i}": made([1.0, 2.0], seed=i, names=("a", "b" * 30)) for i in range(5)}
+    figure = Standings(games, {("game 0", "late"): "no"}).plot(tmp_path / "deep" / "ranks.png", style=style)
+    assert (tmp_path / "deep" / "ranks.png").stat().st_size > 5000
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    axes = figure.axes[0]
+    words = [text.get_text() for text in axes.texts]
+    assert words.count("1 a") == words.count("2 b") == words.count("–") == 5
+    labels = [*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels()]
+    boxes = [text.get_window_extent(canvas.get_renderer()) for text in labels]
+    assert all(figure.bbox.padded(2).containsx(box.x0) and figure.bbox.padded(2).containsx(box.x1) for box in boxes)
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.padded(-2).overlaps(other.padded(-2))
+
+
+def test_nasty_names():
+    result = made(np.arange(float(len(NASTY))), names=NASTY)
+    found = Standings(dict.fromkeys(NASTY, result))
+    page = found.table.html()
+    Tags(page)
+    assert "<script>alert" not in page
+    assert "\x1b" not in repr(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Playing
+
+
+def arms(*means):
+    game = jo.Game(jo.environments.BernoulliArms(list(means)), jo.Bandit(), loss=jo.losses.ArmLoss())
+    return jo.Task(game, jo.BestArm())
+
+
+SIZES = {"n_runs": 8, "n_rounds": 40}
+BANDITS = {"easy": arms(0.1, 0.9), "hard": arms(0.4, 0.5)}
+LEARNERS = {"UCB1": jo.learners.UCB1(), "wide": lambda task: jo.learners.UCB1(task.n_rounds / 4)}  # one program
+
+
+@pytest.fixture(scope="module")
+def played():
+    return jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3)
+
+
+def same(first, second):
+    for game in first.games:
+        for name, numbers in first.results[game].measures.items():
+            np.testing.assert_array_equal(numbers, second.results[game].measures[name])
+        np.testing.assert_array_equal(first.results[game].regret, second.results[game].regret)
+
+
+def test_each_game_is_a_paired_study(played):
+    """As `simulate` plays it alone, learners on the same losses of arms."""
+    alone = {"UCB1": LEARNERS["UCB1"], "wide": jo.learners.UCB1(10.0)}
+    for name, task in BANDITS.items():
+        wanted = jo.simulate(task.game, alone, comparator=task.comparator, key=3, **SIZES)
+        np.testing.assert_array_equal(played.results[name].regret, wanted.regret)
+    assert played.games == ("easy", "hard")
+    assert jo.cite(played).keys == ("jaxonline", "auer2002finite")
+
+
+def test_an_interrupted_benchmark_goes_on(played, tmp_path):
+    class Killed(BaseException):
+        pass
+
+    def stop(done, total, what):
+        if what.startswith("hard"):
+            raise Killed
+
+    with pytest.raises(Killed):
+        jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=tmp_path, progress=stop)
+    blocks = tmp_path / "easy" / "blocks"
+    finished = {path: path.stat().st_mtime_ns for path in blocks.rglob("*") if path.is_file()}
+    assert len(stores.finished(tmp_path / "easy")) == 3  # two learners and the comparator
+    assert finished
+    found = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=str(tmp_path))
+    same(found, played)
+    assert finished == {path: path.stat().st_mtime_ns for path in finished}, "the first game was not played again"
+    same(jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=jo.Checkpoint(tmp_path)), played)
+    with pytest.raises(ValueError, match="another study"):
+        jo.benchmark(BANDITS, LEARNERS, **SIZES, key=4, checkpoint=tmp_path)
+
+
+REGRESSION = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+
+
+DESCENT = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+MIXED = {"easy": BANDITS["easy"], "regression": REGRESSION}
+
+
+def test_a_learner_that_does_not_fit_is_refused_or_a_gap():
+    learners = {"UCB1": LEARNERS["UCB1"], "sgd": jo.sweep({0.1: DESCENT})}
+    with pytest.raises((TypeError, ValueError), match=r"learner 'sgd' does not fit the game 'easy'.*gaps=True"):
+        jo.benchmark(MIXED, learners, **SIZES)
+    fitting, gaps = Benchmark(MIXED, learners, gaps=True).fitting(40)
+    assert {game: list(those) for game, (_, those) in fitting.items()} == {"easy": ["UCB1"], "regression": ["sgd"]}
+    assert set(gaps) == {("easy", "sgd[0.1]"), ("regression", "UCB1")}
+    assert "cannot play with FullInformation" in gaps["regression", "UCB1"]
+
+
+@pytest.mark.long
+def test_a_benchmark_with_gaps():
+    found = jo.benchmark(MIXED, {"UCB1": LEARNERS["UCB1"], "descent": DESCENT}, **SIZES, gaps=True)
+    np.testing.assert_array_equal(found.ranks, [[1, np.nan], [np.nan, 1]])
+    assert "regret or cumulative loss" in found.title
+    assert "descent does not play easy: " in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("games", "learners", "options", "words"),
+    [
+        ({}, LEARNERS, {}, "games must have at least one entry, got none"),
+        (BANDITS, {}, {}, "learners must have at least one entry, got none"),
+        ([BANDITS], LEARNERS, {}, "games must be a dictionary of games by name"),
+        ({"a": 3}, LEARNERS, {}, r"games\['a'\] must be a Game or a Task, got 3"),
+        ({"a b": REGRESSION, "a-b": REGRESSION}, LEARNERS, {}, "games, as files, must have distinct names, got 'a-b'"),
+        ({"../a": BANDITS["easy"]}, LEARNERS, {}, "games' name must do as the name of a file, got '../a'"),
+        ({"..": BANDITS["easy"]}, LEARNERS, {}, "games' name must do as the name of a file, got '..'"),
+        (BANDITS, LEARNERS, {"key": -1}, "key must be at least 0, got -1"),
+        (BANDITS, LEARNERS, {"level": 2.0}, "level must be above 0 and below 1, got 2"),
+        (BANDITS, LEARNERS, {"gaps": 1}, "gaps must be True or False, got 1"),
+        (BANDITS, {"three": 3}, {}, "learner 'three' does not fit the game 'easy'.* got 3"),
+        ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games must each have a learner that can play it, got none for"),
+        (BANDITS, {**LEARNERS, "sgd": DESCENT}, {"gaps": True},
+         "learners must each be able to play a game, got 'sgd', which is not"),
+    ],
+)  # fmt: skip
+def test_bad_input(games, learners, options, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        jo.benchmark(games, learners, **SIZES, **options)
+
+
+def test_bad_standings():
+    result = made([1.0, 2.0])
+    with pytest.raises(ValueError, match="results must have at least one entry, got none"):
+        Standings({})
+    with pytest.raises(TypeError, match="results must be a dictionary of results, got 3"):
+        Standings(3)
+    with pytest.raises(ValueError, match=r"quantity must be one of .*, got 'pulls'"):
+        Standings({"a": result}, quantity="pulls")
+    with pytest.raises(ValueError, match="n_rounds must be at least 1, got 0"):
+        jo.Task(REGRESSION, n_rounds=0)
+    with pytest.raises(TypeError, match="game must be a Game, got 3"):
+        jo.Task(3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The suites
+
+
+def test_the_arms_of_the_textbooks():
+    """Every game has one best arm, and the number of arms of the papers."""
+    suite = load_study("textbook-bandits")()
+    games, learners, _ = suite.entries()
+    sizes = [task.game.specs[1].shape[0] for task in games.values()]
+    assert sizes == [2, 2, 2, 10, 10, 10, 10, 10, 10]
+    for task in games.values():
+        means = np.sort(task.game.environment.means)
+        assert means[0] < means[1]
+    assert len(learners) == 8
+
+
+@pytest.mark.long
+def test_the_bandits_of_the_textbooks(tmp_path):
+    suite = load_study("textbook-bandits")(runs=16, rounds=400, games=["Auer 1", "Auer 3"])
+    report = suite.run(Context(seed=1, checkpoint=tmp_path / "kept"))
+    frame = {(row["game"], row["learner"]): row for row in report.tables["means"].rows}
+    assert len(frame) == 16
+    assert frame["Auer 1", "Thompson sampling"]["mean"] < frame["Auer 1", "EXP3"]["mean"]
+    names = {path.name for path in report.save(tmp_path / "out")}
+    assert names == {
+        "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.zarr", "Auer-3.zarr", "report.html",
+    }  # fmt: skip
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"Auer-1", "Auer-3"}
+
+
+def test_noisy_regression_on_what_can_be_had(monkeypatch):
+    """Sets that cannot be fetched are left out and named; one that is asked for is an error."""
+    module = "jaxonline.study.ready.suites.noisy_regression"
+
+    def away(name, *rest):
+        if name in ("diabetes", "breast cancer"):
+            return real_set(name)
+        raise OSError(f"{name} cannot be fetched (from far away)")
+
+    monkeypatch.setattr(f"{module}.real_set", away)
+    study = load_study("noisy-regression")
+    games, learners, sentences = study(runs=4, rounds=20).entries()
+    assert list(games) == ["diabetes", "breast cancer"]
+    assert sentences[0] == "2 of 8 sets were played."
+    assert sentences[1] == "Left out: Airfoil, of the UCI repository: Airfoil cannot be fetched."
+    assert len(sentences) == 1 + 6
+    assert len(SETS) == 8
+    assert len(learners) == 5
+    X = np.asarray(games["breast cancer"].game.environment.X)
+    assert X.shape == (569, 30)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1).max(), 1.0, rtol=1e-6)
+    with pytest.raises(OSError, match=r"sets: Airfoil: Airfoil cannot be fetched"):
+        study(sets=["diabetes", "Airfoil"]).entries()
+
+
+def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monkeypatch):
+    import pandas
+
+    (tmp_path / "houses.csv").write_text("a,b,value\n1,2,3\n4,5,6\n")
+    X, y = real_set("houses", [str(tmp_path)])
+    assert (X.tolist(), y.tolist()) == ([[1.0, 2.0], [4.0, 5.0]], [3.0, 6.0])
+    with pytest.raises(ValueError, match=r"data must hold cpu_act, got .*; without data it is fetched"):
+        real_set("cpu_act", [str(tmp_path)])
+    asked = []
+
+    def fetched(name, version):
+        asked.append((name, version))
+        return pandas.DataFrame({"usr": [1.0, 2.0], "lread": [3.0, 4.0]}), "usr"
+
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    monkeypatch.setattr("jaxonline.study.ready.suites.noisy_regression.fetch_by_name", fetched)
+    X, y = real_set("cpu_act")
+    assert (X.tolist(), y.tolist(), asked) == ([[3.0], [4.0]], [1.0, 2.0], [("cpu_act", 1)])
+
+
+@pytest.mark.long
+def test_noisy_regression_ranks_what_is_known(tmp_path):
+    """On the set that comes with scikit-learn clean data are best and the naive learner is worst."""
+    report = load_study("noisy-regression")(runs=32, rounds=1000, sets=["diabetes"]).run(Context(seed=2))
+    order = [row["learner"] for row in report.tables["means"].rows]
+    assert (order[0], order[-1]) == ("full information", "one noisy copy, naive")
+    assert report.shown[0].rows[0]["learner"] == "full information"

@@ -1,0 +1,216 @@
+"""What is published: wheel and sdist, their contents and metadata, an install of the wheel in an empty environment,
+and type checking of a user's code against it. Needs a package index, as `make` does."""
+
+import email
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from fresh_python import ROOT
+
+NEEDED = {".typed", ".css", ".js", ".bib", ".json", ".toml", ".csv", ".txt"}  # endings of what is read at run time
+DATA = ["jaxonline/study/examples/my_data.csv"]  # goes with the study file own-data.toml
+
+
+def run(*command: object, folder: Path | None = None) -> str:
+    """Standard output of a program that does not see this source tree."""
+    hidden = ("PYTHONPATH", "VIRTUAL_ENV", "XLA_FLAGS")
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    done = subprocess.run(
+        [str(each) for each in command], cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The folder of the sdist, and of the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "uv", "build", "--quiet", "--out-dir", folder, ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """The programs of an environment in which only the wheel was asked for."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, folder)
+    run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", folder / "bin" / "python", wheel)
+    return folder / "bin"
+
+
+def sources() -> set[str]:
+    """The files of the package, of which git knows or will know."""
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "jaxonline", folder=ROOT)
+    return {path for path in listed.splitlines() if (ROOT / path).exists()}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is in it
+
+
+@pytest.mark.long
+def test_the_wheel_holds_the_package_and_nothing_else(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    about = {name for name in names if name.split("/")[0].endswith(".dist-info")}
+    assert names - about == sources()
+    assert {Path(name).suffix for name in names - about if not name.endswith(".py")} == NEEDED
+    assert [name for name in names if name.endswith((".csv", ".npz", ".parquet", ".png", ".ipynb"))] == DATA
+    assert not [
+        name for name in names if re.search(r"(^|/)(tests?|test_\w+|conftest|notebooks|benchmarks)(\.|/)", name)
+    ]
+    assert {Path(name).name for name in about} == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "LICENSE"}
+    assert wheel.stat().st_size < 2_000_000
+
+
+@pytest.mark.long
+def test_the_sdist_holds_what_the_wheel_is_built_from(built):
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    beside = {"pyproject.toml", "README.md", "LICENSE", "CITATION.cff", "PKG-INFO", ".gitignore"}
+    assert names == sources() | beside
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Metadata
+
+
+def test_the_metadata_of_the_project_are_complete():
+    of = project()
+    assert {"name", "version", "description", "readme", "license", "authors", "keywords", "classifiers"} <= set(of)
+    assert all((ROOT / file).is_file() for file in (of["readme"], *of["license-files"]))
+    lowest = re.fullmatch(r">=3\.(\d+)", of["requires-python"])[1]
+    pythons = [name.rpartition(".")[2] for name in of["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    assert pythons == ["11", "12", "13"]
+    assert lowest == pythons[0]
+    ci = (ROOT / ".github/workflows/ci.yml").read_text()
+    assert re.search(r"python: \[(.*)\]", ci)[1] == ", ".join(f'"3.{each}"' for each in pythons)
+
+
+@pytest.mark.long
+def test_the_metadata_of_the_wheel(built, wheel):
+    with zipfile.ZipFile(wheel) as file:
+        name = next(name for name in file.namelist() if name.endswith("METADATA"))
+        found = email.message_from_bytes(file.read(name))
+        entry = file.read(name.replace("METADATA", "entry_points.txt")).decode()
+    of = project()
+    assert (found["Name"], found["Version"]) == (of["name"], of["version"])
+    assert (found["License-Expression"], found["License-File"]) == ("Apache-2.0", "LICENSE")
+    assert found["Requires-Python"] == of["requires-python"]
+    assert found.get_all("Classifier") == of["classifiers"]
+    plain = [each for each in found.get_all("Requires-Dist") if "extra ==" not in each]
+    assert sorted(plain) == sorted(of["dependencies"])
+    assert entry.split() == ["[console_scripts]", "jaxonline", "=", "jaxonline.cli:main"]
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert found.get_payload().strip() == (ROOT / "README.md").read_text().strip()
+
+
+@pytest.mark.long
+def test_the_readme_renders(built):
+    assert "PASSED" in run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built.glob("jaxonline-*"))
+
+
+def test_the_files_of_a_public_host_are_of_their_format():
+    """And every target of make that they call is there."""
+    yaml = pytest.importorskip("yaml")
+    ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    steps = [step["run"] for job in ci["jobs"].values() for step in job["steps"] if "run" in step]
+    ends = [each["end"] for each in ci["jobs"]["ends"]["strategy"]["matrix"]["include"]]
+    called = {step.split()[1] for step in steps} - {"test-${{"} | {f"test-{end}" for end in ends}
+    assert called == {"lint", "test", "test-all", "test-lowest", "test-newest", "docs"}
+    make = (ROOT / "Makefile").read_text()
+    assert {name for name in called if not re.search(rf"^([\w -]* )?{name}( [\w -]*)?:", make, re.MULTILINE)} <= {
+        "docs"
+    }
+    for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.md"):
+        _, head, body = form.read_text().split("---\n")
+        assert {"name", "about"} <= set(yaml.safe_load(head))
+        assert len(body.split()) < 80
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Installed
+
+
+@pytest.mark.long
+def test_the_wheel_works_in_an_empty_environment(installed, tmp_path):
+    """From outside of the source tree: every file that is read at run time is there."""
+    where = run(installed / "python", "-c", "import jaxonline; print(jaxonline.__file__)", folder=tmp_path)
+    assert installed.parent in Path(where.strip()).parents
+    assert run(installed / "jaxonline", "--version", folder=tmp_path).startswith(f"jaxonline {project()['version']}, ")
+    words = run(installed / "jaxonline", "quickstart", "--runs", 2, "--passes", 1, "--out", "q", folder=tmp_path)
+    assert "two noisy copies" in words
+    page = (tmp_path / "q" / "report.html").read_text()
+    assert "<style>" in page
+    assert "<script>" in page
+    run(installed / "jaxonline", "new", "own-data", folder=tmp_path)
+    run(installed / "jaxonline", "run", "own-data.toml", "--runs", 2, "--rounds", 20, folder=tmp_path)
+    code = """
+import jaxonline as jo
+result = jo.load_result("q/result.zarr")
+print(jo.cite(result).keys)
+"""
+    assert "cesabianchi2010learning" in run(installed / "python", "-W", "error", "-c", code, folder=tmp_path)
+    assert "UCB1" in run(installed / "jaxonline", "list", "UCB1", folder=tmp_path)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Types
+
+WRONG = {
+    "jo.L2Ball('one')": "reportArgumentType",
+    "jo.learners.UCB1(exploration='much')": "reportArgumentType",
+    "jo.simulate(1, {}, n_runs=1, n_rounds=2)": "reportArgumentType",
+    "jo.Task(3)": "reportArgumentType",
+    "print(jo.simulat)": "reportAttributeAccessIssue",
+    "jo.InverseSqrt()": "reportCallIssue",
+}
+
+
+def checked(installed: Path, file: Path) -> list[str]:
+    """What pyright has to say of a user's file, in an environment that has the wheel."""
+    command = [sys.executable, "-m", "pyright", "--pythonpath", str(installed / "python"), file.name]
+    environment = os.environ | {"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}  # of newer versions of it
+    done = subprocess.run(
+        command, cwd=file.parent, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )
+    *said, last = done.stdout.splitlines()
+    assert re.fullmatch(r"\d+ errors?, 0 warnings, 0 informations ?", last), done.stdout + done.stderr
+    assert (done.returncode == 0) == last.startswith("0 errors")
+    return said
+
+
+@pytest.mark.long
+def test_the_code_of_the_readme_passes_a_type_checker(installed, tmp_path):
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    user = tmp_path / "user.py"
+    user.write_text("\n".join(blocks))
+    assert checked(installed, user) == []
+
+
+@pytest.mark.long
+def test_wrong_types_are_refused(installed, tmp_path):
+    user = tmp_path / "user.py"
+    user.write_text("import jaxonline as jo\n" + "\n".join(WRONG))
+    said = "\n".join(checked(installed, user))
+    errors = {int(line): rule for line, rule in re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)}
+    assert errors == dict(enumerate(WRONG.values(), start=2))
