@@ -22,11 +22,9 @@ myst_heading_anchors = 3
 myst_url_schemes = ["http", "https", "source"]  # source:jaxonline/game/round.py#line-10, resolved by `sources`
 linkcode_resolve = sources.link_of_object
 
-# signatures are shown as they are written: names of types in them are no links
-nitpick_ignore_regex = [("py:(class|exc)", ".*")]
 add_module_names = False
 python_maximum_signature_line_length = 88
-toc_object_entries_show_parents = "hide"
+toc_object_entries = False  # hundreds, in the navigation of every page
 pygments_style, pygments_dark_style = "tango", "monokai"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
@@ -37,5 +35,5 @@ html_static_path = ["static"]
 html_css_files = ["style.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = html_copy_source = False
-html_show_sphinx = False
+html_show_sphinx = html_use_index = html_domain_indices = False
 templates_path: list[str] = []

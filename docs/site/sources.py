@@ -3,7 +3,7 @@
 import html
 import importlib
 import inspect
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from docutils import nodes
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from sphinx import addnodes
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("jaxonline", "benchmarks")
@@ -59,17 +60,30 @@ def resolve(app: Any, doctree: Any, docname: str) -> None:
         node["refuri"], node["internal"] = f"{uri}#{anchor}" if anchor else uri, True
 
 
-def pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Every file with numbered lines."""
+def without_links(app: Any, doctree: Any) -> None:
+    """Types in signatures are no links: they are of other packages."""
+    for signature in doctree.findall(addnodes.desc_signature):
+        for reference in list(signature.findall(addnodes.pending_xref)):
+            reference.replace_self(reference.children)
+
+
+def write_pages(app: Any, error: Exception | None) -> None:
+    """Every file with numbered lines, as a page without the navigation of the others, which would take minutes."""
+    if error is not None:
+        return
     form = HtmlFormatter(linenos="inline", lineanchors="line", anchorlinenos=True)
+    template = (Path(__file__).parent / "source.html").read_text()
     for file in files():
+        path = Path(app.outdir, f"{page_of(file)}.html")
+        path.parent.mkdir(parents=True, exist_ok=True)
         code = highlight((ROOT / file).read_text(), PythonLexer(), form)
-        body = f"<h1>{html.escape(file)}</h1>\n{code}"
-        yield page_of(file), {"title": file, "body": body}, "page.html"
+        parts = {"TITLE": html.escape(file), "UP": "../" * page_of(file).count("/"), "CODE": code}
+        path.write_text(re.sub("|".join(parts), lambda match: parts[match[0]], template))
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
+    app.connect("doctree-read", without_links)
     app.connect("doctree-resolved", resolve)
-    app.connect("html-collect-pages", pages)
+    app.connect("build-finished", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
