@@ -17,12 +17,17 @@ ROOT = HERE.parents[1]
 
 def build(out: Path) -> int:
     """Build the site into a folder, anew; Sphinx's exit code."""
-    from sphinx.cmd.build import main as sphinx
-
     staged = out.with_name(out.name + "-source")
     for folder in (out, staged):
         shutil.rmtree(folder, ignore_errors=True)
     stage(staged)
+    return render(staged, out)
+
+
+def render(staged: Path, out: Path) -> int:
+    """Pages from what was put together; warnings, of links that lead nowhere too, are errors."""
+    from sphinx.cmd.build import main as sphinx
+
     options = ["-q", "-W", "--keep-going", "-n", "-b", "html", "-c", HERE, "-d", staged / ".doctrees"]
     return sphinx([str(part) for part in (*options, staged, out)])
 

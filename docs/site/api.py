@@ -206,11 +206,16 @@ def _names() -> dict[str, str]:
 def _linker(module: str) -> Any:
     """What becomes of a name in backticks in a docstring of a module."""
     local = {name: entries()[id(value)].full for name, value in own(module).items() if id(value) in entries()}
+    below = [other for other in modules() if other.startswith(f"{module}.")]
 
     def link(name: str) -> str:
-        if module_of := next((m for m in (name, f"jaxonline.{name}", f"{module}.{name}") if m in modules()), None):
-            return f"{{py:mod}}`{name} <{module_of}>`"
-        full = local.get(name) or _names().get(name)
+        path = name.strip("/").replace("/", ".")
+        known = [m for m in (path, f"jaxonline.{path}", f"{module}.{path}") if m in modules()]
+        known = known or [other for other in below if other.endswith(f".{path}")]
+        if known:
+            return f"{{py:mod}}`{name} <{known[0]}>`"
+        said = name.partition("(")[0] if name.endswith(")") and name[0].isupper() else name
+        full = local.get(said) or _names().get(said)
         return f"{{py:obj}}`{name} <{full}>`" if full else f"`{name}`"
 
     return link
@@ -247,6 +252,7 @@ def signature(value: Any, bound: bool = False) -> str:
             star = True
         if parameter.default is not parameter.empty:
             default = default or _short(parameter.default)
+            default = "..." if default.startswith("_") else default
         equal = " = " if annotation else "="
         parts.append(name + (f": {annotation}" if annotation else "") + (f"{equal}{default}" if default else ""))
     return " ".join(f"({', '.join(parts)}){returns}".split())

@@ -16,6 +16,7 @@ root_doc = "index"
 extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "mathml"]
 exclude_patterns = [".doctrees"]
 
+smartquotes = False
 nb_execution_mode = "off"  # notebooks hold the outputs of one execution, which are shown
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -35,5 +36,5 @@ html_static_path = ["static"]
 html_css_files = ["style.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = html_copy_source = False
-html_show_sphinx = html_use_index = html_domain_indices = False
+html_show_sphinx = html_show_copyright = html_use_index = html_domain_indices = False
 templates_path: list[str] = []
