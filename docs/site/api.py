@@ -99,7 +99,14 @@ def _above(module: str) -> list[str]:
 def facade_page() -> str:
     """All names of `jo.*`, and the rooms."""
     names = [name for name in jaxonline.__all__ if not isinstance(getattr(jaxonline, name), types.ModuleType)]
-    lines = ["# The facade, and the rooms", "", "After `import jaxonline as jo`:", "", "| name | what it is |", "| --- | --- |"]
+    lines = [
+        "# The facade, and the rooms",
+        "",
+        "After `import jaxonline as jo`:",
+        "",
+        "| name | what it is |",
+        "| --- | --- |",
+    ]
     for name in names:
         entry = entries()[id(getattr(jaxonline, name))]
         lines.append(f"| {{py:obj}}`jo.{name} <{entry.full}>` | {_first(entry)} |")
@@ -161,7 +168,9 @@ def _member(entry: Entry, name: str, member: Any) -> Iterator[str]:
     function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
     is_property = mark == "property"
     bound = not is_property and mark != ":staticmethod:"
-    yield f"\n:::{{py:{'property' if is_property else 'method'}}} {name}" + ("" if is_property else signature(function, bound))
+    yield f"\n:::{{py:{'property' if is_property else 'method'}}} {name}" + (
+        "" if is_property else signature(function, bound)
+    )
     yield from [f":module: {entry.shown}", *([mark] if mark and not is_property else []), ""]
     yield to_markdown(inspect.cleandoc(function.__doc__ or ""), _linker(entry.module))
     yield ":::\n"
@@ -193,7 +202,12 @@ def _names() -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in entries().values():
         room = entry.full.split(".")[1] if entry.full.count(".") > 1 else ""
-        for said in (entry.full, entry.full.removeprefix("jaxonline."), f"{room}.{entry.name}", f"{entry.module}.{entry.name}"):
+        for said in (
+            entry.full,
+            entry.full.removeprefix("jaxonline."),
+            f"{room}.{entry.name}",
+            f"{entry.module}.{entry.name}",
+        ):
             found[said] = entry.full
         if entry.name[0].isupper():
             found[entry.name] = "" if entry.name in found else entry.full

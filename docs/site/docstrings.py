@@ -64,9 +64,7 @@ def _blocks(lines: list[str], link: Callable[[str], str]) -> str:
 def _split(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
     kind, block = "text", []
     for line in lines:
-        if kind == "pycon" and line.strip():
-            now = "pycon"
-        elif line.lstrip().startswith(">>>"):
+        if (kind == "pycon" and line.strip()) or line.lstrip().startswith(">>>"):
             now = "pycon"
         elif line.startswith("    "):
             now = "text" if kind == "list" and block and block[-1].strip() else "code"

@@ -1,4 +1,4 @@
-"""Pages of the five papers, section by section: what is where in the code, which claims are made of it, what is misprinted.
+"""Pages of the five papers, section by section: what is where in the code, what is claimed of it, what is misprinted.
 
 All of it is said elsewhere: the map in `jaxonline.claims.papers`, verdicts in docs/claims.md, misprints in
 `jaxonline.claims.errata`, figures and tables in docs/gallery.md and docs/attributes.md.
@@ -30,7 +30,12 @@ STUDIES = {
 
 def pages() -> dict[str, str]:
     """The pages by name."""
-    index = ["# Five papers", "", "Each section by section: from equation to file to claim, with what is misprinted.", ""]
+    index = [
+        "# Five papers",
+        "",
+        "Each section by section: from equation to file to claim, with what is misprinted.",
+        "",
+    ]
     index += [f"* [{letter}]({letter}.md): {paper}" for letter, paper in PAPERS.items()]
     index += ["", "```{toctree}", ":hidden:", "", *PAPERS, "```", ""]
     return {"index": "\n".join(index)} | {letter: paper_page(letter) for letter in PAPERS}
@@ -82,10 +87,8 @@ def _errata_of(letter: str, place: Place) -> list[Erratum]:
     """The misprints that claims of a place are about, or that lie in it."""
     keys = {key.strip().lower() for key in place.where.split(",")}
     numbers = {claim.erratum for claim in claims_at(letter, place)}
-    return [
-        each for each in ERRATA
-        if each.paper == letter and (each.number in numbers or any(k in re.split(r", | and ", each.place.lower()) for k in keys))
-    ]  # fmt: skip
+    here = {each.number for each in ERRATA if keys & set(re.split(r", | and ", each.place.lower()))}
+    return [each for each in ERRATA if each.paper == letter and each.number in numbers | here]
 
 
 def _erratum(each: Erratum) -> list[str]:

@@ -1,6 +1,6 @@
-"""The pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs the commands and keeps what they draw.
+"""The pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs commands and keeps what they draw.
 
-`--from FOLDER` takes what the commands have written before, FOLDER/NAME/FIGURE. Pictures have 64 colours.
+`--from FOLDER` takes what the commands have written before, FOLDER/NAME/FIGURE. Pictures have 256 colours.
 """
 
 import argparse
@@ -31,7 +31,9 @@ def reduce(source: Path, target: Path) -> None:
         plain = image.convert("RGB")
         size = (WIDTH, round(plain.height * WIDTH / plain.width)) if plain.width > WIDTH else plain.size
         target.parent.mkdir(exist_ok=True)
-        plain.resize(size, Image.Resampling.LANCZOS).quantize(64).save(target, optimize=True)
+        plain.resize(size, Image.Resampling.LANCZOS).quantize(256, method=Image.Quantize.FASTOCTREE).save(
+            target, optimize=True
+        )
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ def page() -> str:
         "# How fast",
         "",
         f"Measured on {measured['machine']}, Python {measured['python']}, {measured['date']}, all workloads in one run "
-        f"of [the benchmarks](../benchmarks/README.md) (`make bench`); [the numbers](../{MEASURED}). The machine is "
+        f"of [the benchmarks](../benchmarks/README.md) (`make bench`), which say what was tried and did not work; [the numbers](../{MEASURED}). The machine is "
         "shared: contenders take turns, and a ratio is that of two neighbours.",
         "",
         "![How many times faster than each peer](benchmarks.png)",
@@ -34,6 +34,4 @@ def page() -> str:
                 of = ratios(one["rates"], one["ours"], name)
                 numbers = " | ".join(f"{value:,.3g}" for value in (statistics.median(of), min(of), max(of)))
                 lines.append(f"| {one['title']} | {name} | {numbers} |")
-    lines += ["", "Below 1 the peer is faster. What a unit of work must cost, and what was tried and did not work, is said "
-              "in [the benchmarks' own page](../benchmarks/README.md)."]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\nBelow 1 the peer is faster.\n"
