@@ -20,8 +20,9 @@ def page() -> str:
         "# How fast",
         "",
         f"Measured on {measured['machine']}, Python {measured['python']}, {measured['date']}, all workloads in one run "
-        f"of [the benchmarks](../benchmarks/README.md) (`make bench`), which say what was tried and did not work; [the numbers](../{MEASURED}). The machine is "
-        "shared: contenders take turns, and a ratio is that of two neighbours.",
+        "of [the benchmarks](../benchmarks/README.md) (`make bench`), whose page says what was tried and did not work; "
+        f"[the numbers](../{MEASURED}). The machine is shared: contenders take turns, and a ratio is that of two "
+        "neighbours.",
         "",
         "![How many times faster than each peer](benchmarks.png)",
         "",
