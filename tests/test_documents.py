@@ -9,6 +9,7 @@ import typer
 from fresh_python import ROOT, run_commands, run_python
 from typer.core import TyperGroup
 
+import jaxonline
 from jaxonline import cli
 from jaxonline.study.files.templates import write_new
 from jaxonline.study.ready import commands, load_study
@@ -20,7 +21,6 @@ PAGES = [
     *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
 ]
 NOT_RUN = r"compiled by the tests, and\s+not run there"
-GALLERY = "docs/gallery.md"
 
 
 def text_of(page: str) -> str:
@@ -34,13 +34,18 @@ def blocks(page: str, language: str = "python") -> list[tuple[str, str]]:
     return [(text.strip().rpartition("\n\n")[2], code) for text, opened, code in fences if opened == language]
 
 
-WITH_PYTHON = [page for page in PAGES if page.startswith("docs/") and blocks(page)]
+GALLERY, NEWCOMER = "docs/gallery.md", "docs/own-csv.md"
+RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", GALLERY, NEWCOMER)  # the first two by test_documentation
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_of_pages_lead_somewhere(page):
     links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page)) if "://" not in link]
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_changes_are_of_this_version():
+    assert f"\n## {jaxonline.__version__}" in text_of("docs/CHANGELOG.md")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -66,9 +71,7 @@ def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "page", [page for page in WITH_PYTHON if page not in (GALLERY, "docs/own-csv.md") and to_run(page)]
-)
+@pytest.mark.parametrize("page", [page for page in PAGES if to_run(page) and page not in RUN_OTHERWISE])
 def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     before = ""
     if "[the README](../README.md):" in text_of(page):  # with what is defined there
@@ -166,7 +169,6 @@ def test_the_gallery_has_every_ready_study():
     assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
 
 
-NEWCOMER = "docs/own-csv.md"
 READ, TYPED = 200, 150  # words and characters a minute: slow
 
 

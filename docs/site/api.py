@@ -83,7 +83,7 @@ def entries() -> dict[int, Entry]:
     for name in jaxonline.__all__:  # what has its home in a private module, and is offered all the same
         value = getattr(jaxonline, name)
         if not isinstance(value, types.ModuleType) and id(value) not in found:
-            found[id(value)] = Entry(FACADE, value.__module__, name, value)
+            found[id(value)] = Entry(FACADE, getattr(value, "__module__", FACADE), name, value)
     return found
 
 
@@ -127,10 +127,10 @@ def package_page(package: str) -> str:
     here = [e for e in entries().values() if e.module in inside]
     lines = [f"# {short}", "", f"```{{py:module}} {package}", "```", ""]
     lines += [to_markdown(_doc(importlib.import_module(package), package), _linker(package)), ""]
-    if here:
-        lines += ["| name | what it is |", "| --- | --- |"]
-        offered = sorted(here, key=lambda e: (e.shown == e.module and e.module != package, e.name.lower()))
-        lines += [f"| {{py:obj}}`{e.name} <{e.full}>` | {_first(e)} |" for e in offered]
+    offered = [entry for entry in entries().values() if entry.shown == package or (entry in here and _offered(entry))]
+    lines += [*_table(offered), ""]
+    if inner := [entry for entry in here if entry not in offered]:
+        lines += ["Beside these, what its modules share or make:" if offered else "", "", *_table(inner), ""]
     for module in inside:
         names = [entry for entry in here if entry.module == module]
         if module != package:
@@ -140,6 +140,16 @@ def package_page(package: str) -> str:
         for entry in names:
             lines += shown(entry)
     return "\n".join(lines) + "\n"
+
+
+def _offered(entry: Entry) -> bool:
+    return entry.shown != entry.module
+
+
+def _table(names: list[Entry]) -> list[str]:
+    """A line for each name."""
+    rows = [f"| {{py:obj}}`{e.name} <{e.full}>` | {_first(e)} |" for e in sorted(names, key=lambda e: e.name.lower())]
+    return ["| name | what it is |", "| --- | --- |", *rows] if rows else []
 
 
 def shown(entry: Entry) -> Iterator[str]:
@@ -219,7 +229,9 @@ def _names() -> dict[str, str]:
 
 def _linker(module: str) -> Any:
     """What becomes of a name in backticks in a docstring of a module."""
-    local = {name: entries()[id(value)].full for name, value in own(module).items() if id(value) in entries()}
+    room = importlib.import_module(module)
+    said = own(module) | {name: getattr(room, name) for name in getattr(room, "__all__", ())}
+    local = {name: entries()[id(value)].full for name, value in said.items() if id(value) in entries()}
     below = [other for other in modules() if other.startswith(f"{module}.")]
 
     def link(name: str) -> str:
@@ -228,8 +240,8 @@ def _linker(module: str) -> Any:
         known = known or [other for other in below if other.endswith(f".{path}")]
         if known:
             return f"{{py:mod}}`{name} <{known[0]}>`"
-        said = name.partition("(")[0] if name.endswith(")") and name[0].isupper() else name
-        full = local.get(said) or _names().get(said)
+        called = name.partition("(")[0] if name.endswith(")") and name[0].isupper() else name
+        full = local.get(called) or _names().get(called)
         return f"{{py:obj}}`{name} <{full}>`" if full else f"`{name}`"
 
     return link
