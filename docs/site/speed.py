@@ -33,6 +33,9 @@ def page() -> str:
         for name in one["rates"]:
             if not is_ours(name):
                 of = ratios(one["rates"], one["ours"], name)
-                numbers = " | ".join(f"{value:,.3g}" for value in (statistics.median(of), min(of), max(of)))
+                numbers = " | ".join(
+                    f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+                    for value in (statistics.median(of), min(of), max(of))
+                )
                 lines.append(f"| {one['title']} | {name} | {numbers} |")
     return "\n".join(lines) + "\n\nBelow 1 the peer is faster.\n"
