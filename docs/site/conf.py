@@ -13,11 +13,12 @@ project = "jaxonline"
 author = "The jaxonline developers"
 version = release = jaxonline.__version__
 root_doc = "index"
-extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "images", "mathml"]
 exclude_patterns = [".doctrees"]
 
 smartquotes = False
 nb_execution_mode = "off"  # notebooks hold the outputs of one execution, which are shown
+nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 myst_url_schemes = ["http", "https", "source"]  # source:jaxonline/game/round.py#line-10, resolved by `sources`
