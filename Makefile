@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
 
-.PHONY: help quickstart test test-all test-lowest test-newest lint format bench notebooks clean
+.PHONY: help quickstart test test-all test-lowest test-newest lint format bench notebooks docs clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
@@ -17,6 +17,7 @@ help:
 	@echo "make lint         ruff and pyright"
 	@echo "make bench        benchmarks, side by side with what else a user would pick"
 	@echo "make notebooks    run the notebooks"
+	@echo "make docs         the documentation site, in build/site/: open index.html"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -38,15 +39,19 @@ $(VENV)/.test: pyproject.toml | $(BIN)/uv
 
 $(VENV)/.test-all: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[test-all]'
-	@touch $@ $(VENV)/.run $(VENV)/.test
+	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.docs
 
 $(VENV)/.lint: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[lint]'
 	@touch $@ $(VENV)/.run
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/uv
+	$(INSTALL) '.[docs]'
+	@touch $@ $(VENV)/.run
+
 $(VENV)/.dev: pyproject.toml | $(BIN)/uv
 	$(INSTALL) '.[dev]'
-	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.test-all $(VENV)/.lint
+	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.test-all $(VENV)/.lint $(VENV)/.docs
 
 quickstart: $(VENV)/.run
 	$(BIN)/jaxonline quickstart
@@ -93,6 +98,9 @@ bench: $(VENV)/.dev
 
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m pytest --nbmake notebooks
+
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site
 
 clean:
 	rm -rf $(VENV) .venv-lowest .venv-newest .jax_cache .pytest_cache .ruff_cache build dist

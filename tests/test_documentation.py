@@ -1,4 +1,4 @@
-"""What is written about the package: docstrings, the examples in them, README and CONTRIBUTING, all of which run."""
+"""Docstrings, the examples in them, and README and CONTRIBUTING, all of which run (`test_documents`: other pages)."""
 
 import doctest
 import importlib
@@ -7,7 +7,6 @@ import pkgutil
 import re
 import types
 import typing
-from pathlib import Path
 
 import pytest
 from fresh_python import ROOT, run_python
@@ -199,9 +198,3 @@ def test_the_python_of_contributing_runs(tmp_path, monkeypatch):
     names = {"__name__": "contributing"}
     for i, block in enumerate(python_blocks("CONTRIBUTING.md")):
         exec(compile(block, f"CONTRIBUTING.md, block {i + 1}", "exec"), names)
-
-
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
-def test_links_lead_somewhere(document):
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text()) if "://" not in link]
-    assert [link for link in links if not Path(ROOT, link).exists()] == []

@@ -164,14 +164,10 @@ def claim(
         title = name if erratum is None else f"{name} (E{erratum})"
         for form, verdict in expected.items():
             of_module = _REGISTRY.setdefault(check.__module__.rpartition(".")[2], [])
-            of_module.append(Claim(title, paper, form, verdict, _with_form(check, form), erratum, cost))
+            of_module.append(Claim(title, paper, form, verdict, functools.partial(check, form), erratum, cost))
         return check
 
     return register
-
-
-def _with_form(check: Callable[..., Verification], form: str) -> Callable[[Options], Verification]:
-    return lambda options: check(form, options)
 
 
 def all_claims() -> list[Claim]:

@@ -1,0 +1,38 @@
+"""Build the documentation site: `python docs/site [FOLDER]`, build/site by default; what is wrong is an error.
+
+What the site shows is written elsewhere: README, CONTRIBUTING, docs/*.md, the notebooks with the outputs that they
+hold, docstrings, the list of errata. `staging` puts it together in a folder of its own, which Sphinx then reads.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from staging import stage
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def build(out: Path) -> int:
+    """Build the site into a folder, anew; Sphinx's exit code."""
+    staged = out.with_name(out.name + "-source")
+    for folder in (out, staged):
+        shutil.rmtree(folder, ignore_errors=True)
+    stage(staged)
+    return render(staged, out)
+
+
+def render(staged: Path, out: Path) -> int:
+    """Pages from what was put together; warnings, of links that lead nowhere too, are errors."""
+    from sphinx.cmd.build import main as sphinx
+
+    options = ["-q", "-W", "--keep-going", "-n", "-b", "html", "-c", HERE, "-d", staged / ".doctrees"]
+    return sphinx([str(part) for part in (*options, staged, out)])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "build" / "site")
+    sys.exit(build(parser.parse_args().folder.resolve()))

@@ -1,0 +1,41 @@
+"""Sphinx: MyST for Markdown and executed notebooks, furo for the looks. Nothing on a page comes from another host."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import sources
+
+import jaxonline
+
+project = "jaxonline"
+author = "The jaxonline developers"
+version = release = jaxonline.__version__
+root_doc = "index"
+extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton", "sources", "images", "mathml"]
+exclude_patterns = [".doctrees"]
+
+smartquotes = False
+nb_execution_mode = "off"  # notebooks hold the outputs of one execution, which are shown
+nb_merge_streams = True
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+myst_url_schemes = ["http", "https", "source"]  # source:jaxonline/game/round.py#line-10, resolved by `sources`
+linkcode_resolve = sources.link_of_object
+
+add_module_names = False
+python_maximum_signature_line_length = 88
+toc_object_entries = False  # hundreds, in the navigation of every page
+pygments_style, pygments_dark_style = "tango", "monokai"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+html_theme = "furo"
+html_title = f"jaxonline {version}"
+html_static_path = ["static"]
+html_css_files = ["style.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = html_copy_source = False
+html_show_sphinx = html_show_copyright = html_use_index = html_domain_indices = False
+templates_path: list[str] = []

@@ -1,0 +1,26 @@
+"""Pictures say how large they are, so that a page does not move under its reader while they come."""
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from sphinx.util.images import get_image_size
+
+
+def sized(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Width and height of every picture in the text."""
+    originals = {name: Path(app.srcdir, uri) for uri, name in app.builder.images.items()}
+
+    def add(match: re.Match) -> str:
+        original = originals.get(unquote(match[2]))
+        size = get_image_size(original) if original is not None else None
+        return match[0] if size is None else f'{match[1]} width="{size[0]}" height="{size[1]}" />'
+
+    context["body"] = re.sub(r'(<img [^>]*src="[^"]*_images/([^"/]+)"[^>]*?) ?/>', add, context.get("body") or "")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.connect("html-page-context", sized)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,148 @@
+"""Pages of the five papers, section by section: what is where in the code, what is claimed of it, what is misprinted.
+
+All of it is said elsewhere: the map in `jaxonline.claims.papers`, verdicts in docs/claims.md, misprints in
+`jaxonline.claims.errata`, figures and tables in docs/gallery.md and docs/attributes.md.
+"""
+
+import functools
+import importlib
+import re
+from pathlib import Path
+
+from api import entries
+from sources import place_of
+
+from jaxonline.claims.errata import ERRATA, PAPERS, Erratum
+from jaxonline.claims.papers import PLACES, Place, claims_at, source_of
+from jaxonline.claims.registry import Claim, all_claims
+from jaxonline.claims.report import as_text
+
+DOCS = Path(__file__).resolve().parents[1]
+# what of the gallery belongs to a paper, and the tables that are printed in it and made again
+STUDIES = {
+    "A": ("noisy-kernels", "impossibility", "variance"),
+    "B": ("quickstart", "gaussian-noise"),
+    "C": ("attributes",),
+    "D": ("multikernel",),
+    "E": ("mistakes", "experts", "perceptron", "bandits"),
+}
+
+
+def pages() -> dict[str, str]:
+    """The pages by name."""
+    index = [
+        "# Five papers",
+        "",
+        "Each section by section: from equation to file to claim, with what is misprinted.",
+        "",
+    ]
+    index += [f"* [{letter}]({letter}.md): {paper}" for letter, paper in PAPERS.items()]
+    index += ["", "```{toctree}", ":hidden:", "", *PAPERS, "```", ""]
+    return {"index": "\n".join(index)} | {letter: paper_page(letter) for letter in PAPERS}
+
+
+def paper_page(letter: str) -> str:
+    """One paper."""
+    paper = PAPERS[letter]
+    lines = [f"# {letter}: {paper.title}", "", f"{paper}.", ""]
+    told: set[int] = set()
+    for place in PLACES[letter]:
+        errata = _errata_of(letter, place)
+        told |= {each.number for each in errata}
+        lines += _place(letter, place, errata)
+    rest = [each for each in ERRATA if each.paper == letter and each.number not in told]
+    if rest:
+        lines += ["## Other misprints", "", *(line for each in rest for line in _erratum(each))]
+    lines += ["## Figures and tables, made again", ""]
+    for name in STUDIES[letter]:
+        lines += [_of_the_gallery(name), ""]
+    return "\n".join(lines) + "\n"
+
+
+def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
+    where = place.where[0].upper() + place.where[1:]
+    lines = [f"## {where}: {as_text(place.what)}", ""]
+    for name in place.names.split():
+        lines.append(f"* {_reference(name)}, in [{source_of(name).as_posix()}](../{source_of(name).as_posix()})")
+    lines += [] if place.names else ["Not in the code."]
+    lines += [line for each in errata for line in ("", *_erratum(each))]
+    claims = claims_at(letter, place)
+    if claims:
+        lines += ["", "| claim | form | bias | detectable | verdict |", "| --- | --- | --- | --- | --- |"]
+        for claim in claims:
+            cells = verdicts()[_key(claim)]
+            lines.append(f"| {_link(claim)} | {' | '.join((claim.form, *cells))} |")
+    return [*lines, ""]
+
+
+def _reference(name: str) -> str:
+    """A name with a link to what is said of it."""
+    home, _, last = f"jaxonline.{name}".rpartition(".")
+    value = getattr(importlib.import_module(home), last, None)
+    entry = entries().get(id(value))
+    return f"{{py:obj}}`{name} <{entry.full}>`" if entry else f"{{py:mod}}`{name} <jaxonline.{name}>`"
+
+
+def _errata_of(letter: str, place: Place) -> list[Erratum]:
+    """The misprints that claims of a place are about, or that lie in it."""
+    keys = {key.strip().lower() for key in place.where.split(",")}
+    numbers = {claim.erratum for claim in claims_at(letter, place)}
+    here = {each.number for each in ERRATA if keys & set(re.split(r", | and ", each.place.lower()))}
+    return [each for each in ERRATA if each.paper == letter and each.number in numbers | here]
+
+
+def _erratum(each: Erratum) -> list[str]:
+    note = f" {as_text(each.note)}." if each.note else ""
+    return ["```{admonition} " + f"E{each.number}, {each.place}", ":class: warning",
+            f"Printed: {as_text(each.printed)}.", "", f"Right: {as_text(each.right)}.{note}", "```", ""]  # fmt: skip
+
+
+def _of_the_gallery(name: str) -> str:
+    """The section of a study in the gallery, without its code."""
+    text = (DOCS / "gallery.md").read_text()
+    section = next(part for part in re.split(r"^(?=### )", text, flags=re.MULTILINE) if _names(part, name))
+    section = re.sub(r"^```.*?^```\n", "", section.split("\n## ")[0], flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"\]\((?!http|#)([^)]+)\)", r"](../docs/\1)", section).strip()
+
+
+def _names(section: str, name: str) -> bool:
+    return re.search(rf"^    jaxonline (reproduce |play )?{name}\b", section, re.MULTILINE) is not None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Claims
+
+
+def _key(claim: Claim) -> tuple[str, str, str]:
+    return as_text(claim.name), claim.paper, claim.form
+
+
+def _link(claim: Claim) -> str:
+    """The name of a claim, and a link to the lines that check it."""
+    file, line = place_of(claim.check.func)  # type: ignore[attr-defined]
+    return f"[{as_text(claim.name)}](source:{file}#line-{line})"
+
+
+@functools.cache
+def verdicts() -> dict[tuple[str, str, str], tuple[str, str, str]]:
+    """Of each row of docs/claims.md: bias, detectable, verdict."""
+    found = {}
+    for line in (DOCS / "claims.md").read_text().splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 7:
+            found[tuple(cells[:3])] = tuple(cells[4:])
+    return found
+
+
+def claims_with_code(text: str) -> str:
+    """The page of claims, each row with a link to the lines that check it."""
+    links = {f"| {as_text(claim.name)} | {claim.paper} | {claim.form} |": claim for claim in all_claims()}
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        start = next((start for start in links if line.startswith(start)), None)
+        if start:
+            claim = links.pop(start)
+            lines[i] = line.replace(f"| {as_text(claim.name)} |", f"| {_link(claim)} |", 1)
+    if links:
+        raise ValueError(f"docs/claims.md has no row for {', '.join(links)}")
+    return "\n".join(lines) + "\n"

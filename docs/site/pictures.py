@@ -1,0 +1,54 @@
+"""The pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs commands and keeps what they draw.
+
+`--from FOLDER` takes what the commands have written before, FOLDER/NAME/FIGURE. Pictures have 256 colours.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from jaxonline.study.ready import commands
+
+FOLDER = Path(__file__).resolve().parents[1] / "gallery"
+# of each study: the figure that is shown; the gallery has others from elsewhere in docs/
+FIGURES = {
+    "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
+    "attributes": "prefixes",
+    "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
+    "bandits": "figure", "contextual": "figure", "convex": "figure",
+}  # fmt: skip
+OPTIONS = {"attributes": ["--quick"]}  # an hour without
+WIDTH = 1400
+
+
+def reduce(source: Path, target: Path) -> None:
+    """A picture with fewer colours, and not wider than needed."""
+    with Image.open(source) as image:
+        plain = image.convert("RGB")
+        size = (WIDTH, round(plain.height * WIDTH / plain.width)) if plain.width > WIDTH else plain.size
+        target.parent.mkdir(exist_ok=True)
+        plain.resize(size, Image.Resampling.LANCZOS).quantize(256, method=Image.Quantize.FASTOCTREE).save(
+            target, optimize=True
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=list(FIGURES), help="studies; by default all")
+    parser.add_argument("--from", dest="made", type=Path, help="a folder with a folder for each study")
+    options = parser.parse_args()
+    made = options.made or Path(tempfile.mkdtemp())
+    for name in options.names:
+        if options.made is None:
+            command = [sys.executable, "-m", "jaxonline", *commands()[name].split(), *OPTIONS.get(name, ())]
+            command += ["--out", str(made / name)]
+            subprocess.run(command, check=True)
+        reduce(made / name / f"{FIGURES[name]}.png", FOLDER / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()

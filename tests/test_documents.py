@@ -1,0 +1,199 @@
+"""The pages: their code runs, their commands exist, their links lead somewhere, and the gallery has all that ships."""
+
+import re
+import shlex
+import time
+
+import pytest
+import typer
+from fresh_python import ROOT, run_commands, run_python
+from typer.core import TyperGroup
+
+import jaxonline
+from jaxonline import cli
+from jaxonline.study.files.templates import write_new
+from jaxonline.study.ready import commands, load_study
+
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "benchmarks/README.md",
+    *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
+]
+NOT_RUN = r"compiled by the tests, and\s+not run there"
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blocks(page: str, language: str = "python") -> list[tuple[str, str]]:
+    """Of every fenced block: the paragraph before it, and its code."""
+    parts = re.split(r"^```(\w*)\n", text_of(page), flags=re.MULTILINE)
+    fences = zip(parts[0::4], parts[1::4], parts[2::4], strict=False)  # text, language, code, and what closes the code
+    return [(text.strip().rpartition("\n\n")[2], code) for text, opened, code in fences if opened == language]
+
+
+GALLERY, NEWCOMER = "docs/gallery.md", "docs/own-csv.md"
+RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", GALLERY, NEWCOMER)  # the first two by test_documentation
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_pages_lead_somewhere(page):
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page)) if "://" not in link]
+    assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def test_the_changes_are_of_this_version():
+    assert f"\n## {jaxonline.__version__}" in text_of("docs/CHANGELOG.md")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Python
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_pages_compiles(page):
+    for number, (_, code) in enumerate(blocks(page)):
+        compile(code, f"{page}, block {number}", "exec")
+    if page.startswith("docs/") and "jobqueue" in text_of(page):
+        assert all(re.search(NOT_RUN, before) for before, _ in blocks(page))
+
+
+def to_run(page: str) -> list[str]:
+    return [code for before, code in blocks(page) if not re.search(NOT_RUN, before)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(len(blocks(GALLERY))))
+def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
+    assert run_python(to_run(GALLERY)[number], tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", [page for page in PAGES if to_run(page) and page not in RUN_OTHERWISE])
+def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+    before = ""
+    if "[the README](../README.md):" in text_of(page):  # with what is defined there
+        before = next(code for _, code in blocks("README.md")).partition("result =")[0]
+    write_new("bandits", str(tmp_path / "bandits.toml"))
+    run_python(before + "\n".join(to_run(page)), tmp_path)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Commands
+
+
+def commands_of(page: str) -> list[str]:
+    """Lines of shell in blocks, fenced or indented, and commands in backticks."""
+    text = text_of(page)
+    lines = re.findall(r"^    (?=jaxonline |make |pip |python )(.*)$", text, re.MULTILINE)
+    lines += [line for _, code in blocks(page, "sh") for line in code.splitlines()]
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    lines += re.findall(r"`((?:jaxonline|make) [^`]+)`", prose)
+    return [" ".join(re.sub(r"(^|\s)#.*", "", line).split()) for line in lines]
+
+
+def complaint(command: str) -> str | None:
+    """What is wrong with a command; nothing is run."""
+    words = shlex.split(command)
+    if words[0] == "make":
+        (known,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        missing = sorted(set(words[1:]) - set(known.split()))
+        return f"no target {', '.join(missing)}" if missing else None
+    if words[:2] == ["python", "-m"] or words[0] == "pip" or words[:2] == ["python", "-c"]:
+        module = ROOT.joinpath(*words[2].split("."))
+        known = words[0] == "pip" or words[1] == "-c" or module.is_dir() or module.with_suffix(".py").exists()
+        return None if known else f"no module {words[2]}"
+    if words[0] == "python":
+        return None
+    try:
+        read(words[1:])
+    except Exception as error:
+        return str(error)
+    return None
+
+
+def read(words: list[str]) -> None:
+    """Read a command as the command line does, a study with its fields."""
+    command, name, context, rest = typer.main.get_command(cli.app), "jaxonline", None, words
+    while isinstance(command, TyperGroup):
+        if not rest:
+            return
+        if rest[0].startswith("--"):  # some act when they are read
+            if rest[0] not in {option for each in command.params for option in each.opts}:
+                raise ValueError(f"no option {rest[0]}")
+            return
+        context = command.make_context(name, list(rest), parent=context)
+        name, command, rest = command.resolve_command(context, list(rest))
+    context = command.make_context(name, rest, parent=context)
+    if name in commands():
+        study = load_study(name)
+        study(**{key: context.params[key] for key in study.model_fields if context.params[key]})
+
+
+ADDED = ("jaxonline reproduce step-sizes --runs 50",)  # of the study that CONTRIBUTING adds
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)])
+def test_commands_of_pages_are_commands(page):
+    wrong = {command: said for command in commands_of(page) if command not in ADDED and (said := complaint(command))}
+    assert {command: said for command, said in wrong.items() if "requires an argument" not in said} == {}
+
+
+def test_what_is_no_command_is_seen():
+    assert complaint("jaxonline play bandit") == "there is no command 'bandit': did you mean 'play bandits'?"
+    assert "no such option" in complaint("jaxonline play bandits --round 3").lower()
+    assert complaint("jaxonline play bandits --runs 1") == "runs must be at least 2, got 1"
+    assert complaint("make tests") == "no target tests"
+    assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The gallery, and the page for a newcomer
+
+
+def test_the_gallery_has_every_ready_study():
+    """With its picture, its command and Python."""
+    sections = re.split(r"^### ", text_of(GALLERY), flags=re.MULTILINE)[1:]
+    shown = {}
+    for section in sections:
+        (command,) = re.findall(r"^    jaxonline (.*)$", section, re.MULTILINE)
+        shown[command.removesuffix(" --quick")] = section
+        assert len(re.findall(r"^!\[.+\]\((?:gallery/)?[\w-]+\.png\)$", section, re.MULTILINE)) == 1, command
+        assert len(re.findall(r"^```python$", section, re.MULTILINE)) == 1, command
+        assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), (
+            f"{command}: how much was played"
+        )
+    assert set(shown) == set(commands().values())
+    assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
+
+
+READ, TYPED = 200, 200  # words and characters a minute: 40 words typed
+
+
+@pytest.mark.long
+def test_a_newcomer_has_the_figure_of_an_own_learner_in_a_quarter_of_an_hour(tmp_path):
+    """The page, followed to the letter (pip install apart: the package is there), with all reading and typing."""
+    text = text_of(NEWCOMER).partition("## From here")[0]
+    began = time.monotonic()
+    printed, install = "", ""
+    for language, code in re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if language == "python":
+            (before,) = [before for before, block in blocks(NEWCOMER) if block == code]
+            (name,) = re.findall(r"Save this as `([\w.]+)`", before)
+            (tmp_path / name).write_text(code)
+        elif code.startswith("pip install"):
+            install = code
+        else:
+            printed += run_commands(code, tmp_path)
+    assert install == "pip install .\n"
+    assert (tmp_path / "regret.png").stat().st_size > 10_000
+    assert re.search(r"^mine +1 +[\d.]+ ± [\d.]+", printed, re.MULTILINE)
+    assert "same letter" in printed
+    minutes = (time.monotonic() - began) / 60
+    minutes += (
+        len(text.split()) / READ
+        + sum(len(code) for code in re.findall(r"^```\w+\n(.*?)^```", text, re.M | re.S)) / TYPED
+    )
+    assert minutes + 2 < 15  # two for the installation

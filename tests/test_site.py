@@ -1,0 +1,155 @@
+"""The documentation site: it builds without a warning, every link in it leads somewhere, and it needs no other host."""
+
+import sys
+import types
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from fresh_python import ROOT, run_commands
+
+import jaxonline
+
+pytestmark = pytest.mark.long
+OWN = str(ROOT / "docs" / "site")
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "object": "data",
+}
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and what can be linked to in it."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        of = dict(attrs)
+        self.anchors |= {of[key] for key in ("id", "name") if of.get(key)}
+        if tag == "a" and of.get("href"):
+            self.links.append(of["href"])
+        if of.get(LOADS.get(tag, "")):
+            self.loads.append(of[LOADS[tag]])
+        if tag == "link" and of.get("rel") in ("stylesheet", "icon", "preload", "preconnect", "dns-prefetch"):
+            self.loads.append(of["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built as `make docs` does."""
+    out = tmp_path_factory.mktemp("docs") / "site"
+    before = sources()
+    run_commands(f"python docs/site {out}", ROOT)
+    assert sources() == before
+    return out
+
+
+def sources() -> set[Path]:
+    """What lies in docs/, but for what Python caches."""
+    return {path for path in (ROOT / "docs").rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Page(path.read_text()) for path in sorted(site.rglob("*.html"))}
+
+
+def dead(pages: dict[Path, Page]) -> Iterator[str]:
+    """Links within a site that lead to no file, or to no place in a page."""
+    for path, page in pages.items():
+        for link in [*page.links, *page.loads]:
+            if urlsplit(link).scheme:
+                continue
+            file, anchor = urldefrag(link)
+            target = (path.parent / unquote(urlsplit(file).path)).resolve() if file else path
+            if not target.is_file():
+                yield f"{path.name}: {link}"
+            elif anchor and target.suffix == ".html" and unquote(anchor) not in pages[target].anchors:
+                yield f"{path.name}: {link} (no such place)"
+
+
+def test_links_lead_somewhere(pages):
+    assert len(pages) > 350
+    assert list(dead(pages)) == []
+
+
+def test_a_dead_link_is_seen(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">'
+    )
+    found = ["page.html: other.html", "page.html: #there (no such place)", "page.html: x.png"]
+    assert list(dead({page: Page(page.read_text())})) == found
+
+
+def test_no_page_needs_the_network(site, pages):
+    assert [load for page in pages.values() for load in page.loads if urlsplit(load).scheme not in ("", "data")] == []
+    styles = "".join(path.read_text() for path in site.rglob("*.css"))
+    assert "url(http" not in styles.replace("'", "").replace('"', "")
+    assert "@import" not in styles
+
+
+def test_every_name_of_the_facade_is_documented(site, pages):
+    anchors = set().union(*(page.anchors for path, page in pages.items() if path.parent.name == "api"))
+    index = (site / "api" / "index.html").read_text()
+    for name in jaxonline.__all__:
+        value = getattr(jaxonline, name)
+        if isinstance(value, types.ModuleType):
+            assert f"module-{value.__name__}" in anchors
+        else:
+            assert f">jo.{name}<" in index
+            assert any(anchor.endswith(f".{name}") for anchor in anchors), name
+
+
+def test_every_claim_leads_to_its_code(pages):
+    claims = next(page for path, page in pages.items() if path.name == "claims.html" and path.parent.name == "docs")
+    assert sum("source/jaxonline/claims/" in link for link in claims.links) > 100
+
+
+def test_formulas_and_outputs_of_notebooks_are_shown(site):
+    text = (site / "notebooks" / "classical_games.html").read_text()
+    assert text.count("<math") > 15
+    assert "MathJax" not in text
+    assert text.count('<img alt="') > 10
+
+
+@pytest.fixture
+def own_modules(monkeypatch):
+    """The modules of docs/site."""
+    monkeypatch.syspath_prepend(OWN)
+    yield
+    for name in [name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).startswith(OWN)]:
+        del sys.modules[name]
+
+
+def test_a_facade_name_without_a_docstring_is_an_error(own_modules, monkeypatch):
+    import api
+
+    monkeypatch.setattr(jaxonline.simulate, "__doc__", None)
+    with pytest.raises(ValueError, match=r"jaxonline.simulation.simulate has no docstring"):
+        api.facade_page()
+
+
+def test_a_broken_link_is_an_error(tmp_path):
+    """In pages as they are put together; without it, the whole site is what builds."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "index.md").write_text("# Bad\n\n[nowhere](nowhere.md)\n")
+    code = f"""
+import runpy, sys
+from pathlib import Path
+sys.path.insert(0, "docs/site")
+print(runpy.run_path("docs/site/__main__.py")["render"](Path("{tmp_path}/pages"), Path("{tmp_path}/out")))
+"""
+    assert run_commands(f"python -c '{code}' 2>&1", ROOT).split()[-1] == "1"
