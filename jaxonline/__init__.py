@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.offline import aggregate
+    from jaxonline.live import Live
     from jaxonline.results import Result
     from jaxonline.results.storage import load_result
     from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
@@ -65,6 +66,7 @@ _HOMES = {
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.offline": ("aggregate",),
+    "live": ("Live",),
     "results": ("Result",),
     "results.storage": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),
