@@ -58,6 +58,12 @@ def plays_alike(game, learner, n_rounds, path=None):
         assert live.round == t + 1
     assert bits(live.state) == bits(state)
     assert jax.tree.structure(live.state) == jax.tree.structure(state)
+    learning = new(KEY)
+    first, rest = (slice(3), slice(3, None))
+    X, y = np.asarray(history.x), np.asarray(history.y)
+    parts = learning.learn(X[first], y[first]), learning.learn(X[rest], y[rest])
+    assert bits(jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)) == bits(history)
+    assert bits(learning.state) == bits(state)
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
@@ -105,7 +111,9 @@ def test_it_is_online_gradient_descent():
     counter = ProgramCounter()
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
-    jo.Live(gradient(0.25)).predict(X[0])
+    first = jo.Live(gradient(0.25))
+    first.predict(X[0])
+    first.moves(X)
     counter.since_last_report.clear()
     for step_size in (0.02, 0.05):
         live, w = jo.Live(gradient(step_size)), np.zeros(3)
@@ -116,6 +124,8 @@ def test_it_is_online_gradient_descent():
             np.testing.assert_allclose(record.loss, (w @ x - target) ** 2, rtol=1e-3, atol=1e-3)
             w = w - 2 * step_size * (w @ x - target) * x
         np.testing.assert_allclose(live.state.w, w, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(live.moves(X), X @ w, rtol=1e-3, atol=1e-4)
+        assert live.round == 100
     assert counter.since_last_report == []
 
 
@@ -198,6 +208,13 @@ BAD_CALLS = {
     "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "this one has FullInformation"),
     "no class": (
         lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, "y must be -1 or +1"),
+    "no rows": (lambda: open_round().learn([], []), ValueError, "y must have one row a round, at least one"),
+    "rows of other shapes": (
+        lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X must have one row a round, .* \(3,\), got"),
+    "rows too many": (
+        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "X and y must have the same number of rows"),
+    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X must be finite"),
+    "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "moves must come after the first"),
     "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner must be a learner"),
     "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback must not be a string"),
     "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance must be an integer"),

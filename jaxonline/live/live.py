@@ -1,6 +1,5 @@
 """A learner on live data: `predict` when an instance comes, `update` when its outcome is known."""
 
-import contextlib
 import os
 import warnings
 from typing import Any, NamedTuple
@@ -12,15 +11,12 @@ from jaxtyping import ArrayLike, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.describe import described
-from jaxonline.feedback import Bandit, FullInformation, LossOfMove
-from jaxonline.game import Draw, Entrant, Game, Round, States, as_entrant, bind, warn_of_other_losses
-from jaxonline.game.protocols import DeclaresLossRange, ForLoss, HintsAtCapacity, ReportsOverflow
-from jaxonline.live import saving
-from jaxonline.live.rounds import ROWS, Arrivals, Programs, ToldLoss, programs, table
-from jaxonline.losses import ArmLoss, Squared
-from jaxonline.losses.base import check_outcomes
-
-ONE = np.int32(1)
+from jaxonline.feedback import Bandit, FullInformation
+from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_of_other_losses
+from jaxonline.game.protocols import HintsAtCapacity
+from jaxonline.live import brought, saving
+from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_loss
+from jaxonline.live.rounds import ROWS, table
 
 
 class OpenRound(NamedTuple):
@@ -28,14 +24,6 @@ class OpenRound(NamedTuple):
 
     x: np.ndarray
     move: PyTree
-
-
-class Setting(NamedTuple):
-    """A game and an entrant as they are compiled: the structure of both is in the programs, their numbers are here."""
-
-    programs: Programs
-    leaves: list[jax.Array]
-    entrant: Entrant
 
 
 class Live:
@@ -92,25 +80,25 @@ class Live:
         self, learner: Any, feedback: Any = None, *, instance: int | tuple[int, ...] | None = None,
         outcome: int | tuple[int, ...] = (), loss: Any = None, key: int | Key[ArrayLike, ""] = 0,
     ):  # fmt: skip
-        self._outcome = _shape("outcome", outcome)
-        self._x64 = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+        self._precision = KeptPrecision()
+        self._outcome = brought.shape_of("outcome", outcome)
         self._entrant = as_entrant(
-            Game(_nothing((0,), self._outcome, self._dtype), FullInformation()),
+            Game(arrivals((0,), self._outcome, self._precision.dtype), FullInformation()),
             learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
         key = check.key_of("key", key)
         typed = jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)
-        self._set_key(key if typed else jax.random.wrap_key_data(key))
+        self._key = key if typed else jax.random.wrap_key_data(key)
         self.round = 0
         self._warned: set[str] = set()
         self._instance: tuple[int, ...] | None = None
-        self._setting: Setting | None = None
-        self._told: Setting | None = None
-        self._states: States | None = None
+        self._game: Any = None  # a LiveGame, when the shape of instances is known
+        self._told: LiveGame | None = None
+        self._states: Any = None  # States, likewise
         self._open: OpenRound | None = None
         if instance is not None:
-            self._begin(_shape("instance", instance))
+            self._begin(brought.shape_of("instance", instance))
 
     @property
     def state(self) -> PyTree:
@@ -134,14 +122,18 @@ class Live:
             TypeError: `x` does not hold numbers.
             ValueError: it has another shape than the first one, or is not finite.
         """
-        x = self._array("x", x, self._instance)
-        if self._setting is None:
+        x = brought.array_of("x", x, self._instance, self._precision.dtype)
+        if self._game is None:
             self._begin(x.shape)
         # the outcome is not known: any will do
-        _, record = self._play(self._setting, table(x), self._unknown)
-        move = jax.tree.map(lambda leaf: np.asarray(leaf)[()], record.y_hat)
+        _, history = self._game.play(self.round + 1, self._states, table(x[None]), self._game.unknown)
+        move = _row(history.y_hat)
         self._open = OpenRound(x, move)
-        self._warn_of_divergence(move)
+        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
+            self._warn_once(
+                f"the move of round {self.round + 1} is NaN or infinite, and so it may stay. Where steps are too "
+                "large, a smaller one or a radius keeps a learner finite"
+            )
         return move
 
     def update(self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None) -> Round:
@@ -165,18 +157,81 @@ class Live:
         """
         if self._open is None:
             raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
-        if x is not None and not np.array_equal(self._array("x", x, self._instance), self._open.x):
+        dtype = self._precision.dtype
+        if x is not None and not np.array_equal(brought.array_of("x", x, self._instance, dtype), self._open.x):
             raise ValueError(f"x must be the instance of the open round, {self._open.x}, got {check.shown(x)}")
         if (y is None) == (loss is None):
             raise TypeError(f"update must be given either y or loss, got {'neither' if y is None else 'both'}")
-        setting = self._setting
-        if loss is not None and not isinstance(self._entrant.feedback, Bandit):
-            setting = self._told_loss()
-        self._states, record = self._play(setting, table(self._open.x), table(self._outcome_of(y, loss)))
-        self.round += 1
-        self._open = None
-        self._warn_of_overflow(record)
-        return record
+        game, name = self._game, "y" if loss is None else "loss"
+        outcome = brought.array_of(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
+        brought.check_promises(name, outcome, game.losses, game.loss_range)
+        if loss is not None and isinstance(self._entrant.feedback, Bandit):
+            outcome = self._of_all_arms(outcome)
+        elif loss is not None:
+            game = self._told = self._told or game.with_told_loss()
+        history = self._play(game, self._open.x[None], outcome[None])
+        return _row(history)
+
+    def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
+        """Play rounds whose outcomes are known, some at a time, as before going live; an open round is forgotten.
+
+        Numbers are those of `predict` and `update` for one row after the other, bit for bit: it is the same program.
+
+        Args:
+            X: instances, one row a round; None in a game without instances.
+            y: outcomes, one a round.
+
+        Returns:
+            The records, with a leading axis, as `jo.play` has them.
+
+        Raises:
+            TypeError: rows do not hold numbers.
+            ValueError: no rows, rows of `X` and `y` of different numbers or of other shapes than before, or not finite;
+                outcomes that are no classes where the loss is one of a margin.
+
+        Example:
+            >>> import numpy as np
+            >>> import jaxonline as jo
+            >>> live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5))
+            >>> live.learn(np.eye(3), np.ones(3)).loss.tolist(), live.state.w.tolist()
+            ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+        """
+        dtype = self._precision.dtype
+        y = brought.rows_of("y", y, self._outcome, dtype)
+        X = np.zeros((len(y), 0), dtype) if X is None else brought.rows_of("X", X, self._instance, dtype)
+        if len(X) != len(y):
+            raise ValueError(f"X and y must have the same number of rows, got {X.shape} and {y.shape}")
+        if self._game is None:
+            self._begin(X.shape[1:])
+        brought.check_promises("y", y, self._game.losses, self._game.loss_range)
+        parts = [slice(first, first + ROWS) for first in range(0, len(y), ROWS)]
+        played = [self._play(self._game, X[part], y[part]) for part in parts]
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves), *played)
+
+    def moves(self, X: ArrayLike) -> Any:
+        """The moves on many instances if any of them came next. No round is opened, and nothing is learned.
+
+        It is another program than that of `predict`, and the last bits may differ.
+
+        Args:
+            X: instances, one a row.
+
+        Raises:
+            RuntimeError: nothing was learned yet, and no shape was given.
+            TypeError: `X` does not hold numbers.
+            ValueError: instances have another shape, or are not finite.
+
+        Example:
+            >>> import numpy as np
+            >>> import jaxonline as jo
+            >>> live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5), instance=3)
+            >>> live.moves(np.eye(3)).tolist()
+            [0.0, 0.0, 0.0]
+        """
+        if self._game is None:
+            raise RuntimeError("moves must come after the first instance, or instance= must be given")
+        X = brought.rows_of("X", X, self._instance, self._precision.dtype)
+        return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file of arrays (.npz, no pickle), whole or not at all, an open round included.
@@ -187,9 +242,9 @@ class Live:
             RuntimeError: there was no instance yet, so that its shape is not known.
             OSError: the file cannot be written.
         """
-        if self._setting is None:
+        if self._game is None:
             raise RuntimeError("save must come after the first predict, or instance= must be given")
-        saving.write(path, self._saved())
+        saving.write_state(path, self._saved())
 
     def load(self, path: str | os.PathLike[str]) -> "Live":
         """Go on where a state was saved, with its key and its round; returns itself.
@@ -210,152 +265,92 @@ class Live:
             >>> again.round, again.predict([1.0, 2.0]) == live.predict([1.0, 2.0])
             (0, np.True_)
         """
-        self._restore(str(path), saving.read(path))
+        self._restore(str(path), saving.read_state(path))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what it was made of, with the content of a saved file."""
-        key = str(self._impl), np.asarray(self._key_data)
-        content = None if self._setting is None else saving.packed(self._saved())
-        return _again, (self._x64, self._entrant, self._outcome, self._loss, key, content)
+        key = str(jax.random.key_impl(self._key)), np.asarray(jax.random.key_data(self._key))
+        content = None if self._game is None else saving.packed(self._saved())
+        return _again, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Parts
 
-    def _set_key(self, key: Key[ArrayLike, ""]) -> None:
-        self._impl, self._key_data = jax.random.key_impl(key), jax.random.key_data(key)
-
     def _begin(self, instance: tuple[int, ...]) -> None:
         """Bind game and learner, now that all shapes are known, and make the states before round 1."""
         with self._precision():
-            loss = _loss_of(self._entrant) if self._loss is None else self._loss
-            game = Game(_nothing(instance, self._outcome, self._dtype), self._entrant.feedback, loss)
-            bound = bind(game, self._entrant)
-            if self._loss is not None:
-                warn_of_other_losses(game, {"learner": self._entrant.learner})
-            setting = self._setting_of(bound.game, bound.entrant)
-            self._states = setting.programs.begin(setting.leaves, self._key_data)
-        learner, info = bound.entrant.learner, bound.record.info
-        self._game, self._setting, self._instance = bound.game, setting, instance
-        self._unknown = np.ones((ROWS, *self._outcome), self._dtype)
-        self._margins = [bound.game.loss, *([learner.loss] if isinstance(learner, ForLoss) else [])]
-        self._range = learner.loss_range if isinstance(learner, DeclaresLossRange) else (None, None)
-        self._may_overflow = isinstance(info, ReportsOverflow) and info.overflow is not None
+            loss = usual_loss(self._entrant) if self._loss is None else self._loss
+            game = Game(arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
+        live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
+        if self._loss is not None:
+            warn_of_other_losses(game, {"learner": self._entrant.learner})
+        self._states, self._game, self._instance = live_game.begin(), live_game, instance
 
-    def _setting_of(self, game: Game, entrant: Entrant) -> Setting:
-        leaves, structure = jax.tree.flatten((game, entrant))
-        return Setting(programs(structure, self._impl), leaves, entrant)
-
-    def _told_loss(self) -> Setting:
-        """The game in which the loss of the move is told."""
-        if self._told is None:
-            feedback = self._entrant.feedback
-            if not isinstance(feedback, LossOfMove):
-                raise TypeError(
-                    f"loss is told to a learner with the feedback Bandit or LossOfMove, this one has "
-                    f"{type(feedback).__name__}: give y"
-                )
-            with self._precision():
-                game = Game(_nothing(self._instance, (), self._dtype), ToldLoss(), ToldLoss())
-                self._told = self._setting_of(game, Entrant(self._setting.entrant.learner, ToldLoss()))
-        return self._told
-
-    def _play(self, setting: Setting, X: np.ndarray, y: np.ndarray) -> tuple[States, Round]:
-        """The round that is next."""
-        t = np.int32(self.round + 1)
-        with self._precision():
-            return setting.programs.play(setting.leaves, self._key_data, t, self._states, X, y, ONE)
-
-    def _precision(self) -> contextlib.AbstractContextManager:
-        """That of jax when this was made."""
-        same = jax.config.jax_enable_x64 == self._x64  # type: ignore[attr-defined]
-        return contextlib.nullcontext() if same else jax.enable_x64(self._x64)
-
-    @property
-    def _dtype(self) -> Any:
-        return np.float64 if self._x64 else np.float32
-
-    def _array(self, name: str, value: Any, shape: tuple[int, ...] | None) -> np.ndarray:
-        """A copy of what was brought, checked."""
-        if value is None and shape in (None, (0,)):
-            return np.zeros(0, self._dtype)
-        given = np.asarray(value)
-        if given.dtype.kind in "fiu" and shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray):
-            with np.errstate(over="ignore"):
-                array = given.astype(self._dtype)
-            if np.isfinite(array).all():
-                return array
-        check.fits(name, check.finite_array(name, value), self._dtype)
-        raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
-
-    def _outcome_of(self, y: Any, loss: Any) -> np.ndarray:
-        """What is learned from: the outcome, or, where only the loss of an arm is known, NaN for all other arms."""
-        low, high = self._range
-        if loss is None:
-            outcome = self._array("y", y, self._outcome)
-            for made_for in self._margins:
-                check_outcomes("y", outcome, made_for)
-        else:
-            outcome = self._array("loss", loss, ())
-        if low is not None:
-            check.numbers("y" if loss is None else "loss", outcome, ge=low, le=high)
-        if loss is None or not isinstance(self._entrant.feedback, Bandit):
-            return outcome
-        losses, move = np.full(self._outcome, np.nan, self._dtype), self._open.move
-        losses[move.arm if isinstance(move, Draw) else move] = outcome
-        return losses
-
-    def _warn_of_divergence(self, move: PyTree) -> None:
-        if "divergence" not in self._warned and not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
-            self._warned.add("divergence")
-            warnings.warn(
-                f"the move of round {self.round + 1} is NaN or infinite, and so it may stay. Where steps are too "
-                "large, a smaller one or a radius keeps a learner finite",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-
-    def _warn_of_overflow(self, record: Round) -> None:
-        if self._may_overflow and "overflow" not in self._warned and record.info.overflow:
-            self._warned.add("overflow")
+    def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
+        """The rounds that are next, which are over then; their records, on the host."""
+        number = len(y)
+        self._states, history = game.play(self.round + 1, self._states, table(X), table(y), np.int32(number))
+        self.round, self._open = self.round + number, None
+        history = jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
+        if game.may_overflow and np.any(history.info.overflow):
             learner = self._entrant.learner
             way = learner.capacity_hint() if isinstance(learner, HintsAtCapacity) else "give it more capacity"
-            warnings.warn(
-                f"the learner ran out of storage in round {self.round}, and goes on without what found no room. {way}",
-                RuntimeWarning,
-                stacklevel=3,
+            first = self.round - number + 1 + int(np.argmax(history.info.overflow))
+            self._warn_once(
+                f"the learner ran out of storage in round {first}, and goes on without what found no room. {way}"
             )
+        return history
+
+    def _of_all_arms(self, loss: np.ndarray) -> np.ndarray:
+        """Losses of all arms of which only that of the arm that was played is known: NaN for the others."""
+        losses, move = np.full(self._outcome, np.nan, loss.dtype), self._open.move  # type: ignore[union-attr]
+        losses[move.arm if isinstance(move, Draw) else move] = loss
+        return losses
+
+    def _warn_once(self, message: str) -> None:
+        """Once of each kind."""
+        kind = message.split()[1]
+        if kind not in self._warned:
+            self._warned.add(kind)
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+    def _saved(self) -> saving.Saved:
+        leaves, x = saving.leaves_of(self._states), None if self._open is None else self._open.x
+        return saving.Saved(
+            self._identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
+            self._key, self.round, leaves, x,
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    def _identity(self) -> dict[str, str]:
+        entrant, game = self._game.entrant, self._game.game
+        return saving.identity({"learner": entrant.learner, "feedback": entrant.feedback, "loss": game.loss})
 
     def _restore(self, path: str, saved: saving.Saved) -> None:
         """Be as what was saved, or raise and stay as it was."""
-        entrant, loss, outcome, dtype = self._entrant, self._loss, self._outcome, np.dtype(self._dtype).name
-        if saved.dtype != dtype:
-            raise ValueError(f"{path} must be a state of {dtype}, jax's precision here, got {saved.dtype}")
-        if saved.outcome != outcome or self._instance not in (None, saved.instance):
+        if saved.dtype != self._precision.dtype.name:
             raise ValueError(
-                f"{path} must be a state for instances of shape {self._instance} and outcomes of shape {outcome}, got "
-                f"{saved.instance} and {saved.outcome}"
+                f"{path} must be a state of {self._precision.dtype.name}, jax's precision here, got {saved.dtype}"
+            )
+        if saved.outcome != self._outcome or self._instance not in (None, saved.instance):
+            raise ValueError(
+                f"{path} must be a state for instances of shape {self._instance} and outcomes of shape "
+                f"{self._outcome}, got {saved.instance} and {saved.outcome}"
             )
         with self._precision():
-            other = Live(entrant, outcome=outcome, loss=loss, key=saved.key)
+            other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
         other._begin(saved.instance)
-        saving.check_same(path, saved, other._identity(), described(entrant))
+        saving.check_same(path, saved, other._identity(), described(self._entrant))
         other._states = saving.restored(path, other._states, saved.leaves)
         other.round = saved.round
         if saved.x is not None:
             other.predict(saved.x)
         vars(self).update(vars(other))
 
-    def _saved(self) -> saving.Saved:
-        return saving.Saved(
-            self._identity(), described(self._entrant), self._instance, self._outcome, np.dtype(self._dtype).name,
-            jax.random.wrap_key_data(self._key_data, impl=self._impl), self.round,
-            saving.numbers(self._states), None if self._open is None else self._open.x,
-        )  # fmt: skip
 
-    def _identity(self) -> dict[str, str]:
-        entrant = self._setting.entrant
-        return saving.identity({"learner": entrant.learner, "feedback": entrant.feedback, "loss": self._game.loss})
+def _row(history: PyTree) -> Any:
+    """The first row, on the host."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[0], history)
 
 
 def _again(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
@@ -366,25 +361,3 @@ def _again(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, conte
     if content is not None:
         live._restore("a copy", saving.unpacked("a copy", content))
     return live
-
-
-def _shape(name: str, value: Any) -> tuple[int, ...]:
-    """A shape, an integer for that of a vector."""
-    if isinstance(value, tuple):
-        return tuple(check.count(name, length, ge=0) for length in value)
-    return (check.count(name, value, ge=0),)
-
-
-def _nothing(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
-    """An environment of nothing yet, for what it says of shapes."""
-    return Arrivals(*(np.zeros((ROWS, *shape), dtype) for shape in (instance, outcome)), np.int32(1))
-
-
-def _loss_of(entrant: Entrant) -> Any:
-    """The loss that goes with a learner, or with its feedback."""
-    own = entrant.learner.loss if isinstance(entrant.learner, ForLoss) else None
-    if own is not None:
-        return own
-    if isinstance(entrant.feedback, LossOfMove):
-        return entrant.feedback.loss
-    return ArmLoss() if isinstance(entrant.feedback, Bandit) else Squared()

@@ -94,11 +94,11 @@ class ToldLoss:
         raise NotImplementedError("the loss of the move was told, and its gradient was not")
 
 
-def table(row: np.ndarray) -> np.ndarray:
-    """A table with this row first."""
-    rows = np.zeros((ROWS, *row.shape), row.dtype)
-    rows[0] = row
-    return rows
+def table(rows: np.ndarray) -> np.ndarray:
+    """A table with these rows, at most ROWS of them, in front."""
+    padded = np.zeros((ROWS, *rows.shape[1:]), rows.dtype)
+    padded[: len(rows)] = rows
+    return padded
 
 
 class Programs(NamedTuple):
@@ -106,12 +106,14 @@ class Programs(NamedTuple):
 
     Attributes:
         begin: the states before round 1, of (leaves, key data).
-        play: the states after round t and its `Round`, of (leaves, key data, t, states, table of instances, table of
-            outcomes, number of rounds, which is 1).
+        play: the states after some rounds and the records of all rows, of (leaves, key data, first round, states, table
+            of instances, table of outcomes, number of rounds).
+        moves: the moves on many instances, of (leaves, key data, round, states, instances).
     """
 
     begin: Callable[..., States]
     play: Callable[..., tuple[States, Round]]
+    moves: Callable[..., PyTree]
 
 
 @functools.lru_cache(PROGRAMS)
@@ -143,7 +145,16 @@ def programs(structure: Any, impl: Any) -> Programs:
             )
 
         history = jax.tree.map(lambda leaf: jnp.zeros((ROWS, *leaf.shape), leaf.dtype), record)
-        states, history = jax.lax.fori_loop(jnp.int32(0), number, one_round, (states, history))
-        return states, jax.tree.map(lambda rows: rows[0], history)
+        return jax.lax.fori_loop(jnp.int32(0), number, one_round, (states, history))
 
-    return Programs(begin, play)
+    @jax.jit
+    def moves(leaves, key_data, t, states, X):
+        game, entrant, keys = parts(leaves, key_data)
+
+        def move(x):  # whatever the outcome; what comes after the move is not computed
+            come = Arrivals(x[None], game.environment.y, t)
+            return play_round(replace(game, environment=come), entrant, keys, t, states)[1].y_hat
+
+        return jax.vmap(move)(X)
+
+    return Programs(begin, play, moves)

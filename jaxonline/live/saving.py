@@ -15,7 +15,7 @@ from jaxtyping import Array, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.files import write_whole
-from jaxonline._util.key_arrays import like, plain
+from jaxonline._util.key_arrays import leaf_like, plain_leaf
 from jaxonline.simulation.fingerprint import describe
 
 FORMAT = "state of jaxonline.Live, 1"
@@ -68,9 +68,9 @@ def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None
         )
 
 
-def numbers(states: PyTree) -> list[np.ndarray]:
+def leaves_of(states: PyTree) -> list[np.ndarray]:
     """The leaves of states, on the host."""
-    return [np.asarray(plain(leaf)) for leaf in jax.tree.leaves(states)]
+    return [np.asarray(plain_leaf(leaf)) for leaf in jax.tree.leaves(states)]
 
 
 def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
@@ -80,12 +80,12 @@ def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
         ValueError: they have other shapes or dtypes.
     """
     own, structure = jax.tree.flatten(states)
-    kinds = [[(leaf.shape, leaf.dtype) for leaf in each] for each in (map(plain, own), leaves)]
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in each] for each in (map(plain_leaf, own), leaves)]
     if kinds[0] != kinds[1]:
         raise ValueError(
             f"{path} must hold the state of this version of the learner, arrays {kinds[0]}, got {kinds[1]}"
         )
-    return jax.tree.unflatten(structure, map(like, own, leaves))
+    return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
 
 
 def packed(saved: Saved) -> bytes:
@@ -95,7 +95,7 @@ def packed(saved: Saved) -> bytes:
         "outcome": saved.outcome, "dtype": saved.dtype, "generator": str(jax.random.key_impl(saved.key)),
         "round": saved.round, "leaves": len(saved.leaves),
     }  # fmt: skip
-    arrays = {f"leaf {i}": leaf for i, leaf in enumerate(saved.leaves)} | {"key": np.asarray(plain(saved.key))}
+    arrays = {f"leaf {i}": leaf for i, leaf in enumerate(saved.leaves)} | {"key": np.asarray(plain_leaf(saved.key))}
     if saved.x is not None:
         arrays["open"] = saved.x
     content = io.BytesIO()
@@ -124,12 +124,12 @@ def unpacked(path: str, content: bytes) -> Saved:
         raise ValueError(f"{path} must be a state that Live.save wrote, and is another file or damaged") from error
 
 
-def write(path: str | os.PathLike[str], saved: Saved) -> None:
+def write_state(path: str | os.PathLike[str], saved: Saved) -> None:
     """Write a file, whole or not at all."""
     write_whole(Path(check.instance("path", path, (str, os.PathLike), "a path")), packed(saved))
 
 
-def read(path: str | os.PathLike[str]) -> Saved:
+def read_state(path: str | os.PathLike[str]) -> Saved:
     """Read a file.
 
     Raises:
