@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.offline import aggregate
     from jaxonline.live import Live
+    from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
     from jaxonline.results import Result
     from jaxonline.results.storage import load_result
     from jaxonline.simulation import Checkpoint, Precision, measures, simulate, sweep, use_all_cores
@@ -67,6 +68,7 @@ _HOMES = {
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.offline": ("aggregate",),
     "live": ("Live",),
+    "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
     "results": ("Result",),
     "results.storage": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "measures", "simulate", "sweep", "use_all_cores"),

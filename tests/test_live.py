@@ -156,12 +156,19 @@ def test_the_loss_of_a_point_is_all_that_a_bandit_of_points_needs():
     np.testing.assert_allclose(told.state, shown.state, rtol=1e-4, atol=1e-5)
 
 
-def test_a_learner_of_arms_is_played_in_the_precision_it_was_made_in():
-    live = jo.Live(gradient(), instance=3)
-    with jax.enable_x64(True):
-        assert live.predict([1.0, 2.0, 3.0]).dtype == np.float32
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_it_keeps_the_precision_it_was_made_in(wide, tmp_path):
+    with jax.enable_x64(wide):
+        live, other = (jo.Live(gradient(), instance=3) for _ in range(2))
+    dtype = np.float64 if wide else np.float32
+    with jax.enable_x64(not wide):
+        assert live.predict([1.0, 2.0, 3.0]).dtype == dtype
         live.update(y=1.0)
-    assert live.state.w.dtype == np.float32
+        assert live.moves([[1.0, 2.0, 3.0]]).dtype == dtype
+        live.save(tmp_path / "state")
+        other.load(tmp_path / "state")
+        assert bits(other.predict([1.0, 2.0, 3.0])) == bits(live.predict([1.0, 2.0, 3.0]))
+    assert other.state.w.dtype == live.state.w.dtype == dtype
 
 
 def test_copies_go_on_alike():

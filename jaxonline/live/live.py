@@ -129,11 +129,7 @@ class Live:
         _, history = self._game.play(self.round + 1, self._states, table(x[None]), self._game.unknown)
         move = _row(history.y_hat)
         self._open = OpenRound(x, move)
-        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
-            self._warn_once(
-                f"the move of round {self.round + 1} is NaN or infinite, and so it may stay. Where steps are too "
-                "large, a smaller one or a radius keeps a learner finite"
-            )
+        self._warn_of_divergence(history.y_hat, self.round + 1, 1)
         return move
 
     def update(self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None) -> Round:
@@ -293,6 +289,7 @@ class Live:
         self._states, history = game.play(self.round + 1, self._states, table(X), table(y), np.int32(number))
         self.round, self._open = self.round + number, None
         history = jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
+        self._warn_of_divergence(history.y_hat, self.round - number + 1, number)
         if game.may_overflow and np.any(history.info.overflow):
             learner = self._entrant.learner
             way = learner.capacity_hint() if isinstance(learner, HintsAtCapacity) else "give it more capacity"
@@ -308,12 +305,21 @@ class Live:
         losses[move.arm if isinstance(move, Draw) else move] = loss
         return losses
 
+    def _warn_of_divergence(self, moves: PyTree, first: int, number: int) -> None:
+        for leaf in jax.tree.leaves(moves):
+            finite = np.isfinite(np.asarray(leaf)[:number].reshape(number, -1)).all(axis=1)
+            if not finite.all():
+                self._warn_once(
+                    f"the move of round {first + int(np.argmin(finite))} is NaN or infinite, and so it may stay. Where "
+                    "steps are too large, a smaller one or a radius keeps a learner finite"
+                )
+
     def _warn_once(self, message: str) -> None:
         """Once of each kind."""
         kind = message.split()[1]
         if kind not in self._warned:
             self._warned.add(kind)
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            warnings.warn(message, RuntimeWarning, stacklevel=5)
 
     def _saved(self) -> saving.Saved:
         leaves, x = saving.leaves_of(self._states), None if self._open is None else self._open.x
@@ -341,7 +347,8 @@ class Live:
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
         other._begin(saved.instance)
         saving.check_same(path, saved, other._identity(), described(self._entrant))
-        other._states = saving.restored(path, other._states, saved.leaves)
+        with self._precision():
+            other._states = saving.restored(path, other._states, saved.leaves)
         other.round = saved.round
         if saved.x is not None:
             other.predict(saved.x)
