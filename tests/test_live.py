@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 from count_programs import ProgramCounter
-from registry import LEARNERS
+from registry import LEARNERS, adversarial, noisy
 from test_contracts import bits, stream
 from tiers import some
 
@@ -73,27 +73,29 @@ def test_the_numbers_are_those_of_play(entry, tmp_path):
     plays_alike(game, entry.learner, ROUNDS, tmp_path / "state")
 
 
-ENVIRONMENTS = {
-    "linear": lambda: jo.Game(
-        jo.environments.LinearModel(np.array([0.6, -0.3, 0.1]), noise_std=0.1), jo.NoisyCopies(jo.noise.laplace(0.2))
-    ),
-    "autoregressive": lambda: jo.Game(
-        jo.environments.Autoregressive([0.5, -0.2]), jo.NoisyCopies(jo.noise.gaussian(0.2))
-    ),
-    "adversarial noise": lambda: jo.Game(
-        jo.environments.LinearModel(np.array([0.6, -0.3, 0.1])),
-        jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)),
-    ),
-}  # fmt: skip
+@pytest.mark.long
+@pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
+@pytest.mark.parametrize("order", ["shuffled", "iid"])
+@pytest.mark.parametrize("noise", [noisy, adversarial])
+def test_data_in_any_order(order, noise, both_precisions):
+    """For 300 rounds, in float32 and float64."""
+    rng = np.random.default_rng(3)
+    rows = jo.environments.DataStream(rng.normal(size=(50, 3)), rng.normal(size=50), order=order)
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
+    plays_alike(jo.Game(rows, noise()), learner, 300)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_whatever_brings_the_instances(name, both_precisions):
-    """Environments that draw them, longer runs, float32 and float64."""
+def test_instances_that_are_drawn():
+    """An environment that draws them is compiled into one program with the learner, and rounds otherwise."""
+    environment = jo.environments.LinearModel(np.array([0.6, -0.3, 0.1]), noise_std=0.1)
+    game = jo.Game(environment, jo.NoisyCopies(jo.noise.laplace(0.2)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
-    plays_alike(ENVIRONMENTS[name](), learner, 300)
+    state, history = jo.play(game, learner, KEY, 300)
+    live = jo.Live(learner, game.feedback, key=KEY)
+    played = live.learn(np.asarray(history.x), np.asarray(history.y))
+    np.testing.assert_allclose(played.y_hat, history.y_hat, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(live.state.w, state.w, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.long
@@ -214,12 +216,12 @@ BAD_CALLS = {
     "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "either y or loss, got both"),
     "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "this one has FullInformation"),
     "no class": (
-        lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, "y must be -1 or +1"),
+        lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y must be -1 or \+1"),
     "no rows": (lambda: open_round().learn([], []), ValueError, "y must have one row a round, at least one"),
     "rows of other shapes": (
         lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X must have one row a round, .* \(3,\), got"),
     "rows too many": (
-        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "X and y must have the same number of rows"),
+        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "X and y must have the same number"),
     "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X must be finite"),
     "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "moves must come after the first"),
     "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner must be a learner"),
@@ -310,7 +312,7 @@ def test_a_damaged_file_is_refused(damage, tmp_path):
         content = b"" if damage == "empty" else b"something else"
     path.write_bytes(content)
     live = jo.Live(gradient())
-    with pytest.raises(ValueError, match="must be a state that Live.save wrote"):
+    with pytest.raises(ValueError, match=r"must be a state that Live\.save wrote"):
         live.load(path)
     assert live.state is None
 

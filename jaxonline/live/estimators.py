@@ -62,8 +62,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     """A learner whose moves are numbers as a regressor of scikit-learn.
 
     Args:
-        learner: the learner; None for `learners.VAW()`, online ridge regression that counts the instance it is about to
-            answer: it needs no step size, and d^2 numbers for d features.
+        learner: the learner; None for `learners.VAW(forward=False)`, online ridge regression: it needs no step size and
+            d^2 numbers for d features. After n rows it predicts as ridge regression on them does.
         feedback: what it may ask about each row; None for `FullInformation()`.
         fit_intercept: whether instances get a last coordinate 1.
         passes: how often `fit` plays the rows, in the order given, at least 1.
@@ -80,17 +80,17 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> X = np.arange(20.0)[:, None]
+        >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
         >>> regressor = jo.OnlineRegressor().fit(X, 3.0 * X[:, 0] - 1.0)
-        >>> regressor.partial_fit([[20.0]], [59.0]).predict([[10.0], [20.0]]).round(1).tolist()
-        [28.9, 58.0]
+        >>> regressor.partial_fit([[0.0]], [-1.0]).predict([[0.0], [1.0]]).round(2).tolist()
+        [-1.0, 1.96]
     """
 
     def fit(self, X: Any, y: Any) -> "OnlineRegressor":
         """Forget what was learned, and play the rows, `passes` times."""
         passes = check.count("passes", self.passes)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self._begin(VAW(), 1)
+        self._begin(VAW(forward=False), 1)
         self._learn(X, y[:, None], passes)
         return self
 
@@ -99,7 +99,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         first = not hasattr(self, "lives_")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
         if first:
-            self._begin(VAW(), 1)
+            self._begin(VAW(forward=False), 1)
         self._learn(X, y[:, None], 1)
         return self
 

@@ -29,9 +29,10 @@ class OpenRound(NamedTuple):
 class Live:
     """A learner that meets its instances one at a time, on the host, as they come.
 
-    `predict(x)` is the first half of a round of the game, `update(x, y)` the second. Numbers are those that `jo.play`
-    has with the same key where its environment brings the same instances and outcomes, bit for bit (`tests/test_live`
-    says so of every learner of the registry). Both halves run the same compiled program, which is made once for all
+    `predict(x)` is the first half of a round of the game, `update(x, y)` the second. Numbers are those of `jo.play` with
+    the same key on the same data, bit for bit: a test says so of every learner of the registry. (Of a `DataStream`, that
+    is. An environment that draws its instances is compiled into one program with the learner, in which some of them are
+    never rounded, and the last bits may differ.) Both halves run the same compiled program, which is made once for all
     learners of one structure: the move that was told is the move that is learned from.
 
     The feedback is what the learner may ask of what you bring. `FullInformation` shows it the instance and the outcome.
