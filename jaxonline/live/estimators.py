@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import ArrayLike, Float
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -41,7 +40,7 @@ class OnlineEstimator(BaseEstimator):
             keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(number)]
             self.lives_ = [Live(learner, self.feedback, key=key) for key in keys]
 
-    def _instances(self, X: np.ndarray) -> np.ndarray:
+    def _instances(self, X: Any) -> np.ndarray:
         return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
 
     def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
@@ -103,7 +102,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         self._learn(X, y[:, None], 1)
         return self
 
-    def predict(self, X: Any) -> Float[ArrayLike, "n"]:
+    def predict(self, X: Any) -> np.ndarray:
         """What the learner would predict for each row [n] if it came next."""
         return self._scores(X)[:, 0]
 
@@ -167,12 +166,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._learn(X, self._signs(y), 1)
         return self
 
-    def decision_function(self, X: Any) -> Float[ArrayLike, "..."]:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Scores: of the second class with two classes [n], of each class with more of them [n, K]."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> ArrayLike:
+    def predict(self, X: Any) -> np.ndarray:
         """The class with the largest score for each row [n]."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

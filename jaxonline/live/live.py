@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike, Key, PyTree
+from jaxtyping import Array, ArrayLike, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.describe import described
@@ -29,10 +29,10 @@ class OpenRound(NamedTuple):
 class Live:
     """A learner that meets its instances one at a time, on the host, as they come.
 
-    `predict(x)` is the first half of a round of the game, `update(x, y)` the second. Numbers are those of `jo.play` with
-    the same key on the same data, bit for bit: a test says so of every learner of the registry. (Of a `DataStream`, that
-    is. An environment that draws its instances is compiled into one program with the learner, in which some of them are
-    never rounded, and the last bits may differ.) Both halves run the same compiled program, which is made once for all
+    `predict(x)` is the first half of a round of the game, `update(x, y)` the second. Numbers are those of `jo.play`
+    with the same key on the same data, bit for bit, with every learner of the registry (that is, on a `DataStream`: an
+    environment that draws its instances is compiled into one program with the learner, in which some of them are never
+    rounded, and the last bits may differ). Both halves run the same compiled program, which is made once for all
     learners of one structure: the move that was told is the move that is learned from.
 
     The feedback is what the learner may ask of what you bring. `FullInformation` shows it the instance and the outcome.
@@ -79,7 +79,7 @@ class Live:
 
     def __init__(
         self, learner: Any, feedback: Any = None, *, instance: int | tuple[int, ...] | None = None,
-        outcome: int | tuple[int, ...] = (), loss: Any = None, key: int | Key[ArrayLike, ""] = 0,
+        outcome: int | tuple[int, ...] = (), loss: Any = None, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
         self._precision = KeptPrecision()
         self._outcome = brought.shape_of("outcome", outcome)
@@ -88,13 +88,13 @@ class Live:
             learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
-        key = check.key_of("key", key)
-        typed = jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)
-        self._key = key if typed else jax.random.wrap_key_data(key)
+        run_key = check.key_of("key", key)
+        typed = jax.dtypes.issubdtype(run_key.dtype, jax.dtypes.prng_key)
+        self._key = run_key if typed else jax.random.wrap_key_data(run_key)
         self.round = 0
         self._warned: set[str] = set()
         self._instance: tuple[int, ...] | None = None
-        self._game: Any = None  # a LiveGame, when the shape of instances is known
+        self._game: LiveGame | None = None  # until the shape of instances is known
         self._told: LiveGame | None = None
         self._states: Any = None  # States, likewise
         self._open: OpenRound | None = None
@@ -124,14 +124,13 @@ class Live:
             ValueError: it has another shape than the first one, or is not finite.
         """
         x = brought.array_of("x", x, self._instance, self._precision.dtype)
-        if self._game is None:
-            self._begin(x.shape)
+        game = self._begin(x.shape)
         # the outcome is not known: any will do
-        _, history = self._game.play(self.round + 1, self._states, table(x[None]), self._game.unknown)
-        move = _row(history.y_hat)
-        self._open = OpenRound(x, move)
-        self._warn_of_divergence(history.y_hat, self.round + 1, 1)
-        return move
+        _, history = game.play(self.round + 1, self._states, table(x[None]), game.unknown)
+        moves = _rows(history.y_hat, 1)
+        self._warn_of_divergence(moves, self.round + 1)
+        self._open = OpenRound(x, _row(moves))
+        return self._open.move
 
     def update(self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None) -> Round:
         """The outcome of the open round is known, and the learner learns what its feedback lets it see.
@@ -152,7 +151,7 @@ class Live:
             ValueError: `x` is not the instance of the open round; `y` or `loss` has another shape, is not finite, or is
                 no class where the loss is one of a margin.
         """
-        if self._open is None:
+        if self._open is None or self._game is None:
             raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(brought.array_of("x", x, self._instance, dtype), self._open.x):
@@ -166,8 +165,7 @@ class Live:
             outcome = self._of_all_arms(outcome)
         elif loss is not None:
             game = self._told = self._told or game.with_told_loss()
-        history = self._play(game, self._open.x[None], outcome[None])
-        return _row(history)
+        return _row(self._play(game, self._open.x[None], outcome[None]))
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
         """Play rounds whose outcomes are known, some at a time, as before going live; an open round is forgotten.
@@ -198,12 +196,13 @@ class Live:
         X = np.zeros((len(y), 0), dtype) if X is None else brought.rows_of("X", X, self._instance, dtype)
         if len(X) != len(y):
             raise ValueError(f"X and y must have the same number of rows, got {X.shape} and {y.shape}")
-        if self._game is None:
-            self._begin(X.shape[1:])
-        brought.check_promises("y", y, self._game.losses, self._game.loss_range)
+        game = self._begin(X.shape[1:])
+        brought.check_promises("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + ROWS) for first in range(0, len(y), ROWS)]
-        played = [self._play(self._game, X[part], y[part]) for part in parts]
-        return jax.tree.map(lambda *leaves: np.concatenate(leaves), *played)
+        played = [_rows(self._play(game, X[part], y[part]), len(y[part])) for part in parts]
+        history = jax.tree.map(lambda *leaves: np.concatenate(leaves), *played)
+        self._warn_of_divergence(history.y_hat, self.round - len(y) + 1)
+        return history
 
     def moves(self, X: ArrayLike) -> Any:
         """The moves on many instances if any of them came next. No round is opened, and nothing is learned.
@@ -239,8 +238,6 @@ class Live:
             RuntimeError: there was no instance yet, so that its shape is not known.
             OSError: the file cannot be written.
         """
-        if self._game is None:
-            raise RuntimeError("save must come after the first predict, or instance= must be given")
         saving.write_state(path, self._saved())
 
     def load(self, path: str | os.PathLike[str]) -> "Live":
@@ -274,8 +271,10 @@ class Live:
     # -----------------------------------------------------------------------------------------------------------------
     # Parts
 
-    def _begin(self, instance: tuple[int, ...]) -> None:
-        """Bind game and learner, now that all shapes are known, and make the states before round 1."""
+    def _begin(self, instance: tuple[int, ...]) -> LiveGame:
+        """What is played: bound the first time, when all shapes are known, and at its state before round 1."""
+        if self._game is not None:
+            return self._game
         with self._precision():
             loss = usual_loss(self._entrant) if self._loss is None else self._loss
             game = Game(arrivals(instance, self._outcome, self._precision.dtype), self._entrant.feedback, loss)
@@ -283,18 +282,17 @@ class Live:
         if self._loss is not None:
             warn_of_other_losses(game, {"learner": self._entrant.learner})
         self._states, self._game, self._instance = live_game.begin(), live_game, instance
+        return live_game
 
     def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Round:
-        """The rounds that are next, which are over then; their records, on the host."""
+        """The rounds that are next, which are over then; their records, in a table."""
         number = len(y)
         self._states, history = game.play(self.round + 1, self._states, table(X), table(y), np.int32(number))
         self.round, self._open = self.round + number, None
-        history = jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
-        self._warn_of_divergence(history.y_hat, self.round - number + 1, number)
-        if game.may_overflow and np.any(history.info.overflow):
+        if game.may_overflow and np.any(full := np.asarray(history.info.overflow)[:number]):
             learner = self._entrant.learner
             way = learner.capacity_hint() if isinstance(learner, HintsAtCapacity) else "give it more capacity"
-            first = self.round - number + 1 + int(np.argmax(history.info.overflow))
+            first = self.round - number + 1 + int(np.argmax(full))
             self._warn_once(
                 f"the learner ran out of storage in round {first}, and goes on without what found no room. {way}"
             )
@@ -306,10 +304,10 @@ class Live:
         losses[move.arm if isinstance(move, Draw) else move] = loss
         return losses
 
-    def _warn_of_divergence(self, moves: PyTree, first: int, number: int) -> None:
+    def _warn_of_divergence(self, moves: PyTree, first: int) -> None:
         for leaf in jax.tree.leaves(moves):
-            finite = np.isfinite(np.asarray(leaf)[:number].reshape(number, -1)).all(axis=1)
-            if not finite.all():
+            if not np.isfinite(leaf).all():
+                finite = np.isfinite(leaf).reshape(len(leaf), -1).all(axis=1)
                 self._warn_once(
                     f"the move of round {first + int(np.argmin(finite))} is NaN or infinite, and so it may stay. Where "
                     "steps are too large, a smaller one or a radius keeps a learner finite"
@@ -323,15 +321,12 @@ class Live:
             warnings.warn(message, RuntimeWarning, stacklevel=5)
 
     def _saved(self) -> saving.Saved:
-        leaves, x = saving.leaves_of(self._states), None if self._open is None else self._open.x
+        if self._game is None or self._instance is None:
+            raise RuntimeError("save must come after the first predict, or instance= must be given")
         return saving.Saved(
-            self._identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
-            self._key, self.round, leaves, x,
-        )  # type: ignore[arg-type]  # fmt: skip
-
-    def _identity(self) -> dict[str, str]:
-        entrant, game = self._game.entrant, self._game.game
-        return saving.identity({"learner": entrant.learner, "feedback": entrant.feedback, "loss": game.loss})
+            self._game.identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
+            self._key, self.round, saving.leaves_of(self._states), None if self._open is None else self._open.x,
+        )  # fmt: skip
 
     def _restore(self, path: str, saved: saving.Saved) -> None:
         """Be as what was saved, or raise and stay as it was."""
@@ -346,14 +341,18 @@ class Live:
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
-        other._begin(saved.instance)
-        saving.check_same(path, saved, other._identity(), described(self._entrant))
+        saving.check_same(path, saved, other._begin(saved.instance).identity(), described(self._entrant))
         with self._precision():
             other._states = saving.restored(path, other._states, saved.leaves)
         other.round = saved.round
         if saved.x is not None:
             other.predict(saved.x)
         vars(self).update(vars(other))
+
+
+def _rows(history: PyTree, number: int) -> Any:
+    """The first rows, on the host."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:number], history)
 
 
 def _row(history: PyTree) -> Any:

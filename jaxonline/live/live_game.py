@@ -10,6 +10,7 @@ from jaxtyping import Array, Key, PyTree
 from jaxonline.feedback import Bandit, LossOfMove
 from jaxonline.game import Entrant, Game, Round, States, bind
 from jaxonline.game.protocols import DeclaresLossRange, ForLoss, ReportsOverflow
+from jaxonline.live import saving
 from jaxonline.live.rounds import ROWS, Arrivals, ToldLoss, programs, table
 from jaxonline.losses import ArmLoss, Squared
 
@@ -89,6 +90,11 @@ class LiveGame:
             game = Game(arrivals(self.game.specs.instance.shape, (), self._precision.dtype), ToldLoss(), ToldLoss())
             return LiveGame(game, Entrant(self.entrant.learner, ToldLoss()), (), self._key, self._precision)
 
+    def identity(self) -> dict[str, str]:
+        """What tells this from other learners, feedbacks and losses, by name."""
+        parts = {"learner": self.entrant.learner, "feedback": self.entrant.feedback, "loss": self.game.loss}
+        return saving.identity(parts)
+
     def begin(self) -> States:
         """The states before round 1."""
         with self._precision():
@@ -122,8 +128,8 @@ class LiveGame:
 
 def arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
     """An environment to which nothing came yet, for what it says of shapes."""
-    empty = (table(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
-    return Arrivals(*empty, np.int32(1))
+    X, y = (table(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
+    return Arrivals(X, y, np.int32(1))
 
 
 def usual_loss(entrant: Entrant) -> Any:

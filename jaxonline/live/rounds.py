@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, ArrayLike, Int, Key, PyTree
 
 from jaxonline._util.struct import replace, struct
 from jaxonline.feedback import LossOfMoveOracle
@@ -32,9 +32,9 @@ class Arrivals:
         first: the round of the first row.
     """
 
-    X: Array
-    y: Array
-    first: Int[Array, ""]
+    X: Any  # [ROWS ...], an array of jax or NumPy
+    y: Any  # likewise
+    first: Int[ArrayLike, ""]
 
     @property
     def oblivious(self) -> bool:
