@@ -7,6 +7,8 @@ import numpy as np
 from jaxonline._util import check
 from jaxonline.losses.base import check_outcomes
 
+SURELY_FINITE = 1e37  # a sum of squares below it is one of numbers that are finite in float32
+
 
 def shape_of(name: str, value: Any) -> tuple[int, ...]:
     """A shape, an integer for that of a vector."""
@@ -19,13 +21,13 @@ def array_of(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -
     if value is None and shape in (None, (0,)):
         return np.zeros(0, dtype)
     given = np.asarray(value)
-    if given.dtype.kind in "fiu" and shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray):
-        with np.errstate(over="ignore"):
-            array = given.astype(dtype)
-        if np.isfinite(array).all():
-            return array
+    fits = shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray)
+    if fits and given.dtype.kind == "f" and np.vdot(given, given) < SURELY_FINITE:  # one pass; False for NaN
+        return given.astype(dtype)
     check.fits(name, check.finite_array(name, value), dtype)
-    raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
+    if not fits:
+        raise ValueError(f"{name} must have shape {shape}, got {given.shape}")
+    return given.astype(dtype)
 
 
 def rows_of(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:

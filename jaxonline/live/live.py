@@ -127,10 +127,11 @@ class Live:
         game = self._begin(x.shape)
         # the outcome is not known: any will do
         _, history = game.play(self.round + 1, self._states, table(x[None]), game.unknown)
-        moves = _rows(history.y_hat, 1)
-        self._warn_of_divergence(moves, self.round + 1)
-        self._open = OpenRound(x, _row(moves))
-        return self._open.move
+        move = _row(history.y_hat)
+        if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move)):
+            self._warn_of_divergence(_rows(history.y_hat, 1), self.round + 1)
+        self._open = OpenRound(x, move)
+        return move
 
     def update(self, x: ArrayLike | None = None, y: ArrayLike | None = None, *, loss: ArrayLike | None = None) -> Round:
         """The outcome of the open round is known, and the learner learns what its feedback lets it see.
@@ -356,7 +357,9 @@ def _rows(history: PyTree, number: int) -> Any:
 
 
 def _row(history: PyTree) -> Any:
-    """The first row, on the host."""
+    """The first row, on the host; of an array without a detour, as it is met at every step."""
+    if isinstance(history, jax.Array):
+        return np.asarray(history)[0]
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], history)
 
 
