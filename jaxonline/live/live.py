@@ -38,8 +38,9 @@ class Live:
     The feedback is what the learner may ask of what you bring. `FullInformation` shows it the instance and the outcome.
     Any other feedback is simulated: `NoisyCopies` adds its noise to the clean instance that you bring, `Attributes`
     shows only the coordinates that are asked for, and so on. Where your instances are noisy already, bring them under
-    `FullInformation`. A learner with a `Bandit` or `LossOfMove` may be told the loss of its move and nothing else:
-    `update(loss=...)`.
+    `FullInformation`; several measurements of your own cannot be handed to a learner that asks for copies. A learner
+    with a `Bandit` or `LossOfMove` may be told the loss of its move and nothing else: `update(loss=...)` (with a
+    `LossOfMove` by another program, whose last bits may differ).
 
     A learner is played as it is, round by round. One made for a horizon (a step size for n rounds, `MOSS`) plays on
     when the horizon is over, as it does in `jo.play`, and its theorem is then silent; one that runs out of storage says
