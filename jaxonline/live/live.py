@@ -30,10 +30,10 @@ class Live:
     """A learner that meets its instances one at a time, on the host, as they come.
 
     `predict(x)` is the first half of a round of the game, `update(x, y)` the second. Numbers are those of `jo.play`
-    with the same key on the same data, bit for bit, with every learner of the registry (that is, on a `DataStream`: an
-    environment that draws its instances is compiled into one program with the learner, in which some of them are never
-    rounded, and the last bits may differ). Both halves run the same compiled program, which is made once for all
-    learners of one structure: the move that was told is the move that is learned from.
+    with the same key on the same data, bit for bit on a CPU, with every learner of the registry (that is, on a
+    `DataStream`: an environment that draws its instances is compiled into one program with the learner, in which some
+    of them are never rounded, and the last bits may differ). Both halves run the same compiled program, which is made
+    once for all learners of one structure: the move that was told is the move that is learned from.
 
     The feedback is what the learner may ask of what you bring. `FullInformation` shows it the instance and the outcome.
     Any other feedback is simulated: `NoisyCopies` adds its noise to the clean instance that you bring, `Attributes`
