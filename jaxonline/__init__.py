@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
     from jaxonline.learners.offline import aggregate
+    from jaxonline.live import Live
+    from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
     from jaxonline.results import Result
     from jaxonline.results.storage import load_result
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune, use_all_cores
@@ -67,6 +69,8 @@ _HOMES = {
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
     "learners.offline": ("aggregate",),
+    "live": ("Live",),
+    "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
     "results": ("Result",),
     "results.storage": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune", "use_all_cores"),
@@ -78,12 +82,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 # written out, since type checkers take no other name for one that users may import
 __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
-    "Context", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "LossOfMove",
-    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "Precision", "Pulls", "RKHSBall", "Range", "Result", "Schedule",
-    "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets",
-    "environments", "estimators", "feedback", "game", "kernels", "learners", "load_result", "load_study_file", "losses",
-    "measures", "noise", "play", "replace", "results", "simulate", "static", "struct", "sweep", "tune", "use_all_cores",
-    "verify",
+    "Context", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
+    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
+    "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite",
+    "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels", "learners",
+    "load_result", "load_study_file", "losses", "measures", "noise", "play", "replace", "results", "simulate", "static",
+    "struct", "sweep", "tune", "use_all_cores", "verify",
 ]  # fmt: skip
 
 

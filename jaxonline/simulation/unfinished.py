@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from jaxonline._util.key_arrays import leaf_like, plain_leaf
 from jaxonline.results.layout import Rows
 from jaxonline.results.store import Store
 from jaxonline.simulation.segments import Carry
@@ -55,7 +56,7 @@ class InProgress:
             return np.stack([each[name] for each in kept])
 
         leaves, structure = jax.tree.flatten(carry)
-        restored = [_like(leaf, together(f"carry {i}")) for i, leaf in enumerate(leaves)]
+        restored = [leaf_like(leaf, together(f"carry {i}")) for i, leaf in enumerate(leaves)]
         sizes = [int(n) for n in kept[0]["read"]]
         read = [[together(f"read {i} {j}") for j in range(size)] for i, size in enumerate(sizes)]
         return Position(states[0][0], jax.tree.unflatten(structure, restored), read)
@@ -69,7 +70,7 @@ class InProgress:
     def keep(self, position: Position) -> None:
         """Keep the blocks. Where that takes long it is done more rarely."""
         start = time.monotonic()
-        leaves = jax.device_get([_plain(leaf) for leaf in jax.tree.leaves(position.carry)])
+        leaves = jax.device_get([plain_leaf(leaf) for leaf in jax.tree.leaves(position.carry)])
         numbers = {f"carry {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
         numbers |= {f"read {i} {j}": leaf for i, each in enumerate(position.read) for j, leaf in enumerate(each)}
         about = {"read": np.array([len(each) for each in position.read], np.int64)}
@@ -114,14 +115,3 @@ def pieces(segments: Iterable[tuple[int, int]], start: int, pace: Pace | None) -
             end = until if pace is None else min(t + pace.rounds, until)
             yield t, end
             t = end
-
-
-def _plain(leaf: jax.Array) -> jax.Array:
-    return jax.random.key_data(leaf) if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
-
-
-def _like(leaf: jax.Array, numbers: np.ndarray) -> jax.Array:
-    """Numbers from a file where this leaf is: on its devices, of its type."""
-    plain = _plain(leaf)
-    put = jax.device_put(numbers, plain.sharding)
-    return put if plain is leaf else jax.random.wrap_key_data(put, impl=jax.random.key_impl(leaf))

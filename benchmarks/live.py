@@ -1,0 +1,53 @@
+"""Live data: d = 20, full information, squared loss, one example at a time: a prediction, then the label.
+
+What a user of scikit-learn's `partial_fit` and of river does, beside `jo.Live` and beside NumPy written by hand. Here
+nothing is played at once: what is measured is what a call costs. `learn` has the labels beforehand. (Learners are made
+once: a game and a learner are bound, which takes a tenth of a second, and compiled.)
+
+    python -m benchmarks.live
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import jaxonline as jo
+from benchmarks._workload import Workload, command, optional
+from benchmarks.noisy_linear import STEP, data
+from benchmarks.online_gradient import numpy_loop, river_stream, scikit_learn
+
+
+def workloads(quick: bool) -> Iterator[Workload]:
+    """The one, which is small."""
+    del quick
+    X, y = data()
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=STEP)
+    live, regressor = jo.Live(learner), jo.OnlineRegressor(learner, fit_intercept=False)
+
+    def ours() -> float:
+        loss = 0.0
+        for t in np.random.default_rng(1).permutation(len(y)):
+            loss += (live.predict(X[t]) - y[t]) ** 2
+            live.update(X[t], y[t])
+        return len(y)
+
+    def known() -> float:
+        return live.learn(X, y).loss.size
+
+    def estimator() -> float:
+        for t in range(len(y)):
+            regressor.partial_fit(X[t : t + 1], y[t : t + 1])
+            regressor.predict(X[t : t + 1])
+        return len(y)
+
+    contenders = {"NumPy loop": lambda: numpy_loop(X, y)}
+    if optional("sklearn"):
+        contenders |= {"scikit-learn partial_fit": lambda: scikit_learn(X, y), "jaxonline, OnlineRegressor": estimator}
+    if optional("river"):
+        contenders["river"] = lambda: river_stream(X, y)
+    contenders |= {"jaxonline, learn": known, "jaxonline": ours}
+    yield Workload(f"live, d={X.shape[1]}", "example", contenders)
+
+
+if __name__ == "__main__":
+    command(__doc__, workloads)

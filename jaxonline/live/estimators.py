@@ -1,0 +1,191 @@
+"""Learners as estimators of scikit-learn: for its pipelines and searches, and for river through its own converter.
+
+They play `Live` learners in float64, whatever the precision of jax. `fit` and `partial_fit` are rounds, one for each
+row in the order given; `predict` asks what the moves would be in the next round, and learns nothing.
+"""
+
+from typing import Any
+
+import jax
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from jaxonline._util import check
+from jaxonline.learners import VAW, PassiveAggressive
+from jaxonline.live.live import Live
+
+
+class OnlineEstimator(BaseEstimator):
+    """What the regressor and the classifier share: parameters, and learners that score instances."""
+
+    def __init__(
+        self, learner: Any = None, *, feedback: Any = None, fit_intercept: bool = True, passes: int = 1,
+        random_state: Any = None,
+    ):  # fmt: skip
+        self.learner = learner
+        self.feedback = feedback
+        self.fit_intercept = fit_intercept
+        self.passes = passes
+        self.random_state = random_state
+
+    def _begin(self, default: Any, number: int) -> None:
+        """So many live learners that have not learned yet, each with a key of its own."""
+        check.flag("fit_intercept", self.fit_intercept)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        learner = default if self.learner is None else self.learner
+        with jax.enable_x64(True):
+            keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(number)]
+            self.lives_ = [Live(learner, self.feedback, key=key) for key in keys]
+
+    def _instances(self, X: Any) -> np.ndarray:
+        return np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
+
+    def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
+        """Play the rows: `targets` has a column for each live learner."""
+        X = self._instances(X)
+        for live, own in zip(self.lives_, targets.T, strict=True):
+            for _ in range(passes):
+                live.learn(X, own)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """The moves of all live learners, a column each."""
+        check_is_fitted(self)
+        X = self._instances(validate_data(self, X, dtype=np.float64, reset=False))
+        return np.column_stack([live.moves(X) for live in self.lives_])
+
+
+class OnlineRegressor(RegressorMixin, OnlineEstimator):
+    """A learner whose moves are numbers as a regressor of scikit-learn.
+
+    Args:
+        learner: the learner; None for `learners.VAW(forward=False)`, online ridge regression: it needs no step size and
+            d^2 numbers for d features. After n rows it predicts as ridge regression on them does.
+        feedback: what it may ask about each row; None for `FullInformation()`.
+        fit_intercept: whether instances get a last coordinate 1.
+        passes: how often `fit` plays the rows, in the order given, at least 1.
+        random_state: the seed of the learner's key, as in scikit-learn.
+
+    Attributes:
+        lives_: the `Live` learner, in a list.
+        n_features_in_: the number of features.
+
+    Raises:
+        ValueError, TypeError: in `fit` and `partial_fit`: the learner cannot play; `passes` or `fit_intercept` is not
+            what it must be.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
+        >>> regressor = jo.OnlineRegressor().fit(X, 3.0 * X[:, 0] - 1.0)
+        >>> regressor.partial_fit([[0.0]], [-1.0]).predict([[0.0], [1.0]]).round(2).tolist()
+        [-1.0, 1.96]
+    """
+
+    def fit(self, X: Any, y: Any) -> "OnlineRegressor":
+        """Forget what was learned, and play the rows, `passes` times."""
+        passes = check.count("passes", self.passes)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self._begin(VAW(forward=False), 1)
+        self._learn(X, y[:, None], passes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> "OnlineRegressor":
+        """Play the rows, once, after all that came before."""
+        first = not hasattr(self, "lives_")
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+        if first:
+            self._begin(VAW(forward=False), 1)
+        self._learn(X, y[:, None], 1)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What the learner would predict for each row [n] if it came next."""
+        return self._scores(X)[:, 0]
+
+
+class OnlineClassifier(ClassifierMixin, OnlineEstimator):
+    """A learner of scores, with labels -1 and +1, as a classifier of scikit-learn.
+
+    With two classes one learner is played, with more of them one for each class against all others.
+
+    Args:
+        learner: a learner whose moves are scores; None for `learners.PassiveAggressive("PA-I")`.
+        feedback: what it may ask about each row; None for `FullInformation()`.
+        fit_intercept: whether instances get a last coordinate 1.
+        passes: how often `fit` plays the rows, in the order given, at least 1.
+        random_state: the seed of the learners' keys, as in scikit-learn.
+
+    Attributes:
+        lives_: the `Live` learners: one, or one a class.
+        classes_: the classes, sorted.
+        n_features_in_: the number of features.
+
+    Raises:
+        ValueError, TypeError: in `fit` and `partial_fit`: the learner cannot play; fewer than two classes; a label that
+            is none of the classes; `passes` or `fit_intercept` is not what it must be.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]] * 5)
+        >>> classifier = jo.OnlineClassifier().fit(X, np.where(X[:, 0] > 0.5, "right", "left"))
+        >>> classifier.predict(X[:3]).tolist(), classifier.score(X, np.where(X[:, 0] > 0.5, "right", "left"))
+        (['left', 'right', 'right'], 1.0)
+    """
+
+    def fit(self, X: Any, y: Any) -> "OnlineClassifier":
+        """Forget what was learned, and play the rows, `passes` times."""
+        passes = check.count("passes", self.passes)
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self._begin_with(unique_labels(y))
+        self._learn(X, self._signs(y), passes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "OnlineClassifier":
+        """Play the rows, once, after all that came before.
+
+        Args:
+            X: instances, one a row.
+            y: labels.
+            classes: all labels that will ever come; needed in the first call.
+        """
+        first = not hasattr(self, "lives_")
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
+        check_classification_targets(y)
+        if first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit: all labels that will ever come")
+        if first:
+            self._begin_with(unique_labels(classes))
+        elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
+            raise ValueError(f"classes must stay what they were, {self.classes_}, got {check.shown(classes)}")
+        self._learn(X, self._signs(y), 1)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores: of the second class with two classes [n], of each class with more of them [n, K]."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score for each row [n]."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def _begin_with(self, classes: np.ndarray) -> None:
+        if len(classes) < 2:
+            raise ValueError(f"y must have at least two classes, got {len(classes)} class")
+        self.classes_ = classes
+        self._begin(PassiveAggressive(), len(classes) if len(classes) > 2 else 1)
+
+    def _signs(self, y: np.ndarray) -> np.ndarray:
+        """Labels as -1 and +1, a column for each live learner."""
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y must hold no other labels than {self.classes_}, got {check.shown(unknown[:3])}")
+        positive = self.classes_ if len(self.lives_) > 1 else self.classes_[1:]
+        return np.where(y[:, None] == positive[None], 1.0, -1.0)

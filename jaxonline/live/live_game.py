@@ -1,0 +1,142 @@
+"""A game and a learner as they are played live: bound, compiled, and held to the precision they were made in."""
+
+import contextlib
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Key, PyTree
+
+from jaxonline.feedback import Bandit, LossOfMove
+from jaxonline.game import Entrant, Game, Round, States, bind
+from jaxonline.game.protocols import DeclaresLossRange, ForLoss, ReportsOverflow
+from jaxonline.live import saving
+from jaxonline.live.rounds import ROWS, Arrivals, ToldLoss, programs, table
+from jaxonline.losses import ArmLoss, Squared
+
+ONE = np.int32(1)
+MANY = 64  # instances of which moves are computed at once
+
+
+class KeptPrecision:
+    """That of jax when this was made.
+
+    Attributes:
+        x64: whether float64 was enabled.
+        dtype: of all numbers.
+    """
+
+    def __init__(self, x64: bool | None = None):
+        self.x64 = bool(jax.config.jax_enable_x64 if x64 is None else x64)  # type: ignore[attr-defined]
+        self.dtype = np.dtype(np.float64 if self.x64 else np.float32)
+
+    def __call__(self) -> contextlib.AbstractContextManager:
+        """Inside, jax has it."""
+        same = jax.config.jax_enable_x64 == self.x64  # type: ignore[attr-defined]
+        return contextlib.nullcontext() if same else jax.enable_x64(self.x64)
+
+
+class LiveGame:
+    """What is played: a game that is bound to a learner, its key, and the compiled programs.
+
+    Args:
+        game: bound.
+        entrant: bound.
+        info: shapes and dtypes of the learner's info.
+        key: of the run.
+        precision: of both.
+
+    Attributes:
+        unknown: a table of outcomes, whatever they are.
+        losses: those of the game and of the learner.
+        loss_range: low and high, of the losses of arms that the learner was promised; None where it was not.
+        may_overflow: whether the learner says when it is out of storage.
+    """
+
+    def __init__(self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision):
+        self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
+        self._leaves, structure = jax.tree.flatten((game, entrant))
+        self._programs = programs(structure, jax.random.key_impl(key))
+        self._key_data = jax.random.key_data(key)
+        self.unknown = np.ones((ROWS, *game.specs.outcome.shape), precision.dtype)
+        learner = entrant.learner
+        self.losses = [game.loss, *([learner.loss] if isinstance(learner, ForLoss) else [])]
+        self.loss_range = learner.loss_range if isinstance(learner, DeclaresLossRange) else None
+        self.may_overflow = isinstance(info, ReportsOverflow) and info.overflow is not None
+
+    @classmethod
+    def of(cls, game: Game, entrant: Entrant, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
+        """A game and an entrant that are not bound yet.
+
+        Raises:
+            TypeError, ValueError: the learner cannot play the game.
+        """
+        with precision():
+            bound = bind(game, entrant)
+            return cls(bound.game, bound.entrant, bound.record.info, key, precision)
+
+    def with_told_loss(self) -> "LiveGame":
+        """The same learner in a game in which the loss of the move is told.
+
+        Raises:
+            TypeError: its feedback is none that tells this loss.
+        """
+        if not isinstance(self.entrant.feedback, LossOfMove):
+            raise TypeError(
+                "loss is told to a learner with the feedback Bandit or LossOfMove, this one has "
+                f"{type(self.entrant.feedback).__name__}: give y"
+            )
+        with self._precision():
+            game = Game(arrivals(self.game.specs.instance.shape, (), self._precision.dtype), ToldLoss(), ToldLoss())
+            return LiveGame(game, Entrant(self.entrant.learner, ToldLoss()), (), self._key, self._precision)
+
+    def identity(self) -> dict[str, str]:
+        """What tells this from other learners, feedbacks and losses, by name."""
+        parts = {"learner": self.entrant.learner, "feedback": self.entrant.feedback, "loss": self.game.loss}
+        return saving.identity(parts)
+
+    def begin(self) -> States:
+        """The states before round 1."""
+        with self._precision():
+            return self._programs.begin(self._leaves, self._key_data)
+
+    def play(
+        self, t: int, states: States, X: np.ndarray, y: np.ndarray, number: np.int32 = ONE
+    ) -> tuple[States, Round]:
+        """The states after round t and those that follow, and what of their records is not rubbish: the first ones.
+
+        Args:
+            t: the first round.
+            states: before it.
+            X: a table of instances.
+            y: a table of outcomes.
+            number: of rounds.
+        """
+        with self._precision():
+            return self._programs.play(self._leaves, self._key_data, np.int32(t), states, X, y, number)
+
+    def moves(self, t: int, states: States, X: np.ndarray) -> PyTree:
+        """The moves on many instances in round t."""
+        padded = np.concatenate([X, np.zeros((-len(X) % MANY, *X.shape[1:]), X.dtype)])
+        with self._precision():
+            parts = [
+                self._programs.moves(self._leaves, self._key_data, np.int32(t), states, padded[first : first + MANY])
+                for first in range(0, len(padded), MANY)
+            ]
+        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(X)], *parts)
+
+
+def arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) -> Arrivals:
+    """An environment to which nothing came yet, for what it says of shapes."""
+    X, y = (table(np.zeros((0, *shape), dtype)) for shape in (instance, outcome))
+    return Arrivals(X, y, np.int32(1))
+
+
+def usual_loss(entrant: Entrant) -> Any:
+    """The loss that goes with a learner, or with its feedback."""
+    own = entrant.learner.loss if isinstance(entrant.learner, ForLoss) else None
+    if own is not None:
+        return own
+    if isinstance(entrant.feedback, LossOfMove):
+        return entrant.feedback.loss
+    return ArmLoss() if isinstance(entrant.feedback, Bandit) else Squared()

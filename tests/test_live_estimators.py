@@ -1,0 +1,178 @@
+"""Estimators of scikit-learn: its own checks, its pipelines and searches, river's converter, and what they learn."""
+
+import numpy as np
+import pytest
+from fresh_python import run_python
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import jaxonline as jo
+from jaxonline.learners import EXP3, VAW, PassiveAggressive, Perceptron
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
+CLASSES = np.array(["a", "b", "c"])[RNG.integers(3, size=21)]
+BOTH = [jo.OnlineRegressor(), jo.OnlineClassifier()]
+
+
+@pytest.mark.long
+@parametrize_with_checks(BOTH)
+def test_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", BOTH, ids=str)
+@pytest.mark.parametrize(
+    "name",
+    ["parameters_default_constructible", "get_params_invariance", "set_params", "no_attributes_set_in_init",
+     "estimators_unfitted", "mixin_order"],
+)  # fmt: skip
+def test_some_checks_of_scikit_learn(name, estimator):
+    getattr(estimator_checks, f"check_{name}")(type(estimator).__name__, clone(estimator))
+
+
+def with_ones(X):
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def test_the_regressor_is_ridge_regression():
+    """scikit-learn's own, of which the coordinate 1 is shrunk like the others."""
+    regressor = jo.OnlineRegressor().fit(X, Y)
+    ridge = Ridge(alpha=1.0, fit_intercept=False).fit(with_ones(X), Y)
+    np.testing.assert_allclose(regressor.predict(X[:5]), ridge.predict(with_ones(X[:5])), rtol=1e-9)
+    assert regressor.predict(X).dtype == np.float64
+
+
+def test_a_row_at_a_time_is_all_at_once():
+    """The same program plays eight rows or one: the same bits."""
+    pieces = jo.OnlineRegressor()
+    for first, last in [(0, 1), (1, 2), (2, 13), (13, 21)]:
+        pieces.partial_fit(X[first:last], Y[first:last])
+    assert np.array_equal(pieces.predict(X), jo.OnlineRegressor().fit(X, Y).predict(X))
+    again = pieces.fit(X[:4], Y[:4])
+    assert again.lives_[0].round == 4
+
+
+def passive_aggressive(X, signs, C=1.0):
+    """PA-I, with a coordinate 1."""
+    Z = with_ones(X)
+    w = np.zeros(Z.shape[1])
+    for z, sign in zip(Z, signs, strict=True):
+        w = w + min(C, max(0.0, 1.0 - sign * (w @ z)) / (z @ z)) * sign * z
+    return w
+
+
+def test_the_classifier_is_one_learner_for_each_class():
+    classifier = jo.OnlineClassifier(passes=2).fit(X, CLASSES)
+    weights = [
+        passive_aggressive(np.tile(X, (2, 1)), np.tile(np.where(each == CLASSES, 1.0, -1.0), 2)) for each in "abc"
+    ]
+    scores = with_ones(X) @ np.transpose(weights)
+    np.testing.assert_allclose(classifier.decision_function(X), scores, rtol=1e-9, atol=1e-12)
+    assert classifier.predict(X).tolist() == ["abc"[k] for k in scores.argmax(axis=1)]
+    two = jo.OnlineClassifier().partial_fit(X[:9], CLASSES[:9] == "a", classes=[False, True])
+    two.partial_fit(X[9:], CLASSES[9:] == "a")
+    w = passive_aggressive(X, np.where(CLASSES == "a", 1.0, -1.0))
+    np.testing.assert_allclose(two.decision_function(X), X @ w[:-1] + w[-1], rtol=1e-9, atol=1e-12)
+    assert len(two.lives_) == 1
+
+
+def test_bad_calls():
+    for says, error, call in [
+        ("passes must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
+        ("fit_intercept must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
+        ("learner must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
+        ("EXP3 cannot play", ValueError, lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
+        ("classes must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
+        ("at least two classes", ValueError, lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
+        ("no other labels", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, classes=["a", "b"])),
+        (
+            "classes must stay",
+            ValueError,
+            lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, classes=["a", "b"]),
+        ),
+    ]:
+        with pytest.raises(error, match=says):
+            call()
+
+
+@pytest.mark.long
+def test_pipelines_and_searches_take_the_regressor():
+    """On the diabetes data a search finds a regularizer that is not the worst, and the score is that of ridge."""
+    data = load_diabetes()
+    pipeline = make_pipeline(StandardScaler(), jo.OnlineRegressor())
+    grid = {
+        "onlineregressor__learner": [VAW(0.1), VAW(10.0), VAW(1e6)],
+        "onlineregressor__fit_intercept": [True, False],
+    }
+    search = GridSearchCV(pipeline, grid, cv=3).fit(data.data, data.target)
+    assert search.best_params_["onlineregressor__learner"].regularizer < 1e6
+    assert search.best_params_["onlineregressor__fit_intercept"]
+    assert search.best_score_ > 0.45
+    assert search.predict(data.data[:3]).shape == (3,)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("load", "at_least"), [(load_digits, 0.88), (load_breast_cancer, 0.94)])
+def test_pipelines_take_the_classifier(load, at_least):
+    """Averages over five folds; logistic regression has 0.97 and 0.98."""
+    data = load()
+    order = np.random.default_rng(0).permutation(len(data.target))
+    pipeline = make_pipeline(StandardScaler(), jo.OnlineClassifier(PassiveAggressive("PA-I", 0.01), passes=5))
+    scores = cross_val_score(pipeline, data.data[order], data.target[order], cv=5)
+    assert scores.mean() > at_least
+
+
+@pytest.mark.long
+def test_a_learner_that_draws_has_a_seed():
+    learner = jo.Entrant(
+        jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.02), jo.NoisyCopies(jo.noise.gaussian(0.1))
+    )
+    first, same, other = (jo.OnlineRegressor(learner, random_state=seed).fit(X, Y).predict(X) for seed in (1, 1, 2))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+    by_feedback = jo.OnlineRegressor(learner.learner, feedback=learner.feedback, random_state=1)
+    assert np.array_equal(by_feedback.fit(X, Y).predict(X), first)
+
+
+@pytest.mark.long
+def test_river_takes_them():
+    compat = pytest.importorskip("river.compat")
+    names = ["p", "q", "r"]
+    rows = [dict(zip(names, x.tolist(), strict=True)) for x in X]
+    model, alone = compat.convert_sklearn_to_river(jo.OnlineRegressor()), jo.OnlineRegressor()
+    assert model.predict_one(rows[0]) == 0
+    for x, features, y in zip(X, rows, Y, strict=True):
+        model.learn_one(features, y)
+        alone.partial_fit(x[None], [y])
+    assert model.predict_one(rows[0]) == alone.predict(X[:1])[0]
+
+    classes = ["a", "b", "c"]
+    classifier = compat.convert_sklearn_to_river(jo.OnlineClassifier(Perceptron()), classes=classes)
+    for features, y in zip(rows, CLASSES, strict=True):
+        classifier.learn_one(features, str(y))
+    assert classifier.predict_one(rows[0]) in classes
+
+
+@pytest.mark.long
+def test_scikit_learn_comes_with_its_estimators_only():
+    code = """
+import sys
+import jaxonline as jo
+live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1))
+live.predict([1.0])
+live.update(y=1.0)
+heavy = {"sklearn", "pandas", "zarr", "xarray", "matplotlib"}
+print(sorted(heavy & set(sys.modules)))
+jo.OnlineRegressor
+print(sorted(heavy & set(sys.modules)))
+"""
+    before, after = run_python(code).splitlines()
+    assert before == "[]"
+    assert "sklearn" in after
