@@ -424,7 +424,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("wrong", "error", "message"), BAD, ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize(("wrong", "error", "message"), BAD, ids=[message for _, _, message in BAD])
 def test_bad_calls(wrong, error, message):
     arguments = {"game": GAME, "learner": make, "grid": {"step": [0.1, 0.2]}} | SIZES | wrong
     with pytest.raises(error, match=message):
