@@ -268,7 +268,7 @@ def zeroed(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
     return found, bad
 
 
-def pieces(array: Any) -> list[tuple[slice, slice]]:
+def portions(array: Any) -> list[tuple[slice, slice]]:
     """Learners and rounds of an array [L, R, G, ...] that are worked on at a time: all of one in memory."""
     if not isinstance(array, StoredArray):
         return [(slice(None), slice(None))]

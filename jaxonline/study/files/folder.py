@@ -13,7 +13,7 @@ import numpy as np
 from jaxonline._util.files import write_whole
 from jaxonline._util.outputs import check_folder, write_text
 from jaxonline.results import Result
-from jaxonline.results.stored_arrays import pieces
+from jaxonline.results.stored_arrays import portions
 from jaxonline.results.tables import strict_json
 from jaxonline.simulation.about import versions
 from jaxonline.simulation.cluster import workers_of
@@ -129,7 +129,7 @@ def _without_unknown_regret(result: Result) -> Result:
     best = result.comparator_loss
     known = best is not None and not any(
         np.isnan(best[learners, :, rounds][np.isfinite(result.cumulative_loss[learners, :, rounds])]).any()
-        for learners, rounds in pieces(result.cumulative_loss)
+        for learners, rounds in portions(result.cumulative_loss)
     )
     return result if known else dataclasses.replace(result, comparator_loss=None)
 
