@@ -18,7 +18,7 @@ from jaxonline.results.stored_arrays import portions
 ALL, LAST = slice(None), slice(-1, None)
 
 
-def measured(result: Any, quantity: str) -> Any:
+def recorded_of(result: Any, quantity: str) -> Any:
     """The array of a quantity [L, R, G, ...], of the regret that of the losses.
 
     Raises:
@@ -38,13 +38,13 @@ def check_number(result: Any, quantity: str) -> None:
     Raises:
         ValueError: it is a vector, or the study does not have it.
     """
-    if measured(result, quantity).ndim > 3:
+    if recorded_of(result, quantity).ndim > 3:
         raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:
     """A part of `Result.values`."""
-    array = measured(result, quantity)[learners, :, rounds]
+    array = recorded_of(result, quantity)[learners, :, rounds]
     if quantity == "regret" and quantity not in result.measures:
         array = array - result.comparator_loss[learners, :, rounds]
     left_out = (result.first_nonfinite[learners] > 0) | (result.first_overflow[learners] > 0)
@@ -69,7 +69,7 @@ def mean(result: Any, quantity: str, level: float, interval: str | None, limits:
     """See `Result.mean`."""
     if interval is None:
         interval = "anytime" if "precision" in result.meta else "student"
-    read, axes = values if interval == "bounded" else adjusted_values, measured(result, quantity).ndim
+    read, axes = values if interval == "bounded" else adjusted_values, recorded_of(result, quantity).ndim
     if interval == "student" and axes == 3:
         last = read(result, quantity, rounds=LAST)[:, :, 0]
         statistics.warn_of_skewness(last, result.learners, label_of(quantity))
@@ -98,7 +98,9 @@ def bands(result: Any, quantity: str, level: float) -> Estimate:
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
     """The adjusted values [R, G] of a learner, from a recorded round on."""
-    parts = [rounds for learners, rounds in portions(measured(result, quantity)) if learners.start in (None, learner)]
+    parts = [
+        rounds for learners, rounds in portions(recorded_of(result, quantity)) if learners.start in (None, learner)
+    ]
     if len(parts) == 1:
         return adjusted_values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
     found = np.empty((len(result.runs), len(result.rounds) - since))
@@ -130,7 +132,7 @@ def paired_difference(result: Any, first: int, second: int, quantity: str, level
             found = adjusted(found, np.stack([taken_out[i, :, rounds] for i in (first, second)]))
         return statistics.mean_over_runs(found[None], level)
 
-    rounds = {rounds.start: rounds for _, rounds in portions(measured(result, quantity))}
+    rounds = {rounds.start: rounds for _, rounds in portions(recorded_of(result, quantity))}
     found = zip(*(of(ALL, each) for each in rounds.values()), strict=True)
     return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in found))
 
@@ -142,7 +144,7 @@ def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarr
         return np.nanquantile(values(result, quantity, learners, rounds), probabilities, axis=1)
 
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
-        return _joined([(at, of(*at)) for at in portions(measured(result, quantity))], axis=probabilities.ndim)
+        return _joined([(at, of(*at)) for at in portions(recorded_of(result, quantity))], axis=probabilities.ndim)
 
 
 def reduction(result: Any, quantity: str) -> np.ndarray:
@@ -155,7 +157,7 @@ def reduction(result: Any, quantity: str) -> np.ndarray:
 
 def _estimate(result: Any, quantity: str, of: Callable[[slice, slice], Estimate]) -> Estimate:
     """An estimate [L, G, ...] that is made of parts."""
-    found = [(at, of(*at)) for at in portions(measured(result, quantity))]
+    found = [(at, of(*at)) for at in portions(recorded_of(result, quantity))]
     return Estimate(*(_joined([(at, each[i]) for at, each in found], axis=0) for i in range(len(Estimate._fields))))
 
 
