@@ -102,6 +102,7 @@ def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_prec
     assert history.x.dtype == history.info.first.dtype == both_precisions
 
 
+@pytest.mark.long
 def test_an_adversary_that_peeks_would_be_seen():
     """The mutant of the test above: a feedback whose noise is the present prediction."""
 

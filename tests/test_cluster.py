@@ -65,6 +65,7 @@ def test_the_store_is_the_same(here, alone, tmp_path):
     assert done[-1][0] == done[-1][1] == len(done)
 
 
+@pytest.mark.long
 def test_what_is_there_is_not_played_again(here, alone, tmp_path):
     folder = tmp_path / "store"
     study(folder, n_runs=12)

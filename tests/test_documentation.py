@@ -138,7 +138,22 @@ def test_missing_documentation_is_seen():
 SHORT_EXAMPLES = [
     name
     for name in jaxonline.__all__
-    if name not in ("AdversarialCopies", "Pulls", "benchmark", "simulate", "use_all_cores")
+    if name
+    not in (
+        "AdversarialCopies",
+        "Comparison",
+        "Live",
+        "OnlineClassifier",
+        "OnlineRegressor",
+        "Precision",
+        "Pulls",
+        "Task",
+        "benchmark",
+        "load_study_file",
+        "simulate",
+        "tune",
+        "use_all_cores",
+    )
 ]
 
 

@@ -107,7 +107,7 @@ def test_saved_and_loaded(played, stored, tmp_path):
     assert_same_bits(again, played[0])
 
 
-def test_a_study_holds_no_numbers(played, nothing_held, tmp_path, monkeypatch):
+def test_a_study_holds_no_numbers(played, nothing_held, tmp_path):
     """Played anew, continued, with some of its runs, with control variates, and until it is precise."""
     found = study(LEARNERS, checkpoint=tmp_path / "kept")
     assert isinstance(found.cumulative_loss, StoredArray)
@@ -121,7 +121,8 @@ def test_a_study_holds_no_numbers(played, nothing_held, tmp_path, monkeypatch):
     assert_same_bits(precise, played[0], runs=slice(8))
 
 
-def test_control_variates_in_the_store(nothing_held, tmp_path, monkeypatch):
+@pytest.mark.long
+def test_control_variates_in_the_store(nothing_held, tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = {"plain": learner(0.2), "too large": learner(30.0)}
     options = {"n_runs": 12, "n_rounds": 20, "block_size": 4, "comparator": jo.L2Ball(1.0), "control_variates": True}
