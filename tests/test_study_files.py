@@ -148,6 +148,26 @@ def test_classes_of_words_from_csv_npz_parquet_and_openml(folder, monkeypatch):
     assert load(folder, table).comparison.game.environment.y.tolist() == [-1.0, 1.0, -1.0]
 
 
+def test_parquet_as_others_write_it(folder):
+    """By pyarrow, in float32 and integers; one without rows; and what is none."""
+    pytest.importorskip("pyarrow", reason="pyarrow (jaxonline[parquet]) is not installed")
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": np.float32([1.5, 2.0, 4.0]), "b": [3, 4, 6], "y": [1.0, -1.0, 0.5]})
+    frame.to_parquet(folder / "own.parquet")
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] = {"type": "data", "file": "own.parquet", "order": "file"}
+    stream = load(folder, table).comparison.game.environment
+    assert stream.X.tolist() == [[1.5, 3.0], [2.0, 4.0], [4.0, 6.0]]
+    assert stream.y.tolist() == [1.0, -1.0, 0.5]
+    frame[:0].to_parquet(folder / "own.parquet")
+    with pytest.raises(ValueError, match=r"own\.parquet: there is no row of numbers"):
+        load(folder, table)
+    (folder / "own.parquet").write_bytes(b"no parquet")
+    with pytest.raises(ValueError, match=r"own\.parquet cannot be read as Parquet"):
+        load(folder, table)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Code of the user's, and only that
 

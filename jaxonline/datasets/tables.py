@@ -178,7 +178,7 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     try:
         frame = pd.read_parquet(path)
     except ImportError:
-        raise ValueError(f"{path}: Parquet needs one more package: pip install pyarrow") from None
+        raise ValueError(f"{path}: Parquet needs one more package: pip install 'jaxonline[parquet]'") from None
     except (ValueError, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
