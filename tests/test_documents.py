@@ -17,6 +17,8 @@ from jaxonline.study.ready import commands, load_study
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
     "benchmarks/README.md",
     *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
 ]

@@ -41,7 +41,7 @@ def stage(folder: Path) -> None:
 
 def markdown() -> list[Path]:
     """What is written by hand, or made by hand, as Markdown."""
-    named = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
+    named = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "benchmarks/README.md")
     return [*(ROOT / name for name in named), *sorted((ROOT / "docs").glob("*.md"))]
 
 
