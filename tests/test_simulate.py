@@ -358,7 +358,8 @@ def test_progress_is_told_from_the_host(reference):
     assert_same_bits(study(progress=lambda *each: seen.append(each)), reference)
     assert [done for done, _, _ in seen] == list(range(1, 81))
     assert {total for _, total, _ in seen} == {80}
-    assert [what for what, _ in itertools.groupby(what for _, _, what in seen)] == ["best in hindsight", "learner"]
+    told = [what for what, _ in itertools.groupby(what for _, _, what in seen)]
+    assert told == [f"{of}, block {n} of 10" for of in ("best in hindsight", "learner") for n in range(1, 11)]
 
 
 def test_progress_true_writes_to_standard_error(capsys):

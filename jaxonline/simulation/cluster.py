@@ -139,15 +139,16 @@ class Workers:
         ]
         for job, there in zip(jobs, found, strict=True):
             reporter.skip(job.plan._replace(blocks=list(there)).pieces())
-        waiting: dict[Any, Job] = {}
+        waiting: dict[Any, tuple[Job, int]] = {}
         try:
             with _connected():
                 for job, some in zip(jobs, missing, strict=True):
                     waiting |= self._submitted(job, some, store)
                 for task in as_completed(list(waiting), loop=self._client.loop):
                     task.result()
-                    for _ in waiting[task].plan.segments():
-                        reporter.advance(waiting[task].name)
+                    job, block = waiting[task]
+                    for _ in job.plan.segments():
+                        reporter.advance(job.blocks_in_words([block]))
         finally:
             with contextlib.suppress(Exception):  # of a scheduler that is gone
                 self._client.cancel(list(waiting), force=True)
@@ -164,7 +165,7 @@ class Workers:
         self._client.gather([self._client.submit(int, i, pure=False) for i in range(n)])
         return n / (time.perf_counter() - began)
 
-    def _submitted(self, job: Job, some: Sequence[int], store: Store) -> dict[Any, Job]:
+    def _submitted(self, job: Job, some: Sequence[int], store: Store) -> dict[Any, tuple[Job, int]]:
         """A task for each block."""
         if not some:
             return {}
@@ -174,7 +175,7 @@ class Workers:
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
         x64 = jnp.result_type(float) == jnp.float64
         play = functools.partial(_play_block, store.joined(), self.machine, x64, bare)
-        return {self._client.submit(play, sent, block, pure=False): job for block in some}
+        return {self._client.submit(play, sent, block, pure=False): (job, block) for block in some}
 
 
 def _found(job: Job, store: Store, hold: bool, some: Sequence[int] | None = None) -> dict[int, Any]:

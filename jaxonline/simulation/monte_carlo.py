@@ -101,7 +101,7 @@ def simulate(
             for both. Laws must be symmetric. `n_runs` counts such pairs.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
-        progress: True for a progress bar, or a function (done, total, what).
+        progress: True for a progress bar, or a function (done, total, what), called at every recorded round of blocks.
         checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
             rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study. More than 64 MB of
             numbers are not held in memory, but read from it when they are asked for.

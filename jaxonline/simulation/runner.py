@@ -64,6 +64,13 @@ class Job(NamedTuple):
     matchup: Matchup
     plan: Plan
 
+    def blocks_in_words(self, some: Sequence[int]) -> str:
+        """The job, and which of its blocks are played, where it has several: "EXP3, blocks 3-4 of 7"."""
+        n = len(self.plan.blocks)
+        first, last = (self.plan.blocks.index(block) + 1 for block in (some[0], some[-1]))
+        which = f"block {first}" if first == last else f"blocks {first}-{last}"
+        return self.name if n == 1 else f"{self.name}, {which} of {n:,}"
+
 
 class Recorded(NamedTuple):
     """What a job has recorded: S learners (of a sweep), R runs (whole blocks), G recorded rounds."""
@@ -180,6 +187,7 @@ def _play_wave(
     plan, matchup = job.plan, job.matchup
     sizes = {"width": plan.width, "mesh": plan.mesh}
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
+    name = job.blocks_in_words(wave.tolist())
     start, carry, read = 0, begin(matchup, plan.key, wave, **sizes), []
     pace = None
     if in_progress is not None:
@@ -199,7 +207,7 @@ def _play_wave(
             leaves, structure = jax.tree.flatten(jax.device_get(totals))
             read.append([np.asarray(leaf) for leaf in leaves])
         if until in ends:
-            reporter.advance(job.name)
+            reporter.advance(name)
         if pace is not None:
             pace.played()
 

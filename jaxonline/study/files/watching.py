@@ -23,8 +23,8 @@ class Watch:
     Example:
         >>> from jaxonline.study.files.watching import Watch
         >>> watch = Watch(rounds=100, runs=10)
-        >>> watch.line(0.5, done=1, total=2, what="EXP3")
-        '1 of 2 pieces   50 %  1,000 rounds/s  0:00 left  EXP3'
+        >>> watch.line(0.5, done=1, total=2, what="EXP3, blocks 1-2 of 4")
+        ' 50 %  1,000 rounds/s  0:00 left  EXP3, blocks 1-2 of 4'
     """
 
     def __init__(self, rounds: int | None = None, runs: int | None = None, every: float = 5.0):
@@ -67,7 +67,7 @@ class Watch:
         self._total = total
         if self._rounds is not None and self._runs is not None:
             self._of_a_piece = self._rounds * self._runs / max(total, 1)
-        words = [f"{int(done):,} of {int(total):,} pieces", f"{done / max(total, 1):4.0%}".replace("%", " %")]
+        words = [f"{done / max(total, 1):4.0%}".replace("%", " %")]
         fresh = done - (self._first or 0.0)
         if seconds > 0 and fresh > 0:
             if self._of_a_piece is not None:
