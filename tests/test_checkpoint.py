@@ -261,6 +261,7 @@ def test_what_cannot_be_seen_needs_a_version(tmp_path, monkeypatch):
         noisy(checkpoint=jo.Checkpoint(tmp_path, version="2"))
 
 
+@pytest.mark.long
 def test_without_the_description_another_key_is_another_study(tmp_path):
     noisy(checkpoint=tmp_path, key=1)
     (tmp_path / "zarr.json").unlink()

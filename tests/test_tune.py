@@ -16,6 +16,8 @@ from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import advance
 from jaxonline.simulation.tried import Tried
 
+pytestmark = pytest.mark.fast_compile
+
 ONE = default_mesh(jax.devices()[:1])
 SIGMA, T = 0.5, 16
 # w <- w - 2 step (w - y) with y = 1 + SIGMA or 1 - SIGMA by the toss of a coin
