@@ -86,8 +86,15 @@ def mean(result: Any, quantity: str, level: float, interval: str | None, limits:
 
 
 def bands(result: Any, quantity: str, level: float) -> Estimate:
-    """See `Result.bands`."""
+    """See `Result.bands`. A figure and a page ask for the same ones, which take long: they are kept with the result."""
     check_number(result, quantity)
+    kept = vars(result).setdefault("_bands", {})
+    if (quantity, level) not in kept:
+        kept[quantity, level] = _bands(result, quantity, level)
+    return kept[quantity, level]
+
+
+def _bands(result: Any, quantity: str, level: float) -> Estimate:
 
     def of(learners: slice, rounds: slice) -> Estimate:
         return statistics.mean_over_runs(adjusted_values(result, quantity, learners, rounds), level)
