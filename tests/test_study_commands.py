@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import json
 import os
 import re
@@ -356,7 +357,10 @@ def test_a_study_that_was_killed_goes_on(tmp_path):
 
     def start(out):
         command = [sys.executable, "-m", "jaxonline", "run", str(file), "--out", str(tmp_path / out)]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        # in the background of a shell SIGINT is ignored, which children inherit
+        listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(command, env=environment, preexec_fn=listening, **pipes)
 
     def to_the_end(out):
         process = start(out)

@@ -39,7 +39,7 @@ def plot_standings(
         >>> result = jo.Result(("a", "b"), np.arange(2), np.array([1]), {"cumulative_loss": loss, "queries": 0 * loss})
         >>> figure = jo.results.Standings({"first": result, "second": result}).plot()
         >>> [text.get_text() for text in figure.axes[0].texts][:3]
-        ['1 a', '1 a', '1']
+        ['1 a', '1 a', '1.00']
     """
     sizes = STYLES[check.choice("style", style, STYLES)]
     cells = {(row["game"], row["learner"]): row for row in standings.rows}
