@@ -1,5 +1,6 @@
 """Pages with the source of every module, links of the form source:PATH#line-N to them, and [source] at signatures."""
 
+import functools
 import html
 import importlib
 import inspect
@@ -16,15 +17,22 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("jaxonline", "benchmarks")
 
 
+@functools.cache
 def files() -> list[str]:
     """What has a page, from the root of the repository on."""
     return [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def place_of(value: Any) -> tuple[str, int]:
-    """The file and the line in which a class or a function is defined."""
+    """The file and the line in which a class or a function is defined.
+
+    Raises:
+        ValueError: it is of another package, also one installed in a folder below.
+    """
     value = inspect.unwrap(value)
     file = Path(inspect.getfile(value)).relative_to(ROOT).as_posix()
+    if file not in files():
+        raise ValueError(f"{file} has no page")
     return file, inspect.getsourcelines(value)[1]
 
 
