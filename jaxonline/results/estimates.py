@@ -88,6 +88,7 @@ def mean(result: Any, quantity: str, level: float, interval: str | None, limits:
 def bands(result: Any, quantity: str, level: float) -> Estimate:
     """See `Result.bands`. A figure and a page ask for the same ones, which take long: they are kept with the result."""
     check_number(result, quantity)
+    check.number("level", level, gt=0.0, lt=1.0)
     kept = vars(result).setdefault("_bands", {})
     if (quantity, level) not in kept:
         kept[quantity, level] = _bands(result, quantity, level)
