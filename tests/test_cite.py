@@ -155,6 +155,7 @@ def result():
         return jo.simulate(game, learners, n_runs=2, n_rounds=4, record_at=[4])
 
 
+@pytest.mark.long
 def test_a_result_is_cited_by_what_it_used(result, tmp_path):
     found = jo.cite(result)
     used = {"zinkevich2003online", "cesabianchi2010learning", "cesabianchi2010efficient", "hazan2012linear"}

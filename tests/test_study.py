@@ -227,6 +227,7 @@ def test_the_best_of_pilot_runs():
     np.testing.assert_array_equal(found.result.cumulative_loss, again.cumulative_loss)
 
 
+@pytest.mark.long
 def test_the_best_of_a_third_of_the_runs():
     """Chosen in runs 0 and 1, reported in runs 2 to 5, beside the step that is asked for."""
     etas = {"small": 0.003, "good": 0.3, "large": 30.0}

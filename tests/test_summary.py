@@ -170,6 +170,7 @@ def test_printing_says_nothing_of_skewness():
 # What it says of itself
 
 
+@pytest.mark.long
 def test_the_meta_says_how_it_was_made(tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.laplace(0.25)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.5), radius=2.0)
