@@ -213,7 +213,7 @@ def test_descent_without_curvature(x64):
 
 
 @pytest.mark.parametrize(("law", "k", "d"), some(
-    [(law, k, d) for law in ("aer", "aerr") for k, d in ((2, 6), (4, 6), (4, 4))], ("aer", 4, 4)
+    [(law, k, d) for law in ("aer", "aerr") for k, d in ((2, 6), (4, 6), (4, 4))]
 ))  # fmt: skip
 def test_constant_features_one_class_and_all_attributes(law, k, d, x64):
     """k = 2, k = d, a constant coordinate, one that is 0, a single class: everything is finite, w = 0 is left.

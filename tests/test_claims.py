@@ -208,6 +208,7 @@ def test_options_reach_the_samples():
     assert Options(5, 1).sampling() == {"samples": 5, "seed": 1, "mesh": None, "progress": None}
 
 
+@pytest.mark.long
 def test_figure(exact, tmp_path):
     figure = plot_intervals(exact)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]

@@ -137,6 +137,7 @@ def test_a_result_without_that_number_has_no_such_run(reference):
     assert result.first_overflow.shape == (1, 2)
 
 
+@pytest.mark.long
 def test_one_warning_at_the_start_and_one_at_the_end(reference):
     """They name the learner, its probability, how many of how many runs, and the way out."""
     with pytest.warns(RuntimeWarning) as caught:
