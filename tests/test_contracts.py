@@ -42,7 +42,9 @@ class Poisoned:
         self.asked.add(index)
         return self.given[0][index]
 
-    def copies(self, first, capacity, number):
+    def copies(self, first, capacity, number=None):
+        if number is None:
+            return jnp.stack([self.copy(first + k) for k in range(capacity)])
         self.charged = self.charged + number
         paid = jnp.arange(capacity) < number
         wanted = self.given[0][first : first + capacity]

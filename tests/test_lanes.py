@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline._util.lanes import in_lanes
-from jaxonline._util.threefry import written_out
+from jaxonline._util.lanes import in_lanes, several_in_lanes
+from jaxonline._util.threefry import draws_of, written_out
 from jaxonline.feedback import noise
 
 
@@ -24,6 +24,36 @@ def test_the_same_numbers(draw):
         np.testing.assert_array_equal(got, wanted)
         got, wanted = jax.jit(jax.vmap(both))(keys, jnp.arange(6, dtype=jnp.int32))
         np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("draw", some([jax.random.normal, jax.random.laplace, jax.random.uniform], jax.random.normal))
+def test_the_same_numbers_of_several_keys(draw):
+    """Two or three vectors that together are shorter, in registers, than one by one, and such as are not."""
+    keys = jax.vmap(lambda key: written_out(jax.random.split(key, 3)))(jax.random.split(jax.random.key(4), 5))
+    for number, n in ((2, 20), (3, 5), (2, 8), (2, 6)):
+
+        def both(keys, t, number=number, n=n):
+            own = [keys[k] for k in range(number)]
+            wanted = jnp.stack([draw(key, (n,), jnp.float32) for key in own])
+            return several_in_lanes(draw, own, t, (n,), jnp.float32), wanted
+
+        got, wanted = jax.jit(jax.vmap(both, in_axes=(0, None)))(keys, jnp.int32(7))
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_keys_side_by_side_only_draw():
+    """Along one axis, and 32 bits each; they go on with the last key, and make no keys."""
+    keys = tuple(written_out(jax.random.split(jax.random.key(4), 2)))
+    wanted = [jax.random.bits(key, (n,)) for key, n in zip(keys, (3, 5), strict=True)]
+    np.testing.assert_array_equal(jax.random.bits(draws_of(keys, 3), (8,)), np.concatenate(wanted))
+    for refused in (
+        lambda key: jax.random.bits(key, (2, 3)),
+        lambda key: jax.random.bits(key, (6,), "uint16"),
+        jax.random.split,
+        lambda key: jax.random.fold_in(key, 1),
+    ):
+        with pytest.raises(TypeError, match="several keys"):
+            refused(draws_of(keys, 3))
 
 
 @pytest.mark.parametrize("law", some(["gaussian", "uniform", "student_t"], "gaussian"))

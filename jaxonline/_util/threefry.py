@@ -5,7 +5,9 @@ jax has it. On a CPU jax compiles it as a loop that nothing is fused with, on a 
 120 integer operations for 64 bits, which stay in registers. Streams are the same, bit for bit, and so is `key_data`.
 """
 
+import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -90,3 +92,36 @@ WRITTEN_OUT = define_prng_impl(
     key_shape=(2,), seed=_seed, split=_split, random_bits=_random_bits, fold_in=_fold_in,
     name="threefry2x32, written out", tag="fry",
 )  # fmt: skip
+
+
+def draws_of(keys: tuple[Key[Array, ""], ...], each: int) -> Key[Array, ""]:
+    """A key whose numbers are `each` of the first key, then `each` of the second, and so on; the keys are written out.
+
+    It draws one axis, of 32-bit numbers, which goes on with the last key where it is longer. It makes no other keys.
+    """
+    words = jnp.stack([jax.random.key_data(key) for key in keys])
+    return jax.random.wrap_key_data(words, impl=_one_after_another(len(keys), each))
+
+
+@functools.cache
+def _one_after_another(number: int, each: int):
+    """The generator of `draws_of`."""
+
+    def random_bits(keys: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
+        if bit_width != 32 or len(shape) != 1:
+            raise TypeError(f"several keys draw 32-bit numbers along one axis, got {bit_width} bits, shape {shape}")
+        place = np.arange(shape[0], dtype=np.uint32)
+        whose = np.minimum(place // each, number - 1)
+        key = [keys[0, word] for word in range(2)]
+        for k in range(1, number):
+            key = [jnp.where(whose >= k, keys[k, word], others) for word, others in enumerate(key)]
+        high, low = threefry((key[0], key[1]), jnp.zeros(shape, jnp.uint32), jnp.asarray(place - whose * each))
+        return high ^ low
+
+    def refused(*_: Any) -> Array:
+        raise TypeError("several keys side by side draw numbers, and make no keys")
+
+    return define_prng_impl(
+        key_shape=(number, 2), seed=refused, split=refused, random_bits=random_bits, fold_in=refused,
+        name=f"{each} numbers of each of {number} threefry2x32 keys", tag=f"fry{number}x{each}",
+    )  # fmt: skip

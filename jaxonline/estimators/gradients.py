@@ -149,7 +149,8 @@ class TwoCopies:
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """2 (<w, x~> - y~) x~'."""
         del key
-        return squared_loss_gradient(w, oracle.copy(0), oracle.label(), oracle.copy(1))
+        x, other = oracle.copies(0, 2)
+        return squared_loss_gradient(w, x, oracle.label(), other)
 
     def gradient_moments(
         self, mean: Float[Array, "d"], second: Float[Array, "d d"], example: NoisyExample

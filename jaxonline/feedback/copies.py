@@ -4,7 +4,7 @@ An oracle is asked by index: `copy(j)` is the j-th independent noisy copy of the
 copy, so the meter counts distinct copies, and learners that share a feedback share their noise (paired comparisons).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 from jaxonline._util import check
 from jaxonline._util.ragged import ragged_map
 from jaxonline._util.struct import static, struct
-from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw
+from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw, sample_together
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
 
@@ -39,12 +39,15 @@ class CopiesOracle:
     def __init__(
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, *,
         noise: Callable[[Key[Array, ""], Int[Array, ""]], Array],
+        noises: Callable[[Sequence[Key[Array, ""]]], Array] | None = None,
         label_noise: NoiseLaw | None = None,
         covariance: Callable[[], Array] | None = None,
     ):  # fmt: skip
-        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `covariance()` is
-        what a feedback reveals that reveals it."""
+        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `noises(keys)` that
+        of several copies, stacked, where the index does not matter; `covariance()` is what a feedback reveals that
+        reveals it."""
         self._noise = noise
+        self._noises = noises
         self._label_noise = label_noise
         self._covariance = covariance
         self._key = key
@@ -70,11 +73,18 @@ class CopiesOracle:
         self._asked.add(index)
         return self._draw(jnp.int32(index))
 
-    def copies(self, first: int, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity ..."]:
-        """Copies `first`, `first + 1`, ..., of which `number` (at most `capacity`) are drawn and charged.
+    def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
+        """Copies `first`, `first + 1`, ..., all `capacity` of them, drawn together: faster than one by one.
 
-        Rows beyond `number` are 0. Ask for a range of indices once, and not inside a loop: there, `reserve`.
+        With a random `number` (at most `capacity`) so many are drawn and charged, and rows beyond are 0. Then ask for a
+        range of indices once, and not inside a loop: there, `reserve`.
         """
+        if number is None:
+            indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
+            self._asked.update(indices)
+            if self._noises is None:
+                return jnp.stack([self._draw(jnp.int32(index)) for index in indices])
+            return self._x[None] + self._noises([jax.random.fold_in(self._key, index) for index in indices])
         draw = self.reserve(jnp.minimum(jnp.asarray(number, jnp.int32), capacity))
         return ragged_map(lambda j: draw(first + j), number, capacity)
 
@@ -186,8 +196,13 @@ class NoisyCopies:
         def noise(key, index):
             return self.noise.sample(key, t, x)
 
+        def noises(keys):
+            return sample_together(self.noise, keys, t, x)
+
         covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
-        return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise, covariance=covariance)
+        return CopiesOracle(
+            key, t, x, y, noise=noise, noises=noises, label_noise=self.label_noise, covariance=covariance
+        )
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
         """The same with all noise times a sign: with -1, copies and labels on the other side of the true ones.

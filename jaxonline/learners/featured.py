@@ -107,11 +107,13 @@ class FeaturedOracle:
         """phi of the copy with this index."""
         return self._features(self._oracle.copy(index))
 
-    def copies(self, first: int, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity m"]:
-        """phi of copies `first`, `first + 1`, ..., of which `number` (at most `capacity`) are drawn and charged.
+    def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity m"]:
+        """phi of copies `first`, `first + 1`, ..., of all `capacity` or of `number`, which are drawn and charged.
 
         Rows beyond `number` are 0.
         """
+        if number is None:
+            return jnp.stack([self._features(copy) for copy in self._oracle.copies(first, capacity)])
         features = jax.vmap(self._features)(self._oracle.copies(first, capacity, number))
         drawn = jnp.arange(capacity, dtype=jnp.int32) < number
         return jnp.where(drawn[:, None], features, jnp.zeros_like(features))

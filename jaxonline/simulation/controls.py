@@ -64,6 +64,9 @@ class _SameCopies:
     def copy(self, index: int) -> Array:
         return self._once("copy", index)
 
+    def copies(self, first: int, capacity: int) -> Array:
+        return jnp.stack([self.copy(first + k) for k in range(capacity)])
+
     def label(self, index: int = 0) -> Array:
         return self._once("label", index)
 

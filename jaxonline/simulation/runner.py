@@ -215,7 +215,7 @@ def _play_wave(
         if in_progress is not None and t > start and in_progress.due():
             finish_piece()
             in_progress.keep(Position(t, carry, read))
-        carry, totals = advance(matchup, plan.key, jnp.int32(t), jnp.int32(until), wave, carry, **sizes)
+        carry, totals = advance(matchup, plan.key, np.int32(t), np.int32(until), wave, carry, **sizes)
         launched.append((until, totals))
         if len(launched) > 1:
             finish_piece()
