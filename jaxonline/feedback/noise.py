@@ -15,6 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.lanes import in_lanes, several_in_lanes
+from jaxonline._util.normal import normal
 from jaxonline._util.struct import set_field, static, struct
 
 
@@ -132,7 +133,7 @@ class StudentCoordinates:
         return 3 + 6 / (degrees - 4) if degrees > 4 else np.inf
 
 
-_COORDINATES = {"gaussian": jax.random.normal, "laplace": _standard_laplace, "uniform": _standard_uniform}
+_COORDINATES = {"gaussian": normal, "laplace": _standard_laplace, "uniform": _standard_uniform}
 _KURTOSIS = {"gaussian": 3.0, "laplace": 6.0, "uniform": 1.8}
 
 
