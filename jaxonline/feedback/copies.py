@@ -43,8 +43,8 @@ class CopiesOracle:
         label_noise: NoiseLaw | None = None,
         covariance: Callable[[], Array] | None = None,
     ):  # fmt: skip
-        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `noises(keys)` that
-        of several copies, stacked, where the index does not matter; `covariance()` is what a feedback reveals that
+        """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `noises(keys)` is
+        that of several copies, stacked, where the index does not matter; `covariance()` is what a feedback reveals that
         reveals it."""
         self._noise = noise
         self._noises = noises
