@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import jaxonline as jo
 from jaxonline.results import Standings
 from jaxonline.study import Benchmark, Context
 from jaxonline.study.ready import load_study
-from jaxonline.study.ready.suites.noisy_regression import SETS, real_set
+from jaxonline.study.ready.suites.noisy_regression import ETAS, SETS, real_set
 
 GAMES = ("first", "second", "third")
 
@@ -379,6 +380,34 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
     monkeypatch.setattr("jaxonline.study.ready.suites.noisy_regression.fetch_by_name", fetched)
     X, y = real_set("cpu_act")
     assert (X.tolist(), y.tolist(), asked) == ([[3.0], [4.0]], [1.0, 2.0], [("cpu_act", 1)])
+
+
+@pytest.mark.long
+def test_each_learner_has_its_own_step_in_each_set(tmp_path):
+    """Those that `jo.tune` chooses, said below the table; with eta given all have that one, and nothing is said."""
+    study = load_study("noisy-regression")
+    sizes = {"runs": 8, "rounds": 200, "sets": ["diabetes", "breast cancer"], "only": ["two noisy copies"]}
+    suite = study(**sizes)
+    report = suite.run(Context(seed=2, checkpoint=tmp_path))
+    said = [each for each in report.sentences if each.startswith("two noisy copies: ")]
+    for name, task in suite.entries().games.items():
+
+        def make(eta):
+            return jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(eta), 1.5)
+
+        with warnings.catch_warnings(action="ignore"):
+            tuned = jo.tune(task.game, make, {"eta": ETAS}, n_runs=8, n_rounds=200, key=2)
+        assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in {name}[;.]", said[0])
+        alone = jo.simulate(
+            task.game, {"two noisy copies": tuned.learner}, n_runs=8, n_rounds=200, key=2, comparator=task.comparator
+        )
+        np.testing.assert_array_equal(alone.regret, report.results[name].regret)
+    assert len(said) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "diabetes", "breast-cancer", "steps-of-two-noisy-copies-in-diabetes",
+        "steps-of-two-noisy-copies-in-breast-cancer",
+    }  # fmt: skip
+    assert not [each for each in study(**sizes, eta=0.5).run(Context(seed=2)).sentences if "eta" in each]
 
 
 @pytest.mark.long

@@ -55,7 +55,7 @@ def played(key):
     """Cumulative losses [4, 32] of all steps in the runs of a study with this key, by the program of the search."""
     pairs = {name: jo.sweep([make(step) for step in pair]) for name, pair in (("a", STEPS[:2]), ("b", STEPS[2:]))}
     with warnings.catch_warnings(action="ignore"):
-        options = {"n_runs": 32, "n_rounds": T, "record_at": 1, "block_size": 16, "mesh": ONE}
+        options = {"n_runs": 32, "n_rounds": T, "record_at": 1, "block_size": 8, "mesh": ONE}
         return jo.simulate(GAME, pairs, key=key, **options).cumulative_loss[:, :, -1]
 
 
@@ -298,6 +298,13 @@ def test_settings_that_differ_in_numbers_share_a_program():
     for learner in each:
         tried.add({"learner": learner})
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
+
+
+def test_one_program_also_where_the_first_rung_leaves_devices_idle():
+    """Of eight devices two, which the 16 runs of the first rung keep busy, in both rungs."""
+    before = advance._cache_size()
+    jo.tune(GAME, make, {"step": STEPS}, key=3, **{**SIZES, "mesh": None})
+    assert advance._cache_size() == before + 1
 
 
 def test_a_program_that_is_not_full_is_filled_up(tuned, programs):

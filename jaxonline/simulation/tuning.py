@@ -118,10 +118,15 @@ def tune(
     if quantity in axes:
         raise ValueError(f"a name in grid must be another one than that of the quantity, got {quantity!r}")
     tried = Tried(game, maker(learner), quantity, check.count("together", together))
+    fewest = heights[0][1]
+    width = blocks.default_width(-(-fewest // 2), jax.default_backend())
+    # no more devices than the first rung keeps busy: for others it would be another program
+    devices = (blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)).devices.flat
+    mesh = blocks.default_mesh(list(devices)[: -(-fewest // width)])
     options = {
         "n_rounds": n_rounds, "record_at": [n_rounds], "key": root, "comparator": comparator, "mesh": mesh,
         "measures": [each for name, each in counted.items() if name not in ("cumulative_loss", "queries")],
-        "block_size": blocks.default_width(heights[0][1], jax.default_backend()),
+        "block_size": width,
     }  # fmt: skip
     folder = None if checkpoint is None else Checkpoint.of(checkpoint)
     pieces = -(-n_tried // at_once) + len(heights) - 1

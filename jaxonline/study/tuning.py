@@ -3,7 +3,7 @@
 import dataclasses
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,17 @@ def check_etas(name: str, etas: Any) -> None:
         raise ValueError(f"{name} must have at least one entry, got none")
     for label, eta in etas.items():
         check.positive(f"{name}[{label!r}]", eta)
+
+
+def best_step(
+    game: Game, make: Callable[[Any], Any], etas: Sequence[float], context: Context, n_runs: int, n_rounds: int
+) -> Tuned:
+    """Of a few steps eta / sqrt(t) the one with the least mean loss, by `jaxonline.tune`; no warning of an edge."""
+    sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "key": context.seed}
+    where = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # `Tuned.at_edge` says so
+        return tune(game, lambda eta: make(InverseSqrt(eta)), {"eta": list(etas)}, **sizes, **where)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,21 +102,14 @@ class BestOf:
         else:
             with context.parts(len(learners) + 1) as part:
                 horizon = max(n_rounds // 4, 1)
+                etas = [each["eta"] for each in self._settings]
                 tuned = {
-                    name: self._halved(game, make, part(f"steps of {name}"), n_runs, horizon)
+                    name: best_step(game, make, etas, part(f"steps of {name}"), n_runs, horizon)
                     for name, make in learners.items()
                 }
                 result = play(part("best"), {name: each.learner for name, each in tuned.items()}, n_rounds)
         etas = list(self.etas.values())
         return result, {name: etas[each.chosen] for name, each in tuned.items()}, tuned
-
-    def _halved(self, game: Game, make: Callable[[Any], Any], context: Context, n_runs: int, n_rounds: int) -> Tuned:
-        sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "key": context.seed}
-        where = {"mesh": context.mesh, "progress": context.progress, "checkpoint": context.checkpoint}
-        etas = [each["eta"] for each in self._settings]
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # `at_edge` says so
-            return tune(game, lambda eta: make(InverseSqrt(eta)), {"eta": etas}, **sizes, **where)
 
     def _least(self, play, learners, part, n_rounds):
         began, horizon, losses = time.perf_counter(), max(n_rounds // 4, 1), []

@@ -30,10 +30,16 @@ class Suite(Study):
     def entries(self) -> Entries:
         """The games, the learners, and what is to be said of them."""
 
+    def tuned(self, entries: Entries, context: Context) -> Entries:
+        """The entries with what has to be chosen by playing; nothing, unless a suite says otherwise."""
+        del context
+        return entries
+
     def run(self, context: Context) -> Report:
-        games, learners, sentences = self.entries()
-        suite = Benchmark(games, chosen("only", self.only, learners))
-        standings = suite.play(context, n_runs=self.runs, n_rounds=self.rounds)
+        entries = self.entries()
+        entries = entries._replace(learners=chosen("only", self.only, entries.learners))
+        games, learners, sentences = self.tuned(entries, context)
+        standings = Benchmark(games, learners).play(context, n_runs=self.runs, n_rounds=self.rounds)
         return Report(
             {"ranks": standings.table, "means": standings.means},
             {"figure": standings.plot},
