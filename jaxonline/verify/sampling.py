@@ -16,6 +16,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
+from jaxonline._util.compiling import plainly
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
 from jaxonline.verify.bets import Bets
@@ -168,9 +169,8 @@ def _blocks(estimator, key, blocks, width, mesh):
 
 @functools.cache
 def _drawing(platform: str) -> Callable[..., Any]:
-    """The program of a block. On a CPU LLVM's later passes would take longer than they save."""
-    options: dict[str, Any] = {"xla_backend_optimization_level": 1} if platform == "cpu" else {}
-    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=options)
+    """The program of a block."""
+    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=plainly(platform, optimised=True))
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
