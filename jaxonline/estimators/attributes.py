@@ -135,7 +135,8 @@ class AttributeGradient:
         pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
         with jax.enable_x64(True):
-            values = np.asarray(in_one_program(_gradients, self, w, x, y, SeenGradient(subset, weighted)))
+            outcomes = SeenGradient(jnp.asarray(subset), jnp.asarray(weighted))
+            values = np.asarray(in_one_program(_gradients, self, w, x, y, outcomes))
         return list(zip(np.prod(weights[weighted], axis=1) / len(subsets), values, strict=True))
 
     def _weights(self, w: Float[Array, "d"]) -> Float[Array, "d"]:
