@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
@@ -119,16 +120,15 @@ def _loss(form: str, options: Options) -> Verification:
     """The printed + w'v estimates (<w, x> + y)^2, whose minimiser predicts -y."""
     loss = pair_loss if form == "corrected" else printed_pair_loss
     with jax.enable_x64(True):
-        w = jnp.asarray(W)
-        support = [
-            (p, np.asarray(loss(w, PairMoments(*map(jnp.asarray, m)), Y))) for p, m in AttributePairs(K).support(X)
-        ]
-    return unbiased(None, (W @ X - Y) ** 2, support=support)
+        p, moments = zip(*AttributePairs(K).support(X), strict=True)
+        each = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))
+        losses = np.asarray(in_one_program(each, *map(np.stack, zip(*moments, strict=True))))
+    return unbiased(None, (W @ X - Y) ** 2, support=list(zip(p, losses, strict=True)))
 
 
-@jax.jit
-def _second_moments(keys: Key[Array, "m"]) -> Float[Array, "m d d"]:
-    return jax.vmap(lambda key: AttributePairs(K)(key, len(X), _Seen()).A)(keys)
+def _mean_second_moment(key: Key[Array, ""]) -> Float[Array, "d d"]:
+    estimates = jax.vmap(lambda key: AttributePairs(K)(key, len(X), _Seen()).A)(jax.random.split(key, 50))
+    return estimates.mean(axis=0).astype(jnp.float64)
 
 
 @claim(
@@ -146,9 +146,8 @@ def _convex(form: str, options: Options) -> Verification:
     projection on the cone.
     """
     with jax.enable_x64(True):
-        keys = jax.random.split(jax.random.key(0), 50)
-        A = _second_moments(keys).mean(axis=0).astype(jnp.float64)
-        A = np.asarray(on_the_cone(A) if form == "corrected" else A)
+        A = in_one_program(_mean_second_moment, jax.random.key(0))
+        A = np.asarray(in_one_program(on_the_cone, A) if form == "corrected" else A)
     return bound(float(np.abs(np.linalg.eigvalsh(A)).sum()), float(np.trace(A)), note="sum of |eigenvalues|, trace")
 
 

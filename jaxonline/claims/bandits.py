@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.claims.registry import Options, claim
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Draw, Specs
@@ -30,7 +31,8 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
     """The estimates after each arm, with its probability."""
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
-        return [(P[arm], np.asarray(estimates(Draw(jnp.int32(arm), p), losses[arm]))) for arm in range(len(P))]
+        each = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
+        return list(zip(P, np.asarray(in_one_program(each, np.arange(len(P), dtype=np.int32))), strict=True))
 
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")

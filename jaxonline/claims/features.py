@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import Options, claim
@@ -102,5 +103,9 @@ def _exponential_weights(form: str, options: Options) -> Verification:
 def _powers_of_two(form: str, options: Options) -> Verification:
     """As it is with losses of 0 and 1: 2^ceil(log2 B) = B, and the first rate min(1/B, sqrt(ln K)/B) is 1/B."""
     boa, ranges = BOA(), np.array([1.0, 0.5, 0.25])
-    state = boa.update(boa.init(3, jnp.dtype("float32")), jnp.asarray(1.0 - ranges, jnp.float32), 1.0)
-    return unbiased(None, 1 / ranges, support=[(1.0, np.asarray(state.rates))], per_coordinate=True)
+
+    def rates(losses):
+        return boa.update(boa.init(3, losses.dtype), losses, 1.0).rates
+
+    found = np.asarray(in_one_program(rates, np.float32(1.0 - ranges)))
+    return unbiased(None, 1 / ranges, support=[(1.0, found)], per_coordinate=True)

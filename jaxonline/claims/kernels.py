@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy import special
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.claims.printed_kernels import (
     PrintedGaussianFeatureMap,
     printed_binomial,
@@ -51,7 +52,7 @@ def _draw(x=X):
 def kernel_value(kernel: Kernel) -> float:
     """k(x, x') at the points of this module, in float64."""
     with jax.enable_x64(True):
-        return float(kernel(jnp.asarray(X), jnp.asarray(X2)))
+        return float(in_one_program(kernel, X, X2))
 
 
 def map_strata(

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators import (
     AttributeGradient,
@@ -67,12 +68,17 @@ def _step(learner: Any, feedback: Any, state: Any, t: Any, x: Any, y: Any, key: 
 
 def _trajectory(learner: Any, feedback: Any, rows: Any, outcomes: np.ndarray) -> Any:
     """The state after ten rounds."""
-    shapes = (jax.ShapeDtypeStruct(part.shape[1:], jnp.float32) for part in (rows, outcomes))
-    state, step = learner.init(jax.random.key(1), Specs(*shapes)), jax.jit(_step)
-    for t in range(ROUNDS):
+    return in_one_program(_played, learner, feedback, rows, outcomes)
+
+
+def _played(learner, feedback, rows, outcomes):
+    def after_round(state, t):
         key = jax.random.fold_in(jax.random.key(2), t)
-        state = step(learner, feedback, state, jnp.int32(t + 1), rows[t], outcomes[t], key)
-    return state
+        return _step(learner, feedback, state, t + 1, rows[t], outcomes[t], key), None
+
+    shapes = (jax.ShapeDtypeStruct(part.shape[1:], jnp.float32) for part in (rows, outcomes))
+    state = learner.init(jax.random.key(1), Specs(*shapes))
+    return jax.lax.scan(after_round, state, jnp.arange(ROUNDS, dtype=jnp.int32))[0]
 
 
 @functools.cache
@@ -149,12 +155,16 @@ def _exponentiated(form: str, options: Options) -> Verification:
     """The ratios of the weights are multiplied by the exponentials of the gradient's differences."""
     learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
     state = _trajectory(learner, COPIES, XS, YS)
-    g = 1.5 * _gradient(np.asarray(learner.w(state), float))
+    g = 1.5 * _gradient(np.asarray(in_one_program(ExponentiatedGradient.w, learner, state), float))
     both = np.concatenate([g, -g])
     return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
 
 
 _POINT = np.array([0.4, -0.3, 0.5], np.float32)
+
+
+def _predicted(learner, state):
+    return learner.predict(None, state, XS[-1])
 
 
 def _change_at_a_point(learner, before, after):
@@ -170,7 +180,7 @@ def _noisy_kernel(form: str, options: Options) -> Verification:
     learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
     feedback = NoisyCopies(gaussian(0.02), gaussian(VARIANCE))
     state = _trajectory(learner, feedback, XS, YS)
-    value = float(learner.predict(jax.random.key(0), state, XS[-1]))
+    value = float(in_one_program(_predicted, learner, state))
     target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
     return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
 
@@ -186,8 +196,8 @@ def _surrogate(form: str, options: Options) -> Verification:
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
     state = _trajectory(learner, COPIES, XS, YS)
-    value = float(learner.predict(jax.random.key(0), state, XS[-1]))
-    target = 2 * (value - Y) * float(kernel(XS[-1], _POINT))
+    value = float(in_one_program(_predicted, learner, state))
+    target = 2 * (value - Y) * float(in_one_program(kernel, XS[-1], _POINT))
     return _check(learner, COPIES, state, _surrogate_change, target, options, kurtosis=100.0)
 
 

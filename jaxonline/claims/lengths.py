@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
@@ -40,11 +41,14 @@ def _projection(form: str, options: Options) -> Verification:
     linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
     length = GradientLength.for_loss(Squared(), Geometric(P), 1.0)
     learner = NoisyKernel(linear, length, 0.1, math.sqrt(limit), Storage(1, 1, 1, 1, 1))
-    w = expansion.empty(2, 1, 1, 1, jnp.dtype("float32"))
-    tensors = (w.tensors[0], jnp.array([0.0, math.sqrt(norm)], jnp.float32))
-    w = learner._projected(dataclasses.replace(w, tensors=tensors, squared_norm=jnp.float32(norm)))
-    found = float(jnp.sum(w.tensors[1] ** 2))
-    return unbiased(None, np.full(2, limit), support=[(1.0, np.array([found, float(w.squared_norm)], np.float32))])
+
+    def projected(learner):
+        w = expansion.empty(2, 1, 1, 1, jnp.dtype("float32"))
+        tensors = (w.tensors[0], jnp.array([0.0, math.sqrt(norm)], jnp.float32))
+        w = learner._projected(dataclasses.replace(w, tensors=tensors, squared_norm=jnp.float32(norm)))
+        return jnp.stack([jnp.sum(w.tensors[1] ** 2), w.squared_norm])
+
+    return unbiased(None, np.full(2, limit), support=[(1.0, np.asarray(in_one_program(projected, learner)))])
 
 
 def length_sample(

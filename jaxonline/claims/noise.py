@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline.bounds import (
     MomentBounds,
     known_covariance,
@@ -126,7 +127,7 @@ def _surrogate(kernel, surrogate, covariance, options: Options, a=X, x=-X) -> Ve
     factor = np.linalg.cholesky(covariance)
     arrays = (jnp.asarray(v, jnp.float32) for v in (factor, a, x))
     with jax.enable_x64(True):
-        target, top = float(kernel(jnp.asarray(a), jnp.asarray(x))), float(surrogate(jnp.asarray(a), jnp.asarray(a)))
+        target, top = float(in_one_program(kernel, a, x)), float(in_one_program(surrogate, a, a))
     sampler = jax.tree_util.Partial(_surrogate_sample, surrogate, *arrays)
     return unbiased(sampler, target, range=(0.0, top * (1 + 1e-5)), **options.sampling())
 
@@ -172,8 +173,9 @@ def _cauchy(form: str, options: Options) -> Verification:
 )
 def _lemma7(form: str, options: Options) -> Verification:
     variance, c, d = 0.25, 2.0, 4
+    surrogate = radial_surrogate(Cauchy(float(d)), variance, c / d, d)
     limit = printed_lemma7_bound(math.sqrt(variance), c) if form == "printed" else lemma7_bound(variance, c, d)
-    return bound(float(radial_surrogate(Cauchy(float(d)), variance, c / d, d).constant()) ** 2, limit)
+    return bound(float(in_one_program(Surrogate.constant, surrogate)) ** 2, limit)
 
 
 @claim(
@@ -187,11 +189,11 @@ def _lemma7(form: str, options: Options) -> Verification:
 def _surrogate_gradient(form: str, options: Options) -> Verification:
     """A hypothesis of norm W along -psi~(x~) and the label B_y: the worst case, which the printed bound leaves out."""
     surrogate, radius, label = Surrogate(Gaussian(1.5), 0.2, dimension=2), 2.0, 1.0
-    R = float(surrogate.constant())
+    R = float(in_one_program(Surrogate.constant, surrogate))
     theorem = surrogate_kernel if form == "corrected" else printed_surrogate_kernel
     x = jnp.asarray(X[:2], jnp.float32)
     alpha = -radius / R  # w = alpha psi~(x), |w| = radius
-    gradient = 2 * (alpha * float(surrogate(x, x)) - label)
+    gradient = 2 * (alpha * float(in_one_program(surrogate, x, x)) - label)
     return bound(gradient**2 * R**2, theorem(radius, R, label, 1).G * (1 + 1e-6))
 
 

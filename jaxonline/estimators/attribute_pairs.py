@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline._util.compiling import in_one_program
 from jaxonline._util.struct import static, struct
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset
 
@@ -91,11 +92,12 @@ class AttributePairs:
         pairs = np.array(list(itertools.combinations(range(d * d), half)), np.int32)
         seen = np.concatenate([pairs // d, pairs % d], axis=1)
         with jax.enable_x64(True):
-            all_moments = jax.vmap(lambda s, values: self.moments(d, s, values))(
-                jnp.asarray(seen), jnp.asarray(x[seen])
-            )
-            A, v = np.asarray(all_moments.A), np.asarray(all_moments.v)
+            A, v = map(np.asarray, in_one_program(_all_moments, self, x, seen))
         return [(1 / len(pairs), PairMoments(*outcome)) for outcome in zip(A, v, strict=True)]
+
+
+def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], seen: Int[Array, "m k"]) -> PairMoments:
+    return jax.vmap(lambda s: pairs.moments(len(x), s, x[s]))(seen)
 
 
 def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.compiling import in_one_program
 from jaxonline._util.struct import static, struct
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset, weighted_indices
 from jaxonline.losses import Loss, Squared
@@ -134,13 +135,18 @@ class AttributeGradient:
         pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
         with jax.enable_x64(True):
-            arrays = (jnp.asarray(a) for a in (subset, weighted, x[subset], x[weighted]))
-            gradient = jax.vmap(lambda s, t, x_s, x_t: self.gradient(jnp.asarray(w), y, SeenGradient(s, t), x_s, x_t))
-            values = np.asarray(gradient(*arrays))
+            outcomes = SeenGradient(jnp.asarray(subset), jnp.asarray(weighted))
+            values = np.asarray(in_one_program(_gradients, self, w, x, y, outcomes))
         return list(zip(np.prod(weights[weighted], axis=1) / len(subsets), values, strict=True))
 
     def _weights(self, w: Float[Array, "d"]) -> Float[Array, "d"]:
         return jnp.abs(w) if self.law == "l1" else w * w
+
+
+def _gradients(
+    estimator: AttributeGradient, w: Float[Array, "d"], x: Float[Array, "d"], y: ArrayLike, outcomes: SeenGradient
+) -> Float[Array, "m d"]:
+    return jax.vmap(lambda seen: estimator.gradient(w, y, seen, x[seen.subset], x[seen.weighted]))(outcomes)
 
 
 def _fits(half: int, d: int) -> None:

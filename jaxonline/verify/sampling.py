@@ -16,6 +16,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
+from jaxonline._util.compiling import plainly
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
 from jaxonline.verify.bets import Bets
@@ -168,9 +169,8 @@ def _blocks(estimator, key, blocks, width, mesh):
 
 @functools.cache
 def _drawing(platform: str) -> Callable[..., Any]:
-    """The program of a block. On a CPU LLVM's later passes would take longer than they save."""
-    options: dict[str, Any] = {"xla_backend_optimization_level": 1} if platform == "cpu" else {}
-    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=options)
+    """The program of a block."""
+    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=plainly(platform, optimised=True))
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
@@ -212,11 +212,9 @@ class Sampler:
         """
         left = n
 
-        draw = _drawing(self.mesh.devices.flat[0].platform)
-
         def launch(wave):
             indices, real = wave
-            return draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
+            return self._draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
 
         for (values, exceeded), real in pipelined(launch, waves(range(first, first + -(-n // self.width)), self.mesh)):
             values, exceeded = np.asarray(values), np.asarray(exceeded)
@@ -227,10 +225,14 @@ class Sampler:
 
     @functools.cached_property
     def estimate(self) -> Any:
-        """The shape and dtype of an estimate."""
-        return jax.eval_shape(
-            lambda estimator, key: jax.tree.map(jnp.asarray, value_of(estimator(key))), self.estimator, self.key
-        )
+        """The shape and dtype of an estimate, from the program that draws, which is traced for it."""
+        wave, _ = next(waves([0], self.mesh))
+        values, _ = self._draw.eval_shape(self.estimator, self.key, wave, width=self.width, mesh=self.mesh)
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[2:], leaf.dtype), values)
+
+    @property
+    def _draw(self) -> Any:
+        return _drawing(self.mesh.devices.flat[0].platform)
 
     @property
     def epsilon(self) -> float:

@@ -1,0 +1,60 @@
+"""Programs that run for a shorter time than they are compiled."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline._util import compiling
+from jaxonline._util.compiling import in_one_program, plainly
+
+
+@pytest.fixture
+def compiled():
+    """The names of the programs that are compiled in this test."""
+    names = []
+
+    def listen(event, seconds, fun_name=None, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            names.append(fun_name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield names
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
+    monkeypatch.setattr(compiling, "_PLAIN", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True})
+    assert plainly.__wrapped__("cpu") == {
+        "xla_backend_optimization_level": 0,
+        "xla_llvm_disable_expensive_passes": True,
+    }
+
+
+def test_other_devices_than_cpus_have_no_options():
+    assert plainly("cuda") == plainly("tpu") == {}
+
+
+def test_operations_are_one_program(compiled):
+    x = np.linspace(0.5, 2.0, 7, dtype=np.float32)
+    plainly("cpu")
+    compiled.clear()
+    found = in_one_program(_logarithms, x)
+    assert len(compiled) == 1
+    np.testing.assert_allclose(found, 1 + np.log(x) * x[::-1], rtol=1e-6)
+    in_one_program(_logarithms, x + 1)
+    assert len(compiled) == 1
+
+
+def _logarithms(x):
+    return 1.0 + jnp.log(x) * x[::-1]
+
+
+def test_numbers_of_a_struct_are_arguments(compiled):
+    x = np.array([0.3, -0.2], np.float32)
+    first = in_one_program(jo.kernels.Gaussian(1.5), x, 2 * x)
+    compiled.clear()
+    second = in_one_program(jo.kernels.Gaussian(0.5), x, 2 * x)
+    assert compiled == []
+    np.testing.assert_allclose([first, second], [np.exp(-(x @ x) / 1.5**2), np.exp(-(x @ x) / 0.5**2)], rtol=1e-6)
