@@ -210,30 +210,28 @@ class _Calls:
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)
             run = jnp.minimum(jnp.searchsorted(ends, places, side="right", method=method), size - 1).astype(jnp.int32)
             own = tuple(c[run] if b else c for c, b in zip(consts, batched, strict=True))
-            values = jax.vmap(self.call, in_axes=in_axes)(own, places - starts[run])
-            return self.keep(kept, values, k * piece, run, places < ends[-1])
+            j = places - starts[run]
+            return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends[-1])
 
         n_pieces = (ends[-1] + piece - 1) // piece
-        kept = jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size, piece))
-        return self.of_runs(kept, starts, number)
+        return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size)))
 
-    def nothing(self, size: int, piece: int) -> tuple[Array, ...]:
-        """The list before the first piece."""
-        room = size * self.capacity + piece
-        return tuple(jnp.zeros((room, *s.shape), s.dtype) for s in self.shapes)
+    def nothing(self, size: int) -> tuple[Array, ...]:
+        """What is kept before the first piece: the results of all runs, one run after the other."""
+        return tuple(jnp.zeros((size * self.capacity, *s.shape), s.dtype) for s in self.shapes)
 
     def keep(
-        self, kept: tuple[Array, ...], values: tuple[Array, ...], first: Array, run: Array, real: Array
+        self, kept: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
-        """The list with one more piece, from the place `first` on."""
-        del run, real
-        update = jax.lax.dynamic_update_slice_in_dim
-        return tuple(update(whole, part, first, 0) for whole, part in zip(kept, values, strict=True))
+        """The same with one more piece: the calls `j` of the runs, as far as they are real."""
+        beyond = kept[0].shape[0] + jnp.arange(len(run), dtype=jnp.int32)
+        places = jnp.where(real, run * self.capacity + j, beyond)
+        options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
+        return tuple(whole.at[places].set(part, **options) for whole, part in zip(kept, values, strict=True))
 
-    def of_runs(self, kept: tuple[Array, ...], starts: Array, number: Array) -> tuple[Array, ...]:
-        """Of every run the part of the list that is its own."""
-        j = jnp.arange(self.capacity, dtype=jnp.int32)
-        return tuple(_masked(j[None, :] < number[:, None], whole[starts[:, None] + j[None, :]]) for whole in kept)
+    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Of every run the part that is its own."""
+        return tuple(whole.reshape(size, self.capacity, *whole.shape[1:]) for whole in kept)
 
 
 class _Sums(_Calls):
@@ -250,16 +248,16 @@ class _Sums(_Calls):
     def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
         return stacked
 
-    def nothing(self, size: int, piece: int) -> tuple[Array, ...]:
+    def nothing(self, size: int) -> tuple[Array, ...]:
         return tuple(jnp.zeros((size, *s.shape), s.dtype) for s in self.shapes)
 
     def keep(
-        self, kept: tuple[Array, ...], values: tuple[Array, ...], first: Array, run: Array, real: Array
+        self, kept: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
         sums = zip(kept, values, strict=True)
         return tuple(s.at[run].add(_masked(real, v), indices_are_sorted=True) for s, v in sums)
 
-    def of_runs(self, kept: tuple[Array, ...], starts: Array, number: Array) -> tuple[Array, ...]:
+    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
         return kept
 
 
@@ -271,11 +269,12 @@ class _Changes(_Calls):
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
+            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # number and states at any rate
             number, *consts = (
-                leaf if own else jnp.broadcast_to(leaf, (size, *leaf.shape))
-                for leaf, own in zip((number, *consts), batched, strict=True)
+                jnp.broadcast_to(leaf, (size, *leaf.shape)) if wanted and not own else leaf
+                for leaf, own, wanted in zip((number, *consts), batched, mapped, strict=True)
             )
-            stacked = self.many_runs(size, (True,) * len(consts))(number, *consts)
+            stacked = self.many_runs(size, mapped[1:])(number, *consts)
             return stacked, (True,) * len(stacked)
 
         return run
@@ -289,11 +288,13 @@ class _Changes(_Calls):
         listed = jnp.nonzero(number > 0, size=size, fill_value=size)[0].astype(jnp.int32)
         listed = jnp.concatenate([listed, jnp.full(piece, size, jnp.int32)])
         others = consts[len(self.shapes) :]
+        in_axes = (tuple(0 if b else None for b in batched),)
 
         def next_piece(k, states):
             run = jax.lax.dynamic_slice_in_dim(listed, k * piece, piece)
-            own = tuple(c.at[run].get(mode="clip") for c in (*states, *others))
-            values = jax.vmap(lambda own: self.call(own, jnp.int32(0)))(own)
+            all_of_them = zip((*states, *others), batched, strict=True)
+            own = tuple(c.at[run].get(mode="clip") if b else c for c, b in all_of_them)
+            values = jax.vmap(lambda own: self.call(own, jnp.int32(0)), in_axes=in_axes)(own)
             kept = zip(states, values, strict=True)
             return tuple(s.at[run].set(v, mode="drop", indices_are_sorted=True) for s, v in kept)
 

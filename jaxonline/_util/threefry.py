@@ -80,7 +80,12 @@ def _split(key: Array, shape: tuple[int, ...]) -> Array:
 def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**32:
         return jax.random.bits(_own(key), shape, f"uint{bit_width}")
-    high, low = threefry(key, *_counters(tuple(shape)))
+    if 1 < math.prod(shape) <= _FEW:
+        zero = jnp.uint32(0)
+        few = [threefry(key, zero, jnp.uint32(place)) for place in range(math.prod(shape))]
+        high, low = (jnp.stack(words).reshape(shape) for words in zip(*few, strict=True))
+    else:
+        high, low = threefry(key, *_counters(tuple(shape)))
     if bit_width == 64:
         return (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
     return (high ^ low).astype(f"uint{bit_width}")

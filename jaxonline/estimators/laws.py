@@ -255,5 +255,13 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
     """A uniform number in (0, 1], fine-grained near 0: three draws, one behind the last bit of the other."""
     eps = jnp.finfo(dtype).eps
-    first, second, third = jax.random.uniform(key, (3,), dtype)
+    first, second, third = (_uniform(word, dtype) for word in jax.random.bits(key, (3,), f"uint{jnp.finfo(dtype).bits}"))
     return first + eps * (second + eps * (third + 0.5 * eps))
+
+
+def _uniform(word: jax.Array, dtype: Any) -> jax.Array:
+    """What `jax.random.uniform` makes of a word; of three of them in an array none would be computed in a register."""
+    info = jnp.finfo(dtype)
+    one = jnp.ones((), dtype)
+    bits = (word >> (info.bits - info.nmant)) | jax.lax.bitcast_convert_type(one, word.dtype)
+    return jax.lax.bitcast_convert_type(bits, dtype) - one

@@ -9,6 +9,7 @@ number of copies and not the largest number of them.
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxonline._util.struct import static, struct
 
+_BLOCK = 8  # chunks that are looked at together: a register of float32
 _UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
 
 
@@ -76,7 +78,6 @@ def chunks_of(level: int, tensor_levels: int) -> int:
 def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype) -> Expansion:
     """w = 0, with tensors up to the level D = `tensor_levels` and room for `n_chunks` chunks of deeper features."""
     small = jnp.int8 if deepest < 128 else jnp.int32
-    n_chunks = n_chunks + max(1, chunks_of(deepest, tensor_levels))  # the last ones are for writing over the edge
     return Expansion(
         tuple(jnp.zeros((dimension,) * n, dtype) for n in range(tensor_levels + 1)),
         jnp.zeros((tensor_levels + 1, dimension, n_chunks), dtype),
@@ -95,7 +96,7 @@ def polynomial(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
     value = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
         value = tensor + _contracted(value, x, axis=0)
-    return value + jnp.sum(_deep_terms(w, _contracted(w.rows, x, axis=1)))
+    return value + _sum_of_deep(w, lambda rows, place, level: _contracted(rows, x, axis=1))
 
 
 def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Array, ""]:
@@ -110,11 +111,13 @@ def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Arr
 
 def deep(w: Expansion, psi: Feature) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level without a tensor."""
-    places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
-    own = _in_chunks(len(w.tensors), w.longest, psi.factors)[:, :, places]
-    terms = _deep_terms(w, _summed(w.rows * own, axis=1))
-    same = w.level == psi.level.astype(w.level.dtype)
-    return psi.scale * jnp.sum(jnp.where(same, terms, jnp.zeros_like(terms)))
+    chunks = _in_chunks(len(w.tensors), w.longest, psi.factors)
+
+    def products(rows, place, level):
+        values = _summed(rows * chunks[:, :, jnp.minimum(place, w.longest - 1)], axis=1)
+        return jnp.where(level == psi.level, values, jnp.zeros_like(values))
+
+    return psi.scale * _sum_of_deep(w, products)
 
 
 def squared_norm(psi: Feature) -> Float[Array, ""]:
@@ -180,16 +183,16 @@ class Stored(NamedTuple):
         longest = max(1, chunks_of(psi.factors.shape[0], chunk - 1))
         deep = psi.level >= chunk
         n_chunks = jnp.where(deep & (psi.scale != 0.0), (psi.level + (chunk - 1)) // chunk, 0)
-        fits = self.used + n_chunks <= self.level.shape[0] - longest
+        fits = self.used + n_chunks <= self.level.shape[0]
         n_chunks = jnp.where(fits, n_chunks, 0)
         used = self.used + n_chunks
         places = jnp.arange(longest, dtype=jnp.int32)
-        here = places < n_chunks
+        beyond = self.level.shape[0] + places
+        slots = jnp.where(places < n_chunks, self.used + places, beyond)
 
         def write(whole, part):
-            start = (jnp.int32(0),) * (whole.ndim - 1) + (self.used,)
-            part = jnp.where(jnp.broadcast_to(here, part.shape), part, jnp.zeros_like(part))
-            return jax.lax.dynamic_update_slice(whole, part.astype(whole.dtype), start)
+            options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
+            return whole.at[..., slots].set(part.astype(whole.dtype), **options)
 
         return Stored(
             write(self.rows, _in_chunks(chunk, longest, psi.factors * _share(psi))),
@@ -247,15 +250,35 @@ def _in_chunks(chunk: int, longest: int, factors: Float[Array, "deepest d"]) -> 
     return rows.reshape(longest, chunk, d).transpose(1, 2, 0)
 
 
-def _deep_terms(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, "S"]:
-    """In the last chunk of a feature, its coefficient times the product of the values of its rows; 0 in the others."""
-    chunk = len(w.tensors)
-    place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)
-    rows = (place * chunk)[None, :] + jnp.arange(chunk, dtype=jnp.int32)[:, None]
-    products = jnp.prod(jnp.where(rows < level[None, :], values, jnp.ones_like(values)), axis=0)
-    step = 1
-    while step < w.longest:  # products of 2, 4, ... chunks that end here
-        before = jnp.concatenate([jnp.ones_like(products[:step]), products[:-step]])
-        products = jnp.where(place >= step, products * before, products)
-        step *= 2
-    return w.coefficient * products
+def _sum_of_deep(w: Expansion, products: Callable[..., Float[Array, "chunk B"]]) -> Float[Array, ""]:
+    """The sum over deep features of the coefficient times the product of a number for each row.
+
+    Args:
+        w: the hypothesis; a block of chunks after the other is looked at, up to the last one used.
+        products: of the rows of a block [chunk, d, B], of `place` and of `level` [B]; the number for each row.
+    """
+    chunk, _, room = w.rows.shape
+    width = min(_BLOCK, room)
+
+    def one_block(k, seen):
+        total, product = seen  # of the features that are complete, and of the chunks so far of one that is not
+        begin = jnp.minimum(k * width, room - width)
+
+        def block(leaf):
+            return jax.lax.dynamic_slice_in_dim(leaf, begin, width, axis=-1)
+
+        place, level = block(w.place).astype(jnp.int32), block(w.level).astype(jnp.int32)
+        values, coefficient = products(block(w.rows), place, level), block(w.coefficient)
+        of_chunk = jnp.ones_like(coefficient)
+        for row in range(chunk):
+            used = place * chunk + row < level
+            of_chunk = of_chunk * jnp.where(used, values[row], jnp.ones_like(coefficient))
+        for i in range(width):
+            new = begin + i >= k * width  # the last block may begin within the one before
+            longer = of_chunk[i] * jnp.where(place[i] == 0, jnp.ones_like(product), product)
+            product = jnp.where(new, longer, product)
+            total = total + jnp.where(new, coefficient[i] * longer, jnp.zeros_like(total))
+        return total, product
+
+    one = jnp.ones((), w.coefficient.dtype)
+    return jax.lax.fori_loop(jnp.int32(0), (w.used + width - 1) // width, one_block, (0.0 * one, one))[0]

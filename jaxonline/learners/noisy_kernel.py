@@ -183,7 +183,7 @@ class NoisyKernel:
             return self.feature_map.queries(counts), self._too_large(counts).astype(jnp.int32)
 
         # those that may be looked at, and the rest, which is only counted
-        listed = 1 + min(self.storage.most_fresh, len(self.gradient_length.series.coefficients))
+        listed = min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
         counts = ragged_map(sample, 1 + n, listed, _MORE, always=2)
         asked = jnp.arange(listed, dtype=jnp.int32) <= n
         copies = jnp.where(asked, self.feature_map.queries(counts), 0)
@@ -217,7 +217,8 @@ class NoisyKernel:
             spec = jax.eval_shape(draw, first)
             factors, inner = jnp.zeros((0, *spec.shape), spec.dtype), jnp.zeros(0, spec.dtype)
             if rows:
-                factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, rows)
+                about = max(1, rows - room.deepest + room.tensor_levels + 2)
+                factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, rows, about)
             if room.most_pairs:
                 inner = ragged_map(pair, pairs, room.most_pairs)
             whole = jnp.concatenate([factors, jnp.zeros((room.deepest - rows, *spec.shape), spec.dtype)])
