@@ -116,6 +116,27 @@ def ragged_change(
     return structure.unflatten(changes.run(changes.one_by_one)(number, *leaves, *closed.consts))
 
 
+@custom_vmap
+def largest(number: Int[Array, ""]) -> Int[Array, ""]:
+    """A number as it is; under vmap the largest of all, so that a loop to it is one loop for all.
+
+    Its body must change nothing beyond the number of a run.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline._util.ragged import largest
+        >>> jax.vmap(lambda n: jax.lax.fori_loop(0, largest(n), lambda j, s: s + 1, n))(jnp.array([2, 0])).tolist()
+        [4, 2]
+    """
+    return number
+
+
+@largest.def_vmap
+def _largest_of_all(size: int, batched: list[bool], number: Int[Array, "size"]) -> tuple[Int[Array, ""], bool]:
+    del size, batched
+    return largest(jnp.max(number)), False
+
+
 _MOST = 2**31 - 1
 
 

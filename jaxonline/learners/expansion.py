@@ -16,9 +16,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxonline._util.ragged import largest
 from jaxonline._util.struct import static, struct
 
-_BLOCK = 8  # chunks that are looked at together: a register of float32
+_BLOCK = 16  # chunks that are looked at together: of eight, the compiler would write each out
 _UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
 
 
@@ -222,7 +223,10 @@ def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
 
 def _contracted(tensor: Float[Array, "..."], v: Float[Array, "d"], axis: int) -> Float[Array, "..."]:
     """The sum over an axis with the weights `v`: a matrix product for one run, but many small ones are far slower."""
-    return _summed(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis)
+    if len(v) > _UNROLLED:
+        return jnp.sum(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis)
+    parts = [v[k] * jax.lax.index_in_dim(tensor, k, axis, keepdims=False) for k in range(len(v))]
+    return functools.reduce(jnp.add, parts)
 
 
 def _summed(terms: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
@@ -281,4 +285,4 @@ def _sum_of_deep(w: Expansion, products: Callable[..., Float[Array, "chunk B"]])
         return total, product
 
     one = jnp.ones((), w.coefficient.dtype)
-    return jax.lax.fori_loop(jnp.int32(0), (w.used + width - 1) // width, one_block, (0.0 * one, one))[0]
+    return jax.lax.fori_loop(jnp.int32(0), largest((w.used + width - 1) // width), one_block, (0.0 * one, one))[0]
