@@ -9,7 +9,7 @@ most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 
     run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
 
 `ragged_map` gives every run its own results, `ragged_sum` keeps only their sums, and `ragged_change` makes one call for
-each run that wants it, which takes the place of the run's state.
+each run that wants it, which takes the place of the run's state. `largest` is for loops that all runs share.
 
 What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
 that the number is the same for all it maps over, or makes a list:
@@ -118,9 +118,9 @@ def ragged_change(
 
 @custom_vmap
 def largest(number: Int[Array, ""]) -> Int[Array, ""]:
-    """A number as it is; under vmap the largest of all, so that a loop to it is one loop for all.
+    """A number as it is; under vmap the largest of all, so that all go through one loop, each turn at the same index.
 
-    Its body must change nothing beyond the number of a run.
+    The turns beyond its own number must change nothing for a run.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -290,7 +290,7 @@ class _Changes(_Calls):
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
-            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # number and states at any rate
+            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # number and states: always
             number, *consts = (
                 jnp.broadcast_to(leaf, (size, *leaf.shape)) if wanted and not own else leaf
                 for leaf, own, wanted in zip((number, *consts), batched, mapped, strict=True)

@@ -9,7 +9,6 @@ number of copies and not the largest number of them.
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -19,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxonline._util.ragged import largest
 from jaxonline._util.struct import static, struct
 
-_BLOCK = 16  # chunks that are looked at together: of eight, the compiler would write each out
+_TOGETHER = 16  # chunks in two registers; S is a multiple of it, since what is left over is slow
 _UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
 
 
@@ -49,9 +48,10 @@ class Expansion:
         level: of the feature that a chunk belongs to, 0 where a chunk is not used [S].
         place: of the chunk in its feature, from 0 [S].
         coefficient: of the feature in its last chunk, 0 in the others [S].
-        used: how many chunks are.
+        used: how many chunks are, `room` at most.
         squared_norm: |w|^2, by recurrence.
         overflow: whether a feature did not find room, and is missing.
+        room: how many chunks may be used; S is this or a little more.
         deepest: the largest level.
     """
 
@@ -63,6 +63,7 @@ class Expansion:
     used: Int[Array, ""]
     squared_norm: Float[Array, ""]
     overflow: Bool[Array, ""]
+    room: int = static()
     deepest: int = static()
 
     @property
@@ -79,15 +80,17 @@ def chunks_of(level: int, tensor_levels: int) -> int:
 def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype) -> Expansion:
     """w = 0, with tensors up to the level D = `tensor_levels` and room for `n_chunks` chunks of deeper features."""
     small = jnp.int8 if deepest < 128 else jnp.int32
+    size = -(-n_chunks // _TOGETHER) * _TOGETHER
     return Expansion(
         tuple(jnp.zeros((dimension,) * n, dtype) for n in range(tensor_levels + 1)),
-        jnp.zeros((tensor_levels + 1, dimension, n_chunks), dtype),
-        jnp.zeros(n_chunks, small),
-        jnp.zeros(n_chunks, small),
-        jnp.zeros(n_chunks, dtype),
+        jnp.zeros((tensor_levels + 1, dimension, size), dtype),
+        jnp.zeros(size, small),
+        jnp.zeros(size, small),
+        jnp.zeros(size, dtype),
         jnp.int32(0),
         jnp.zeros((), dtype),
         jnp.zeros((), bool),
+        n_chunks,
         deepest,
     )
 
@@ -97,7 +100,7 @@ def polynomial(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
     value = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
         value = tensor + _contracted(value, x, axis=0)
-    return value + _sum_of_deep(w, lambda rows, place, level: _contracted(rows, x, axis=1))
+    return value + _sum_of_deep(w, _contracted(w.rows, x, axis=1))
 
 
 def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Array, ""]:
@@ -112,13 +115,11 @@ def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Arr
 
 def deep(w: Expansion, psi: Feature) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level without a tensor."""
-    chunks = _in_chunks(len(w.tensors), w.longest, psi.factors)
-
-    def products(rows, place, level):
-        values = _summed(rows * chunks[:, :, jnp.minimum(place, w.longest - 1)], axis=1)
-        return jnp.where(level == psi.level, values, jnp.zeros_like(values))
-
-    return psi.scale * _sum_of_deep(w, products)
+    places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
+    own = _taken(_in_chunks(len(w.tensors), w.longest, psi.factors), places)
+    same = w.level == psi.level.astype(w.level.dtype)
+    values = _summed(w.rows * own, axis=1)
+    return psi.scale * _sum_of_deep(w, jnp.where(same, values, jnp.zeros_like(values)))
 
 
 def squared_norm(psi: Feature) -> Float[Array, ""]:
@@ -178,13 +179,18 @@ class Stored(NamedTuple):
         changed = {name: getattr(self, name) for name in ("rows", "level", "place", "used", "overflow")}
         return dataclasses.replace(w, **changed)
 
-    def store(self, psi: Feature) -> "Stored":
-        """With the copies of an estimate of a level without a tensor; nothing changes for one that has a tensor."""
+    def store(self, psi: Feature, room: int) -> "Stored":
+        """With the copies of an estimate of a level without a tensor; nothing changes for one that has a tensor.
+
+        Args:
+            psi: the estimate.
+            room: the largest number of chunks.
+        """
         chunk = self.rows.shape[0]
         longest = max(1, chunks_of(psi.factors.shape[0], chunk - 1))
         deep = psi.level >= chunk
         n_chunks = jnp.where(deep & (psi.scale != 0.0), (psi.level + (chunk - 1)) // chunk, 0)
-        fits = self.used + n_chunks <= self.level.shape[0]
+        fits = self.used + n_chunks <= room
         n_chunks = jnp.where(fits, n_chunks, 0)
         used = self.used + n_chunks
         places = jnp.arange(longest, dtype=jnp.int32)
@@ -254,35 +260,33 @@ def _in_chunks(chunk: int, longest: int, factors: Float[Array, "deepest d"]) -> 
     return rows.reshape(longest, chunk, d).transpose(1, 2, 0)
 
 
-def _sum_of_deep(w: Expansion, products: Callable[..., Float[Array, "chunk B"]]) -> Float[Array, ""]:
-    """The sum over deep features of the coefficient times the product of a number for each row.
+def _taken(chunks: Float[Array, "chunk d longest"], places: Int[Array, "S"]) -> Float[Array, "chunk d S"]:
+    """The chunk for each place; selected, where there are few, since a gather takes three times as long."""
+    if chunks.shape[2] > _UNROLLED:
+        return chunks[:, :, places]
+    taken = jnp.broadcast_to(chunks[:, :, :1], (*chunks.shape[:2], len(places)))
+    for place in range(1, chunks.shape[2]):
+        taken = jnp.where(places == place, chunks[:, :, place, None], taken)
+    return taken
 
-    Args:
-        w: the hypothesis; a block of chunks after the other is looked at, up to the last one used.
-        products: of the rows of a block [chunk, d, B], of `place` and of `level` [B]; the number for each row.
-    """
-    chunk, _, room = w.rows.shape
-    width = min(_BLOCK, room)
 
-    def one_block(k, seen):
+def _sum_of_deep(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, ""]:
+    """The sum over deep features of the coefficient times the product of the values of its rows."""
+    place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)
+    ones = jnp.ones_like(w.coefficient)
+    of_chunk = functools.reduce(
+        jnp.multiply, [jnp.where(place * len(values) + row < level, values[row], ones) for row in range(len(values))]
+    )
+
+    def some(k, seen):
         total, product = seen  # of the features that are complete, and of the chunks so far of one that is not
-        begin = jnp.minimum(k * width, room - width)
-
-        def block(leaf):
-            return jax.lax.dynamic_slice_in_dim(leaf, begin, width, axis=-1)
-
-        place, level = block(w.place).astype(jnp.int32), block(w.level).astype(jnp.int32)
-        values, coefficient = products(block(w.rows), place, level), block(w.coefficient)
-        of_chunk = jnp.ones_like(coefficient)
-        for row in range(chunk):
-            used = place * chunk + row < level
-            of_chunk = of_chunk * jnp.where(used, values[row], jnp.ones_like(coefficient))
-        for i in range(width):
-            new = begin + i >= k * width  # the last block may begin within the one before
-            longer = of_chunk[i] * jnp.where(place[i] == 0, jnp.ones_like(product), product)
-            product = jnp.where(new, longer, product)
-            total = total + jnp.where(new, coefficient[i] * longer, jnp.zeros_like(total))
+        cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=k * _TOGETHER, slice_size=_TOGETHER)
+        first = cut(w.place) == 0
+        for values, begins, coefficient in zip(cut(of_chunk), first, cut(w.coefficient), strict=True):
+            product = values * jnp.where(begins, jnp.ones_like(product), product)
+            total = total + coefficient * product
         return total, product
 
-    one = jnp.ones((), w.coefficient.dtype)
-    return jax.lax.fori_loop(jnp.int32(0), largest((w.used + width - 1) // width), one_block, (0.0 * one, one))[0]
+    pieces = largest((w.used + _TOGETHER - 1) // _TOGETHER)
+    one = jnp.ones((), values.dtype)
+    return jax.lax.fori_loop(jnp.int32(0), pieces, some, (0.0 * one, one))[0]
