@@ -282,8 +282,8 @@ def _sum_of_deep(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, 
         total, product = seen  # of the features that are complete, and of the chunks so far of one that is not
         cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=k * _TOGETHER, slice_size=_TOGETHER)
         first = cut(w.place) == 0
-        for values, begins, coefficient in zip(cut(of_chunk), first, cut(w.coefficient), strict=True):
-            product = values * jnp.where(begins, jnp.ones_like(product), product)
+        for value, begins, coefficient in zip(cut(of_chunk), first, cut(w.coefficient), strict=True):
+            product = value * jnp.where(begins, jnp.ones_like(product), product)
             total = total + coefficient * product
         return total, product
 
