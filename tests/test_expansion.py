@@ -35,7 +35,7 @@ def beta(n):
 
 def add(w, alpha, psi, product):
     """w + alpha Psi~, as the learner does it: stored first, if it is deep."""
-    stored = Stored.nothing(w).store(psi)
+    stored = Stored.nothing(w).store(psi, w.room)
     return expansion.add(stored.of(w), alpha, psi, product, stored)
 
 

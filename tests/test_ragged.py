@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline._util.ragged import ragged_change, ragged_map, ragged_sum
+from jaxonline._util.ragged import largest, ragged_change, ragged_map, ragged_sum
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
 SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be
@@ -252,3 +252,12 @@ def test_a_full_capacity_is_no_problem():
 def test_bad_capacity(capacity):
     with pytest.raises((ValueError, TypeError), match="capacity"):
         ragged_map(lambda j: j, jnp.int32(1), capacity)
+
+
+def test_the_largest_of_all_that_are_mapped_over():
+    numbers = NUMBERS.reshape(4, 5)
+    assert int(largest(jnp.int32(3))) == 3
+    assert jax.vmap(largest)(NUMBERS).tolist() == [9] * RUNS
+    assert (jax.vmap(jax.vmap(largest))(numbers) == 9).all()
+    inner = jax.vmap(lambda row: jax.vmap(lambda b: largest(row[0]) + b)(jnp.arange(3)))(numbers)
+    assert inner.tolist() == [(numbers[:, 0].max() + np.arange(3)).tolist()] * 4

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from jaxonline._util import threefry as generator
 from jaxonline._util.threefry import is_threefry, threefry, written_out
+from jaxonline.estimators.laws import _uniform
 from jaxonline.game import stream_keys
 
 pytestmark = pytest.mark.fast_compile
@@ -104,3 +106,19 @@ def test_a_draw_that_insists_on_jaxs_generator_is_told_how_to_get_it():
         jo.play(jo.Game(Counts(own=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
     history = jo.play(jo.Game(Counts(own=True), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)[1]
     assert np.isfinite(history.y).all()
+
+
+@pytest.mark.parametrize("bit_width", [32, 64])
+def test_words_one_by_one_are_those_of_an_array(x64, bit_width):
+    for seed in range(3):
+        key = jax.random.key(seed)
+        wanted = jax.random.bits(key, (3,), f"uint{bit_width}").tolist()
+        for each in (key, written_out(key)):
+            assert [word.item() for word in generator.words(each, 3, bit_width)] == wanted
+
+
+def test_a_uniform_number_of_a_word_is_that_of_jax(x64):
+    for dtype in (np.float32, np.float64):
+        key = jax.random.key(5)
+        found = [_uniform(word, dtype) for word in generator.words(written_out(key), 4, np.finfo(dtype).bits)]
+        np.testing.assert_array_equal(found, jax.random.uniform(key, (4,), dtype))

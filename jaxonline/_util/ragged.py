@@ -9,7 +9,7 @@ most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 
     run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
 
 `ragged_map` gives every run its own results, `ragged_sum` keeps only their sums, and `ragged_change` makes one call for
-each run that wants it, which takes the place of the run's state.
+each run that wants it, which takes the place of the run's state. `largest` is for loops that all runs share.
 
 What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
 that the number is the same for all it maps over, or makes a list:
@@ -116,6 +116,27 @@ def ragged_change(
     return structure.unflatten(changes.run(changes.one_by_one)(number, *leaves, *closed.consts))
 
 
+@custom_vmap
+def largest(number: Int[Array, ""]) -> Int[Array, ""]:
+    """A number as it is; under vmap the largest of all, so that all go through one loop, each turn at the same index.
+
+    The turns beyond its own number must change nothing for a run.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from jaxonline._util.ragged import largest
+        >>> jax.vmap(lambda n: jax.lax.fori_loop(0, largest(n), lambda j, s: s + 1, n))(jnp.array([2, 0])).tolist()
+        [4, 2]
+    """
+    return number
+
+
+@largest.def_vmap
+def _largest_of_all(size: int, batched: list[bool], number: Int[Array, "size"]) -> tuple[Int[Array, ""], bool]:
+    del size, batched
+    return largest(jnp.max(number)), False
+
+
 _MOST = 2**31 - 1
 
 
@@ -210,30 +231,28 @@ class _Calls:
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)
             run = jnp.minimum(jnp.searchsorted(ends, places, side="right", method=method), size - 1).astype(jnp.int32)
             own = tuple(c[run] if b else c for c, b in zip(consts, batched, strict=True))
-            values = jax.vmap(self.call, in_axes=in_axes)(own, places - starts[run])
-            return self.keep(kept, values, k * piece, run, places < ends[-1])
+            j = places - starts[run]
+            return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends[-1])
 
         n_pieces = (ends[-1] + piece - 1) // piece
-        kept = jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size, piece))
-        return self.of_runs(kept, starts, number)
+        return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size)))
 
-    def nothing(self, size: int, piece: int) -> tuple[Array, ...]:
-        """The list before the first piece."""
-        room = size * self.capacity + piece
-        return tuple(jnp.zeros((room, *s.shape), s.dtype) for s in self.shapes)
+    def nothing(self, size: int) -> tuple[Array, ...]:
+        """What is kept before the first piece: the results of all runs, one run after the other."""
+        return tuple(jnp.zeros((size * self.capacity, *s.shape), s.dtype) for s in self.shapes)
 
     def keep(
-        self, kept: tuple[Array, ...], values: tuple[Array, ...], first: Array, run: Array, real: Array
+        self, kept: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
-        """The list with one more piece, from the place `first` on."""
-        del run, real
-        update = jax.lax.dynamic_update_slice_in_dim
-        return tuple(update(whole, part, first, 0) for whole, part in zip(kept, values, strict=True))
+        """The same with one more piece: the calls `j` of the runs, as far as they are real."""
+        beyond = kept[0].shape[0] + jnp.arange(len(run), dtype=jnp.int32)
+        places = jnp.where(real, run * self.capacity + j, beyond)
+        options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
+        return tuple(whole.at[places].set(part, **options) for whole, part in zip(kept, values, strict=True))
 
-    def of_runs(self, kept: tuple[Array, ...], starts: Array, number: Array) -> tuple[Array, ...]:
-        """Of every run the part of the list that is its own."""
-        j = jnp.arange(self.capacity, dtype=jnp.int32)
-        return tuple(_masked(j[None, :] < number[:, None], whole[starts[:, None] + j[None, :]]) for whole in kept)
+    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Of every run the part that is its own."""
+        return tuple(whole.reshape(size, self.capacity, *whole.shape[1:]) for whole in kept)
 
 
 class _Sums(_Calls):
@@ -250,16 +269,16 @@ class _Sums(_Calls):
     def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
         return stacked
 
-    def nothing(self, size: int, piece: int) -> tuple[Array, ...]:
+    def nothing(self, size: int) -> tuple[Array, ...]:
         return tuple(jnp.zeros((size, *s.shape), s.dtype) for s in self.shapes)
 
     def keep(
-        self, kept: tuple[Array, ...], values: tuple[Array, ...], first: Array, run: Array, real: Array
+        self, kept: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
         sums = zip(kept, values, strict=True)
         return tuple(s.at[run].add(_masked(real, v), indices_are_sorted=True) for s, v in sums)
 
-    def of_runs(self, kept: tuple[Array, ...], starts: Array, number: Array) -> tuple[Array, ...]:
+    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
         return kept
 
 
@@ -271,11 +290,12 @@ class _Changes(_Calls):
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
+            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # number and states: always
             number, *consts = (
-                leaf if own else jnp.broadcast_to(leaf, (size, *leaf.shape))
-                for leaf, own in zip((number, *consts), batched, strict=True)
+                jnp.broadcast_to(leaf, (size, *leaf.shape)) if wanted and not own else leaf
+                for leaf, own, wanted in zip((number, *consts), batched, mapped, strict=True)
             )
-            stacked = self.many_runs(size, (True,) * len(consts))(number, *consts)
+            stacked = self.many_runs(size, mapped[1:])(number, *consts)
             return stacked, (True,) * len(stacked)
 
         return run
@@ -289,11 +309,13 @@ class _Changes(_Calls):
         listed = jnp.nonzero(number > 0, size=size, fill_value=size)[0].astype(jnp.int32)
         listed = jnp.concatenate([listed, jnp.full(piece, size, jnp.int32)])
         others = consts[len(self.shapes) :]
+        in_axes = (tuple(0 if b else None for b in batched),)
 
         def next_piece(k, states):
             run = jax.lax.dynamic_slice_in_dim(listed, k * piece, piece)
-            own = tuple(c.at[run].get(mode="clip") for c in (*states, *others))
-            values = jax.vmap(lambda own: self.call(own, jnp.int32(0)))(own)
+            all_of_them = zip((*states, *others), batched, strict=True)
+            own = tuple(c.at[run].get(mode="clip") if b else c for c, b in all_of_them)
+            values = jax.vmap(lambda own: self.call(own, jnp.int32(0)), in_axes=in_axes)(own)
             kept = zip(states, values, strict=True)
             return tuple(s.at[run].set(v, mode="drop", indices_are_sorted=True) for s, v in kept)
 

@@ -46,6 +46,22 @@ def is_threefry(key: Key[Array, "..."]) -> bool:
     return jax.random.key_impl(key) in ("threefry2x32", WRITTEN_OUT)
 
 
+def words(key: Key[Array, ""], number: int, bit_width: int) -> list[UInt[Array, ""]]:
+    """`jax.random.bits(key, (number,))`, word by word: for a few of them, which as an array are too few for a register.
+
+    Example:
+        >>> import jax
+        >>> from jaxonline._util.threefry import words, written_out
+        >>> key = jax.random.key(0)
+        >>> [word.item() for word in words(written_out(key), 3, 32)] == jax.random.bits(key, (3,)).tolist()
+        True
+    """
+    if jax.random.key_impl(key) != WRITTEN_OUT:
+        return list(jax.random.bits(key, (number,), f"uint{bit_width}"))
+    data, zero = jax.random.key_data(key), jnp.uint32(0)
+    return [_word(*threefry(data, zero, jnp.uint32(place)), bit_width) for place in range(number)]
+
+
 def _own(key: Array) -> Key[Array, ""]:
     """The key for jax's own generator, which counts beyond 2^32."""
     return jax.random.wrap_key_data(key, impl="threefry2x32")
@@ -82,7 +98,10 @@ def _split(key: Array, shape: tuple[int, ...]) -> Array:
 def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**32:
         return jax.random.bits(_own(key), shape, f"uint{bit_width}")
-    high, low = threefry(key, *_counters(tuple(shape)))
+    return _word(*threefry(key, *_counters(tuple(shape))), bit_width)
+
+
+def _word(high: Array, low: Array, bit_width: int) -> Array:
     if bit_width == 64:
         return (high.astype(jnp.uint64) << np.uint64(32)) | low.astype(jnp.uint64)
     return (high ^ low).astype(f"uint{bit_width}")

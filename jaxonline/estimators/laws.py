@@ -22,6 +22,7 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from jaxonline._util import check
 from jaxonline._util.numbers import floating, host_float
 from jaxonline._util.struct import set_field, struct
+from jaxonline._util.threefry import words
 
 Vector = Sequence[float] | np.ndarray | jax.Array
 
@@ -254,6 +255,13 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
 
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
     """A uniform number in (0, 1], fine-grained near 0: three draws, one behind the last bit of the other."""
-    eps = jnp.finfo(dtype).eps
-    first, second, third = jax.random.uniform(key, (3,), dtype)
-    return first + eps * (second + eps * (third + 0.5 * eps))
+    info = jnp.finfo(dtype)
+    first, second, third = (_uniform(word, dtype) for word in words(key, 3, info.bits))
+    return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))
+
+
+def _uniform(word: jax.Array, dtype: Any) -> jax.Array:
+    """What `jax.random.uniform` makes of a word."""
+    info, one = jnp.finfo(dtype), jnp.ones((), dtype)
+    bits = (word >> (info.bits - info.nmant)) | jax.lax.bitcast_convert_type(one, word.dtype)
+    return jax.lax.bitcast_convert_type(bits, dtype) - one

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
 from jaxonline._util import check
+from jaxonline._util.compiler import one_after
 from jaxonline._util.struct import set_field, struct
 from jaxonline.game.keys import StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
@@ -245,7 +246,8 @@ def play_round(
         return States(environment, ()), record
 
     oracle = open_oracle(entrant.feedback, oracle_key, t, x, y, y_hat, states.feedback)
-    learner, info = entrant.learner.update(jax.random.fold_in(learner_key, 1), states.learner, oracle)
+    update_key = jax.random.fold_in(learner_key, one_after(y_hat))
+    learner, info = entrant.learner.update(update_key, states.learner, oracle)
     loss = game.loss(y_hat, y_comparator)
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), info)
     feedback = observed(entrant.feedback, states.feedback, t, x, y, y_hat)

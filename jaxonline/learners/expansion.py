@@ -15,8 +15,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxonline._util.ragged import largest
 from jaxonline._util.struct import static, struct
 
+_TOGETHER = 16  # chunks in two registers; S is a multiple of it, since what is left over is slow
 _UNROLLED = 16  # sums over this many coordinates are written out, so that the compiler vectorises over the others
 
 
@@ -46,9 +48,10 @@ class Expansion:
         level: of the feature that a chunk belongs to, 0 where a chunk is not used [S].
         place: of the chunk in its feature, from 0 [S].
         coefficient: of the feature in its last chunk, 0 in the others [S].
-        used: how many chunks are.
+        used: how many chunks are, `room` at most.
         squared_norm: |w|^2, by recurrence.
         overflow: whether a feature did not find room, and is missing.
+        room: how many chunks may be used; S is this or a little more.
         deepest: the largest level.
     """
 
@@ -60,6 +63,7 @@ class Expansion:
     used: Int[Array, ""]
     squared_norm: Float[Array, ""]
     overflow: Bool[Array, ""]
+    room: int = static()
     deepest: int = static()
 
     @property
@@ -76,16 +80,17 @@ def chunks_of(level: int, tensor_levels: int) -> int:
 def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype) -> Expansion:
     """w = 0, with tensors up to the level D = `tensor_levels` and room for `n_chunks` chunks of deeper features."""
     small = jnp.int8 if deepest < 128 else jnp.int32
-    n_chunks = n_chunks + max(1, chunks_of(deepest, tensor_levels))  # the last ones are for writing over the edge
+    size = -(-n_chunks // _TOGETHER) * _TOGETHER
     return Expansion(
         tuple(jnp.zeros((dimension,) * n, dtype) for n in range(tensor_levels + 1)),
-        jnp.zeros((tensor_levels + 1, dimension, n_chunks), dtype),
-        jnp.zeros(n_chunks, small),
-        jnp.zeros(n_chunks, small),
-        jnp.zeros(n_chunks, dtype),
+        jnp.zeros((tensor_levels + 1, dimension, size), dtype),
+        jnp.zeros(size, small),
+        jnp.zeros(size, small),
+        jnp.zeros(size, dtype),
         jnp.int32(0),
         jnp.zeros((), dtype),
         jnp.zeros((), bool),
+        n_chunks,
         deepest,
     )
 
@@ -95,7 +100,7 @@ def polynomial(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
     value = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
         value = tensor + _contracted(value, x, axis=0)
-    return value + jnp.sum(_deep_terms(w, _contracted(w.rows, x, axis=1)))
+    return value + _sum_of_deep(w, _contracted(w.rows, x, axis=1))
 
 
 def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Array, ""]:
@@ -111,10 +116,10 @@ def shallow(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> Float[Arr
 def deep(w: Expansion, psi: Feature) -> Float[Array, ""]:
     """<w, Psi~> for an estimate of a level without a tensor."""
     places = jnp.minimum(w.place.astype(jnp.int32), w.longest - 1)
-    own = _in_chunks(len(w.tensors), w.longest, psi.factors)[:, :, places]
-    terms = _deep_terms(w, _summed(w.rows * own, axis=1))
+    own = _taken(_in_chunks(len(w.tensors), w.longest, psi.factors), places)
     same = w.level == psi.level.astype(w.level.dtype)
-    return psi.scale * jnp.sum(jnp.where(same, terms, jnp.zeros_like(terms)))
+    values = _summed(w.rows * own, axis=1)
+    return psi.scale * _sum_of_deep(w, jnp.where(same, values, jnp.zeros_like(values)))
 
 
 def squared_norm(psi: Feature) -> Float[Array, ""]:
@@ -174,22 +179,27 @@ class Stored(NamedTuple):
         changed = {name: getattr(self, name) for name in ("rows", "level", "place", "used", "overflow")}
         return dataclasses.replace(w, **changed)
 
-    def store(self, psi: Feature) -> "Stored":
-        """With the copies of an estimate of a level without a tensor; nothing changes for one that has a tensor."""
+    def store(self, psi: Feature, room: int) -> "Stored":
+        """With the copies of an estimate of a level without a tensor; nothing changes for one that has a tensor.
+
+        Args:
+            psi: the estimate.
+            room: the largest number of chunks.
+        """
         chunk = self.rows.shape[0]
         longest = max(1, chunks_of(psi.factors.shape[0], chunk - 1))
         deep = psi.level >= chunk
         n_chunks = jnp.where(deep & (psi.scale != 0.0), (psi.level + (chunk - 1)) // chunk, 0)
-        fits = self.used + n_chunks <= self.level.shape[0] - longest
+        fits = self.used + n_chunks <= room
         n_chunks = jnp.where(fits, n_chunks, 0)
         used = self.used + n_chunks
         places = jnp.arange(longest, dtype=jnp.int32)
-        here = places < n_chunks
+        beyond = self.level.shape[0] + places
+        slots = jnp.where(places < n_chunks, self.used + places, beyond)
 
         def write(whole, part):
-            start = (jnp.int32(0),) * (whole.ndim - 1) + (self.used,)
-            part = jnp.where(jnp.broadcast_to(here, part.shape), part, jnp.zeros_like(part))
-            return jax.lax.dynamic_update_slice(whole, part.astype(whole.dtype), start)
+            options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
+            return whole.at[..., slots].set(part.astype(whole.dtype), **options)
 
         return Stored(
             write(self.rows, _in_chunks(chunk, longest, psi.factors * _share(psi))),
@@ -219,7 +229,10 @@ def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
 
 def _contracted(tensor: Float[Array, "..."], v: Float[Array, "d"], axis: int) -> Float[Array, "..."]:
     """The sum over an axis with the weights `v`: a matrix product for one run, but many small ones are far slower."""
-    return _summed(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis)
+    if len(v) > _UNROLLED:
+        return jnp.sum(tensor * jnp.expand_dims(v, [k for k in range(tensor.ndim) if k != axis]), axis)
+    parts = [v[k] * jax.lax.index_in_dim(tensor, k, axis, keepdims=False) for k in range(len(v))]
+    return functools.reduce(jnp.add, parts)
 
 
 def _summed(terms: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
@@ -247,15 +260,33 @@ def _in_chunks(chunk: int, longest: int, factors: Float[Array, "deepest d"]) -> 
     return rows.reshape(longest, chunk, d).transpose(1, 2, 0)
 
 
-def _deep_terms(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, "S"]:
-    """In the last chunk of a feature, its coefficient times the product of the values of its rows; 0 in the others."""
-    chunk = len(w.tensors)
+def _taken(chunks: Float[Array, "chunk d longest"], places: Int[Array, "S"]) -> Float[Array, "chunk d S"]:
+    """The chunk for each place; selected, where there are few, since a gather takes three times as long."""
+    if chunks.shape[2] > _UNROLLED:
+        return chunks[:, :, places]
+    taken = jnp.broadcast_to(chunks[:, :, :1], (*chunks.shape[:2], len(places)))
+    for place in range(1, chunks.shape[2]):
+        taken = jnp.where(places == place, chunks[:, :, place, None], taken)
+    return taken
+
+
+def _sum_of_deep(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, ""]:
+    """The sum over deep features of the coefficient times the product of the values of its rows."""
     place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)
-    rows = (place * chunk)[None, :] + jnp.arange(chunk, dtype=jnp.int32)[:, None]
-    products = jnp.prod(jnp.where(rows < level[None, :], values, jnp.ones_like(values)), axis=0)
-    step = 1
-    while step < w.longest:  # products of 2, 4, ... chunks that end here
-        before = jnp.concatenate([jnp.ones_like(products[:step]), products[:-step]])
-        products = jnp.where(place >= step, products * before, products)
-        step *= 2
-    return w.coefficient * products
+    ones = jnp.ones_like(w.coefficient)
+    of_chunk = functools.reduce(
+        jnp.multiply, [jnp.where(place * len(values) + row < level, values[row], ones) for row in range(len(values))]
+    )
+
+    def some(k, seen):
+        total, product = seen  # of the features that are complete, and of the chunks so far of one that is not
+        cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=k * _TOGETHER, slice_size=_TOGETHER)
+        first = cut(w.place) == 0
+        for value, begins, coefficient in zip(cut(of_chunk), first, cut(w.coefficient), strict=True):
+            product = value * jnp.where(begins, jnp.ones_like(product), product)
+            total = total + coefficient * product
+        return total, product
+
+    pieces = largest((w.used + _TOGETHER - 1) // _TOGETHER)
+    one = jnp.ones((), values.dtype)
+    return jax.lax.fori_loop(jnp.int32(0), pieces, some, (0.0 * one, one))[0]

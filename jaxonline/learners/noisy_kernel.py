@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.compiler import looked_up
 from jaxonline._util.ragged import ragged_change, ragged_map, ragged_sum
 from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
@@ -34,7 +35,7 @@ from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
 # Estimates a run and round that are computed together (`ragged_map`): less than the mean, so that little is padded
-_MORE, _FEW, _DEEP = 0.6, 0.3, 1 / 24
+_MORE, _FEW, _DEEP = 0.6, 0.6, 1 / 24
 
 
 class NoisyKernelState(NamedTuple):
@@ -150,6 +151,7 @@ class NoisyKernel:
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
+        x = looked_up(x)
         return expansion.polynomial(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
 
     def update(
@@ -183,7 +185,7 @@ class NoisyKernel:
             return self.feature_map.queries(counts), self._too_large(counts).astype(jnp.int32)
 
         # those that may be looked at, and the rest, which is only counted
-        listed = 1 + min(self.storage.most_fresh, len(self.gradient_length.series.coefficients))
+        listed = min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
         counts = ragged_map(sample, 1 + n, listed, _MORE, always=2)
         asked = jnp.arange(listed, dtype=jnp.int32) <= n
         copies = jnp.where(asked, self.feature_map.queries(counts), 0)
@@ -217,9 +219,10 @@ class NoisyKernel:
             spec = jax.eval_shape(draw, first)
             factors, inner = jnp.zeros((0, *spec.shape), spec.dtype), jnp.zeros(0, spec.dtype)
             if rows:
-                factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, rows)
+                about = max(1.0, rows - room.deepest + room.tensor_levels + 2.0)
+                factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, rows, about)
             if room.most_pairs:
-                inner = ragged_map(pair, pairs, room.most_pairs)
+                inner = ragged_map(pair, pairs, room.most_pairs, 1.2)
             whole = jnp.concatenate([factors, jnp.zeros((room.deepest - rows, *spec.shape), spec.dtype)])
             psi = self.feature_map.combine(jax.tree.map(lambda count: count[j], asked.counts), inner, whole)
             log_beta = self.feature_map.log_beta(psi.level, factors.dtype)
@@ -268,7 +271,7 @@ class NoisyKernel:
             psi = estimate(j, self.storage.deepest)
             products = products.at[j].set(expansion.deep(stored.of(w), psi))
             own = jnp.where(j == 0, psi.level, 0)
-            return stored.store(psi._replace(level=own)), products
+            return stored.store(psi._replace(level=own), w.room), products
 
         def all_of_them(seen):
             return jax.lax.fori_loop(jnp.int32(0), rank[-1], one_more, seen)
