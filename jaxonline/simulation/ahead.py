@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
@@ -41,10 +41,11 @@ def _lowered(job: Job) -> Any:
     """The program of the rounds, traced; calls with arguments like these take what is compiled of it."""
     plan, sizes = job.plan, {"width": job.plan.width, "mesh": job.plan.mesh}
     wave, _ = next(blocks.waves(plan.blocks, plan.mesh))
-    first = begin.lower(job.matchup, plan.key, wave, **sizes)
+    matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
+    first = begin.lower(matchup, key, wave, **sizes)
     carry = jax.tree.map(
         lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
         first.out_info, first.compile().output_shardings,
     )  # fmt: skip
-    t = jnp.int32(0)
-    return advance.lower(job.matchup, plan.key, t, t, wave, carry, **sizes)
+    t = np.int32(0)
+    return advance.lower(matchup, key, t, t, wave, carry, **sizes)

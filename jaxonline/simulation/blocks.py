@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxonline._util import check
 from jaxonline._util.threads import usable_cores
@@ -100,6 +100,11 @@ def item_keys(key: jax.Array, block: jax.Array, width: int) -> jax.Array:
     """The keys of the items of one block: item `i` of the whole study has the key `fold_in(key, i)`."""
     items = block * jnp.asarray(width, block.dtype) + jnp.arange(width, dtype=block.dtype)
     return jax.vmap(lambda item: jax.random.fold_in(key, item))(items)
+
+
+def on_every_device(tree: T, mesh: Mesh) -> T:
+    """The arrays of a pytree on every device, once: a program called with others copies them at each call."""
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
 
 
 def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockwise: int) -> Callable[..., Any]:

@@ -183,11 +183,11 @@ def _play_wave(
     Returns:
         What was recorded after the rounds that are known (all of it where the wave began anew), and where it ended.
     """
-    plan, matchup = job.plan, job.matchup
-    sizes = {"width": plan.width, "mesh": plan.mesh}
+    plan, sizes = job.plan, {"width": job.plan.width, "mesh": job.plan.mesh}
+    matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
     name = job.blocks_in_words(wave.tolist())
-    start, carry, read = 0, begin(matchup, plan.key, wave, **sizes), []
+    start, carry, read = 0, begin(matchup, key, wave, **sizes), []
     pace = None
     if in_progress is not None:
         position = in_progress.restore(carry)
@@ -214,7 +214,7 @@ def _play_wave(
         if in_progress is not None and t > start and in_progress.due():
             finish_piece()
             in_progress.keep(Position(t, carry, read))
-        carry, totals = advance(matchup, plan.key, np.int32(t), np.int32(until), wave, carry, **sizes)
+        carry, totals = advance(matchup, key, np.int32(t), np.int32(until), wave, carry, **sizes)
         launched.append((until, totals))
         if len(launched) > 1:
             finish_piece()
