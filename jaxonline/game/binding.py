@@ -101,11 +101,12 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     if isinstance(entrant.learner, ForLoss):
         check_classes(game.environment, entrant.learner.loss)
     check_loss_range(entrant.learner, game.environment)
-    dtype = game.dtype
+    dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has tried its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"
     with _cannot_play(what, game, entrant):
-        try_feedback(entrant.feedback, game.specs, dtype)
+        if own_feedback:
+            try_feedback(entrant.feedback, game.specs, dtype)
         before, after, record = jax.eval_shape(_first_round, game, entrant, jax.eval_shape(lambda: jax.random.key(0)))
     check_state(f"{what}: update", before.learner, after.learner)
     check_state(f"{type(game.environment).__name__}.answer", before.environment, after.environment)
