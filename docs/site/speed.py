@@ -38,4 +38,11 @@ def page() -> str:
                     for value in (statistics.median(of), min(of), max(of))
                 )
                 lines.append(f"| {one['title']} | {name} | {numbers} |")
-    return "\n".join(lines) + "\n\nBelow 1 the peer is faster.\n"
+    lines += [
+        "",
+        "Below 1 the peer is faster. How the rate depends on the size of a study (`python -m benchmarks.scaling`, "
+        "likewise):",
+        "",
+        "![Rounds per second by runs, dimension and horizon](scaling.png)",
+    ]
+    return "\n".join(lines) + "\n"
