@@ -3,7 +3,7 @@
 (Digests were recorded again, where losses are rounded otherwise since then: those of the eleven studies of the
 linear model when threefry was written out, by less than 2e-8 of the loss at the horizon; and those of 17 studies when
 noise came in whole registers, by less than 6e-8. A third time, those of the two noisy kernels when logarithms of
-factorials came from a table, by less than 8e-7. A fourth time, those of 33 studies with Gaussian or several copies, when
+factorials came from a table, by less than 8e-7. A fourth time, those of 33 studies with noisy copies, when
 normal numbers took one logarithm and two copies came as one vector, by less than 1e-7. All others kept every bit, and
 all kept their queries.)
 
