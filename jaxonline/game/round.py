@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
 from jaxonline._util import check
-from jaxonline._util.compiler import one_after
 from jaxonline._util.struct import set_field, struct
+from jaxonline._util.unseen import one_after
 from jaxonline.game.keys import StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history

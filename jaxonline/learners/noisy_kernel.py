@@ -22,9 +22,9 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
-from jaxonline._util.compiler import looked_up
 from jaxonline._util.ragged import ragged_change, ragged_map, ragged_sum
 from jaxonline._util.struct import set_field, struct
+from jaxonline._util.unseen import looked_up
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator

@@ -18,7 +18,7 @@ def one_after(move: PyTree) -> Int[Array, ""]:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline._util.compiler import one_after
+        >>> from jaxonline._util.unseen import one_after
         >>> [one_after(move).item() for move in (jnp.array([0.5, 2.0]), jnp.inf, jnp.int32(3))]
         [1, 1, 1]
     """
@@ -37,7 +37,7 @@ def looked_up(x: Float[Array, "d"]) -> Float[Array, "d"]:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline._util.compiler import looked_up
+        >>> from jaxonline._util.unseen import looked_up
         >>> looked_up(jnp.array([1.0, jnp.nan])).tolist()
         [1.0, nan]
     """
