@@ -9,6 +9,7 @@ import pytest
 import jaxonline as jo
 from jaxonline.learners import InverseTime
 from jaxonline.simulation import ahead, monte_carlo
+from jaxonline.simulation.segments import advance
 
 STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
 
@@ -52,3 +53,14 @@ def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
 def test_a_single_job_is_just_played(monkeypatch):
     monkeypatch.setattr(ahead, "_lowered", None)
     assert list(ahead.compiled_ahead(["job"])) == ["job"]
+
+
+@pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:RuntimeWarning")
+def test_a_search_is_one_program_also_where_its_first_rung_leaves_devices_idle():
+    """Of eight devices it plays on the two that the 16 runs of the first rung keep busy, in both rungs."""
+    game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    steps = {"step_size": [0.1, 0.2, 0.3, 0.4]}
+    before = advance._cache_size()
+    jo.tune(game, learner, steps, n_runs=32, n_rounds=5, rungs=2, factor=2)
+    assert advance._cache_size() == before + 1

@@ -290,7 +290,7 @@ MISFITS = {
         jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
         "loss must be a number for the move of learner .misfit. .Hedge",
     ),
-    "full information for two copies": (LINEAR, jo.Entrant(GOOD, jo.FullInformation()), "copy"),
+    "full information for two copies": (LINEAR, jo.Entrant(GOOD, jo.FullInformation()), "copies"),
 }  # fmt: skip
 
 

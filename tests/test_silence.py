@@ -39,10 +39,10 @@ class Asks:
 jax.tree_util.register_static(Asks)
 
 
-@pytest.mark.parametrize("asks", ["copy", "x", "attributes", "gradient"])
+@pytest.mark.parametrize("asks", ["copies", "x", "attributes", "gradient"])
 def test_a_feedback_that_does_not_answer_is_found_before_the_first_learner_is_played(asks):
     wrong = {
-        "copy": jo.Entrant(learner(estimators.TwoCopies()), FULL),
+        "copies": jo.Entrant(learner(estimators.TwoCopies()), FULL),
         "x": jo.Entrant(learner(estimators.FullGradient()), COPIES),
         "attributes": jo.Entrant(learner(estimators.AttributeGradient(2)), FULL),
         "gradient": Asks(),

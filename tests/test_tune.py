@@ -300,13 +300,6 @@ def test_settings_that_differ_in_numbers_share_a_program():
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
 
 
-def test_one_program_also_where_the_first_rung_leaves_devices_idle():
-    """Of eight devices two, which the 16 runs of the first rung keep busy, in both rungs."""
-    before = advance._cache_size()
-    jo.tune(GAME, make, {"step": STEPS}, key=3, **{**SIZES, "mesh": None})
-    assert advance._cache_size() == before + 1
-
-
 def test_a_program_that_is_not_full_is_filled_up(tuned, programs):
     """Three settings, two in a program: what fills it up changes nothing, and is not there."""
     three = jo.tune(GAME, make, {"step": STEPS[:3]}, key=3, **SIZES)
