@@ -57,10 +57,10 @@ def test_a_single_job_is_just_played(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:RuntimeWarning")
 def test_a_search_is_one_program_also_where_its_first_rung_leaves_devices_idle():
-    """Of eight devices it plays on the two that the 16 runs of the first rung keep busy, in both rungs."""
+    """Of eight devices it plays on the two that the 9 runs of the first rung keep busy, in both rungs."""
     game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
     steps = {"step_size": [0.1, 0.2, 0.3, 0.4]}
     before = advance._cache_size()
-    jo.tune(game, learner, steps, n_runs=32, n_rounds=5, rungs=2, factor=2)
+    jo.tune(game, learner, steps, n_runs=27, n_rounds=5, rungs=2, factor=3)
     assert advance._cache_size() == before + 1
