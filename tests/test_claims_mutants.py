@@ -184,7 +184,11 @@ def _logistic(patch):
 
 def _features_of_one_copy(patch):
     """The first copy for every other."""
-    patch.setattr(FeaturedOracle, "copy", lambda self, index: self._features(self._oracle.copy(0)))
+
+    def copies(self, first, capacity):
+        return jnp.stack([self._features(self._oracle.copy(0))] * capacity)
+
+    patch.setattr(FeaturedOracle, "copies", copies)
 
 
 MUTANTS = {
