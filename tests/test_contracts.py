@@ -313,8 +313,10 @@ def test_programs_and_runs(entry):
     rows = stream(entry)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
+    before = history._play._cache_size()
     loop = [jo.play(game, entry.learner, keys[0], ROUNDS)]
     compiled = history._play._cache_size()
+    assert compiled - before <= 1  # 0 where another test has played it
     loop += [jo.play(game, entry.learner, key, ROUNDS) for key in keys[1:]]
 
     other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)

@@ -90,8 +90,12 @@ class ToldLoss:
         return y
 
     def gradient(self, y_hat: PyTree, y: Array) -> PyTree:
-        """Nobody knows it."""
-        raise NotImplementedError("the loss of the move was told, and its gradient was not")
+        """Nobody knows it: a learner that asks for it is refused when it is bound to the game.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError("it asks for the gradient of the loss, and only the loss of the move is told")
 
 
 def table(rows: np.ndarray) -> np.ndarray:
