@@ -3,12 +3,16 @@
 import contextlib
 import hashlib
 import io
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pooch
 import pytest
 import requests
+import sklearn.datasets
 
 from jaxonline import datasets
 from jaxonline.datasets import ar4, checksum, load
@@ -364,6 +368,18 @@ def test_openml_is_verified(data_folder, monkeypatch):
         load("Concrete")
 
 
-def test_diabetes():
-    X, y = datasets.diabetes()
-    assert (X.shape, y.shape, X.dtype, y.dtype) == ((442, 10), (442,), np.float64, np.float64)
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["read", "loaded"])
+def test_diabetes(elsewhere, monkeypatch):
+    """Scikit-learn's numbers, to the last bit, whether its files are where they are expected or not."""
+    if elsewhere:
+        monkeypatch.setattr("jaxonline.datasets.catalogue.Path", lambda *_: Path("nowhere"))
+    found, expected = datasets.diabetes(), sklearn.datasets.load_diabetes(return_X_y=True)
+    for array, theirs in zip(found, expected, strict=True):
+        assert array.dtype == np.float64
+        np.testing.assert_array_equal(array, theirs)
+
+
+def test_diabetes_is_read_without_scikit_learn():
+    """Which takes a second to import, and more where it was never imported before."""
+    program = "import sys; from jaxonline.datasets import diabetes; diabetes(); sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -17,7 +17,7 @@ from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.simulation import record_rounds
 from jaxonline.simulation.blocks import default_mesh, waves
 from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.segments import Matchup, advance, begin
+from jaxonline.simulation.segments import Matchup, advance, begin, keys_of_runs
 from jaxonline.simulation.sweeps import as_team
 
 RUNS, ROUNDS, WIDTH = 20, 80, 2  # ten blocks: two waves on eight devices, the second not full
@@ -133,12 +133,12 @@ def test_any_order_of_blocks(order):
     mesh = default_mesh()
     team = as_team(small_game(), "learner", learner())
     matchup = Matchup(team.game, team.entrant, None, with_defaults(()))
-    key, sizes = jax.random.key(3), {"width": WIDTH, "mesh": mesh}
+    key = jax.random.key(3)
 
     def played(blocks):
-        blocks = np.asarray(blocks, np.int32)
-        carry = begin(matchup, key, blocks, **sizes)
-        _, totals = advance(matchup, key, jnp.int32(0), jnp.int32(ROUNDS), blocks, carry, **sizes)
+        keys = keys_of_runs(key, np.asarray(blocks, np.int32), width=WIDTH, mesh=mesh)
+        carry = begin(matchup, keys, mesh=mesh)
+        _, totals = advance(matchup, keys, jnp.int32(0), jnp.int32(ROUNDS), carry, mesh=mesh)
         return np.asarray(totals.measures["cumulative_loss"].total)
 
     np.testing.assert_array_equal(played(order), played(range(8))[order])

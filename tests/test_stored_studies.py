@@ -25,7 +25,7 @@ from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.results.store import Store
 from jaxonline.simulation import runner
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import advance
+from jaxonline.simulation.segments import advance, keys_of_runs
 from jaxonline.study import Context
 
 SWEEP = {"one": learner(), "two": jo.sweep([learner(0.1), learner(0.3)])}
@@ -51,12 +51,17 @@ def reference():
 @pytest.fixture
 def played(monkeypatch):
     """The segments (rounds before, blocks) that are played."""
-    seen = []
+    seen, waves = [], []
 
-    def counted(matchup, key, t, until, wave, carry, **sizes):
-        seen.append((int(t), wave.tolist()))
-        return advance(matchup, key, t, until, wave, carry, **sizes)
+    def remembered(key, wave, **sizes):
+        waves.append(wave.tolist())
+        return keys_of_runs(key, wave, **sizes)
 
+    def counted(matchup, keys, t, until, carry, **mesh):
+        seen.append((int(t), waves[-1]))
+        return advance(matchup, keys, t, until, carry, **mesh)
+
+    monkeypatch.setattr(runner, "keys_of_runs", remembered)
     monkeypatch.setattr(runner, "advance", counted)
     return seen
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.runner import Job
-from jaxonline.simulation.segments import advance, begin
+from jaxonline.simulation.segments import advance, begin, keys_of_runs
 
 
 def compiled_ahead(jobs: Sequence[Job], store: Store | None = None) -> Iterator[Job]:
@@ -39,13 +39,14 @@ def compiled_ahead(jobs: Sequence[Job], store: Store | None = None) -> Iterator[
 
 def _lowered(job: Job) -> Any:
     """The program of the rounds, traced; calls with arguments like these take what is compiled of it."""
-    plan, sizes = job.plan, {"width": job.plan.width, "mesh": job.plan.mesh}
-    wave, _ = next(blocks.waves(plan.blocks, plan.mesh))
-    matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
-    first = begin.lower(matchup, key, wave, **sizes)
+    plan, mesh = job.plan, job.plan.mesh
+    wave, _ = next(blocks.waves(plan.blocks, mesh))
+    matchup, key = blocks.on_every_device((job.matchup, plan.key), mesh)
+    keys = keys_of_runs(key, wave, width=plan.width, mesh=mesh)
+    first = begin.lower(matchup, keys, mesh=mesh)
     carry = jax.tree.map(
         lambda leaf, sharding: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
         first.out_info, first.compile().output_shardings,
     )  # fmt: skip
     t = np.int32(0)
-    return advance.lower(matchup, key, t, t, wave, carry, **sizes)
+    return advance.lower(matchup, keys, t, t, carry, mesh=mesh)

@@ -1,7 +1,6 @@
 """Comparators that need the whole history of a run, not sums over its rounds."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ from jaxonline.results.layout import BEST, Kept, Rows
 from jaxonline.results.store import Store
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Plan
-from jaxonline.simulation.segments import Matchup, begin, collect
+from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -95,13 +94,12 @@ class Hindsight:
 
     def _collected(self, block: int, rows: list[int]) -> tuple[PyTree, PyTree]:
         """Instances and outcomes [T, rows, ...] of some runs of a block."""
-        plan, block_indices = self._plan, np.array([block], np.int32)
-        sizes: dict[str, Any] = {"width": plan.width, "mesh": plan.mesh}
-        states = begin(self._matchup, plan.key, block_indices, **sizes).states
+        plan, mesh = self._plan, self._plan.mesh
+        keys = keys_of_runs(plan.key, np.array([block], np.int32), width=plan.width, mesh=mesh)
+        states = begin(self._matchup, keys, mesh=mesh).states
         length, pieces = min(PIECE, plan.n_rounds), []
         for t in range(0, plan.n_rounds, length):
-            at = jnp.int32(t), block_indices, states
-            states, seen = collect(self._matchup, plan.key, *at, length=length, **sizes)
+            states, seen = collect(self._matchup, keys, jnp.int32(t), states, length=length, mesh=mesh)
             pieces.append(jax.tree.map(lambda part: np.asarray(part[0])[:, rows], seen))
         return jax.tree.map(lambda *parts: np.concatenate(parts)[: plan.n_rounds], *pieces)
 

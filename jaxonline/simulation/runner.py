@@ -15,7 +15,7 @@ from jaxonline.results.reduction import HALF_DIFFERENCE
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.segments import Matchup, Totals, advance, begin
+from jaxonline.simulation.segments import Matchup, Totals, advance, begin, keys_of_runs
 from jaxonline.simulation.sums import in_float64
 from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
 
@@ -183,11 +183,12 @@ def _play_wave(
     Returns:
         What was recorded after the rounds that are known (all of it where the wave began anew), and where it ended.
     """
-    plan, sizes = job.plan, {"width": job.plan.width, "mesh": job.plan.mesh}
-    matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
+    plan, mesh = job.plan, job.plan.mesh
+    matchup, key = blocks.on_every_device((job.matchup, plan.key), mesh)
+    keys = keys_of_runs(key, wave, width=plan.width, mesh=mesh)
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
     name = job.blocks_in_words(wave.tolist())
-    start, carry, read = 0, begin(matchup, key, wave, **sizes), []
+    start, carry, read = 0, begin(matchup, keys, mesh=mesh), []
     pace = None
     if in_progress is not None:
         position = in_progress.restore(carry)
@@ -214,7 +215,7 @@ def _play_wave(
         if in_progress is not None and t > start and in_progress.due():
             finish_piece()
             in_progress.keep(Position(t, carry, read))
-        carry, totals = advance(matchup, key, np.int32(t), np.int32(until), wave, carry, **sizes)
+        carry, totals = advance(matchup, keys, np.int32(t), np.int32(until), carry, mesh=mesh)
         launched.append((until, totals))
         if len(launched) > 1:
             finish_piece()

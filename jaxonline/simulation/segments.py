@@ -180,26 +180,32 @@ def _checked_overflow(overflow: Any) -> Array:
 
 
 @jax.jit(static_argnames=("width", "mesh"))
-def begin(matchup: Matchup, key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> Carry:
+def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> StreamKeys:
+    """The streams of the runs of one block per device, [devices, width]: one program for all learners of a study."""
+
+    def block(key, index):
+        return jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
+
+    return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(key, block_indices)
+
+
+@jax.jit(static_argnames=("mesh",))
+def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
 
-    def block(matchup, key, index):
-        return jax.vmap(lambda run: over_plays(begin_run, matchup)(stream_keys(run)))(
-            blocks.item_keys(key, index, width)
-        )
+    def block(matchup, keys):
+        return jax.vmap(over_plays(begin_run, matchup))(keys)
 
-    return blocks.over_blocks(block, mesh, n_shared=2, n_blockwise=1)(matchup, key, block_indices)
+    return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
-@jax.jit(static_argnames=("width", "mesh"), donate_argnames=("carry",))
+@jax.jit(static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
-    matchup: Matchup, key: Array, t: Array, until: Array, block_indices: Array, carry: Carry,
-    *, width: int, mesh: Mesh,
-) -> tuple[Carry, Totals]:  # fmt: skip
+    matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry, *, mesh: Mesh
+) -> tuple[Carry, Totals]:
     """Play rounds t + 1, ..., until; returns the carries, and what is recorded then."""
 
-    def block(matchup, key, t, until, index, carry):
-        keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
+    def block(matchup, t, until, keys, carry):
         play, read = over_plays(advance_run, matchup, 0, None), over_plays(read_run, matchup, 0, None)
 
         def one_round(t, carry):
@@ -208,13 +214,12 @@ def advance(
         carry = jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
         return carry, jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
 
-    on_devices = blocks.over_blocks(block, mesh, n_shared=4, n_blockwise=2)
-    return on_devices(matchup, key, t, until, block_indices, carry)
+    return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, until, keys, carry)
 
 
-@jax.jit(static_argnames=("width", "mesh", "length"), donate_argnames=("states",))
+@jax.jit(static_argnames=("mesh", "length"), donate_argnames=("states",))
 def collect(
-    matchup: Matchup, key: Array, t: Array, block_indices: Array, states: States, *, width: int, mesh: Mesh, length: int
+    matchup: Matchup, keys: StreamKeys, t: Array, states: States, *, mesh: Mesh, length: int
 ) -> tuple[States, tuple[PyTree, PyTree]]:
     """Play the environment alone for rounds t + 1, ..., t + length, and keep what the comparator is judged on.
 
@@ -222,9 +227,7 @@ def collect(
         The states, and instances and outcomes [devices, length, width, ...].
     """
 
-    def block(matchup, key, t, index, states):
-        keys = jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
-
+    def block(matchup, t, keys, states):
         def one_round(states, t):
             play = jax.vmap(lambda keys, states: play_round(matchup.game, None, keys, t, states))
             states, record = play(keys, states)
@@ -232,4 +235,4 @@ def collect(
 
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
 
-    return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, key, t, block_indices, states)
+    return blocks.over_blocks(block, mesh, n_shared=2, n_blockwise=2)(matchup, t, keys, states)
