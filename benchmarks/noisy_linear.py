@@ -4,6 +4,8 @@ What a round must cost: 40 normal numbers (two copies of 20), and then some 8 d 
 2 d floats of state read and written, 160 bytes. The normal numbers are most of it: a counter-based generator spends
 about 20 threefry rounds and an inverse error function on each, near 100 operations, 4,000 a round.
 
+The same with <w, first copy> drawn from its own law, one normal number for 20, by all contenders: 21 normal numbers.
+
     python -m benchmarks.noisy_linear
 """
 
@@ -39,23 +41,28 @@ def numpy_loop(X: np.ndarray, y: np.ndarray, runs: int) -> float:
     return runs * T
 
 
-def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int) -> float:
-    """A Python loop over rounds, all runs at once."""
+def numpy_batched(X: np.ndarray, y: np.ndarray, runs: int, direct: bool = False) -> float:
+    """A Python loop over rounds, all runs at once; whether products are drawn directly."""
     rng = np.random.default_rng(1)
     w, loss = np.zeros((runs, D), np.float32), np.zeros(runs)
     for t in range(T):
-        noise = rng.standard_normal((2, runs, D), dtype=np.float32)
-        first, second = X[t] + np.float32(STD) * noise
-        loss += (w @ X[t] - y[t]) ** 2
-        residual = np.einsum("rd,rd->r", w, first) - y[t]
+        noise = rng.standard_normal((1 if direct else 2, runs, D), dtype=np.float32)
+        copies, clean = X[t] + np.float32(STD) * noise, w @ X[t]
+        loss += (clean - y[t]) ** 2
+        if direct:
+            along = np.sqrt(np.einsum("rd,rd->r", w, w)) * rng.standard_normal(runs, dtype=np.float32)
+            residual = clean + np.float32(STD) * along - y[t]
+        else:
+            residual = np.einsum("rd,rd->r", w, copies[0]) - y[t]
+        second = copies[-1]
         w = w - (2 * STEP * residual)[:, None].astype(np.float32) * second
         norm = np.sqrt(np.einsum("rd,rd->r", w, w))
         w = w * np.minimum(1.0, RADIUS / np.maximum(norm, 1e-12))[:, None]
     return runs * T
 
 
-def numba_parallel():
-    """Compiled loops, runs in parallel."""
+def numba_parallel(direct: bool = False):
+    """Compiled loops, runs in parallel; whether products are drawn directly."""
     import numba
 
     @numba.njit(parallel=True, fastmath=True)
@@ -65,12 +72,17 @@ def numba_parallel():
             np.random.seed(run)  # noqa: NPY002
             w, first, second = np.zeros(D), np.zeros(D), np.zeros(D)
             for t in range(T):
-                clean, noisy = 0.0, 0.0
+                clean, noisy, square = 0.0, 0.0, 0.0
                 for j in range(D):
-                    first[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
                     second[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
                     clean += w[j] * X[t, j]
-                    noisy += w[j] * first[j]
+                    square += w[j] * w[j]
+                if direct:
+                    noisy = clean + STD * np.sqrt(square) * np.random.standard_normal()  # noqa: NPY002
+                else:
+                    for j in range(D):
+                        first[j] = X[t, j] + STD * np.random.standard_normal()  # noqa: NPY002
+                        noisy += w[j] * first[j]
                 total[run] += (clean - y[t]) ** 2
                 norm = 0.0
                 for j in range(D):
@@ -105,15 +117,18 @@ def plain_jax(keys, X, y):
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
-    """The one."""
+    """With two whole copies, and with the product of one drawn directly."""
     runs = 64 if quick else RUNS
     X, y = data()
-    game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
+    games = [
+        jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2), direct_products=direct))
+        for direct in (False, True)
+    ]
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
     keys = jax.random.split(jax.random.key(0), runs)
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
-    def ours() -> float:
+    def ours(game: jo.Game) -> float:
         jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // jax.device_count()))
         return runs * T
 
@@ -121,13 +136,17 @@ def workloads(quick: bool) -> Iterator[Workload]:
         plain_jax(keys, device_X, device_y).block_until_ready()
         return runs * T
 
-    contenders = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
+    whole = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
+    direct = {"NumPy batched": lambda: numpy_batched(X, y, runs, True)}
     if optional("numba"):
-        play = numba_parallel()
-        contenders["numba, parallel"] = lambda: play(X, y, runs).size * T
-    contenders |= {"plain jax vmap(scan)": plain, "jaxonline": ours}
+        of_whole, of_direct = numba_parallel(), numba_parallel(True)
+        whole["numba, parallel"] = lambda: of_whole(X, y, runs).size * T
+        direct["numba, parallel"] = lambda: of_direct(X, y, runs).size * T
+    whole |= {"plain jax vmap(scan)": plain, "jaxonline": lambda: ours(games[0])}
+    direct["jaxonline"] = lambda: ours(games[1])
     title = f"noisy linear, d={D}, T={T:,}, {runs:,} runs"
-    yield Workload(title, "round", contenders, needs={"normals": 2 * D, "bytes": 8 * D})
+    yield Workload(title, "round", whole, needs={"normals": 2 * D, "bytes": 8 * D})
+    yield Workload(f"{title}, products drawn", "round", direct, needs={"normals": D + 1, "bytes": 8 * D})
 
 
 if __name__ == "__main__":

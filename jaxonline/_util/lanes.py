@@ -37,7 +37,7 @@ def in_lanes(
     whole = (_rounded_up(shape[0]),)
 
     def on_cpu(key, t):
-        return _behind_a_condition(t, lambda key: draw(key, whole, dtype), key)[: shape[0]]
+        return behind_a_condition(t, lambda key: draw(key, whole, dtype), key)[: shape[0]]
 
     return jax.lax.platform_dependent(key, t, cpu=on_cpu, default=lambda key, t: draw(key, shape, dtype))
 
@@ -53,7 +53,7 @@ def several_in_lanes(
         return jnp.stack([in_lanes(draw, key, t, shape, dtype) for key in keys])
 
     def on_cpu(t, *keys):
-        drawn = _behind_a_condition(t, lambda *keys: draw(draws_of(keys, size), (together,), dtype), *keys)
+        drawn = behind_a_condition(t, lambda *keys: draw(draws_of(keys, size), (together,), dtype), *keys)
         return drawn[: len(keys) * size].reshape(len(keys), size)
 
     def elsewhere(t, *keys):
@@ -66,7 +66,7 @@ def _rounded_up(size: int) -> int:
     return -(-size // LANES) * LANES
 
 
-def _behind_a_condition(t: Int[Array, ""], draw: Callable[..., Array], *keys: Key[Array, ""]) -> Array:
-    """`draw(*keys)` behind a condition, which is always true."""
+def behind_a_condition(t: Int[Array, ""], draw: Callable[..., Array], *keys: Key[Array, ""]) -> Array:
+    """`draw(*keys)` behind a condition on the round, which is always true: made once, whoever uses it."""
     drawn = jax.eval_shape(draw, *keys)
     return jax.lax.cond(t >= 0, draw, lambda *keys: jnp.zeros(drawn.shape, drawn.dtype), *keys)

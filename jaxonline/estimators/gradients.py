@@ -149,6 +149,8 @@ class TwoCopies:
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """2 (<w, x~> - y~) x~'."""
         del key
+        if getattr(oracle, "direct_products", False):
+            return 2 * (oracle.product(0, w) - oracle.label()) * oracle.copy(1)
         x, other = oracle.copies(0, 2)
         return squared_loss_gradient(w, x, oracle.label(), other)
 

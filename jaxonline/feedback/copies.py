@@ -13,8 +13,9 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.ragged import ragged_map
-from jaxonline._util.struct import static, struct
+from jaxonline._util.struct import replace, static, struct
 from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw, sample_together
+from jaxonline.feedback.products import has_products, product_with
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
 
@@ -42,19 +43,22 @@ class CopiesOracle:
         noises: Callable[[Sequence[Key[Array, ""]]], Array] | None = None,
         label_noise: NoiseLaw | None = None,
         covariance: Callable[[], Array] | None = None,
+        product: Callable[[Array, Key[Array, ""]], Array] | None = None,
     ):  # fmt: skip
         """`noise(key, index)` is the noise of the copy with this index, drawn with a key of its own; `noises(keys)` is
         that of several copies, stacked, where the index does not matter; `covariance()` is what a feedback reveals that
-        reveals it."""
+        reveals it; `product(w, key)` draws <w, noise> of a copy of which nothing else is asked."""
         self._noise = noise
         self._noises = noises
         self._label_noise = label_noise
         self._covariance = covariance
+        self._product = product
         self._key = key
         self._t = t
         self._x = x
         self._y = y
         self._asked: set[int] = set()
+        self._products: set[int] = set()
         self._asked_at_random: list[Array] = []
 
     def _draw(self, index: Int[Array, ""]) -> Array:
@@ -70,8 +74,54 @@ class CopiesOracle:
         if isinstance(index, jax.Array):
             raise TypeError("index must be a Python integer; use copies(first, capacity, number) for a random number")
         index = check.count("index", index, ge=0)
-        self._asked.add(index)
+        self._ask(index)
         return self._draw(jnp.int32(index))
+
+    def _ask(self, *indices: int) -> None:
+        if not self._products.isdisjoint(indices):
+            index = min(self._products.intersection(indices))
+            raise ValueError(
+                f"copy {index} cannot be looked at, as its product has been drawn without it: "
+                "NoisyCopies(direct_products=False)"
+            )
+        self._asked.update(indices)
+
+    @property
+    def direct_products(self) -> bool:
+        """Whether `product` draws the product, and not the copy."""
+        return self._product is not None
+
+    def product(self, index: int, w: Float[Array, "d"]) -> Float[Array, ""]:
+        """<w, copy(index)>. With `NoisyCopies(direct_products=True)` it is drawn without the copy, from its own law.
+
+        Then it is not that of `copy(index)`, of which nothing else may be asked.
+
+        Raises:
+            ValueError: something else is asked of the same copy, and products are drawn directly.
+
+        Example:
+            >>> import jax, jax.numpy as jnp
+            >>> from jaxonline.feedback.noise import gaussian
+            >>> from jaxonline.feedback import NoisyCopies
+            >>> round_1 = jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), 0.0
+            >>> w, oracle = jnp.array([1.0, -1.0]), NoisyCopies(gaussian(1.0)).open(*round_1)
+            >>> bool(oracle.product(0, w) == w @ oracle.copy(0)), oracle.queries().item()
+            (True, 1)
+            >>> oracle = NoisyCopies(gaussian(1.0), direct_products=True).open(*round_1)
+            >>> oracle.product(0, w).shape, oracle.copy(1).shape, oracle.queries().item()
+            ((), (2,), 2)
+        """
+        if self._product is None:
+            return w @ self.copy(index)
+        index = check.count("index", index, ge=0)
+        if index in self._asked or self._asked_at_random:
+            raise ValueError(
+                f"the product of copy {index} cannot be drawn without it, as it has been looked at: "
+                "NoisyCopies(direct_products=False)"
+            )
+        self._ask(index)
+        self._products.add(index)
+        return w @ self._x + self._product(w, jax.random.fold_in(self._key, index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
         """Copies `first`, `first + 1`, ..., all `capacity` of them, drawn together: faster than one by one.
@@ -81,7 +131,7 @@ class CopiesOracle:
         """
         if number is None:
             indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
-            self._asked.update(indices)
+            self._ask(*indices)
             if self._noises is None:
                 return jnp.stack([self._draw(jnp.int32(index)) for index in indices])
             return self._x[None] + self._noises([jax.random.fold_in(self._key, index) for index in indices])
@@ -105,6 +155,8 @@ class CopiesOracle:
             >>> bool((jax.vmap(draw)(jnp.arange(3))[1] == oracle.copy(1)).all()), oracle.queries().item()
             (True, 4)
         """
+        if self._products:
+            raise ValueError("copies cannot be reserved after products: NoisyCopies(direct_products=False)")
         self._asked_at_random.append(jnp.asarray(number, jnp.int32))
         return lambda index: self._draw(jnp.asarray(index, jnp.int32))
 
@@ -166,9 +218,14 @@ class NoisyCopies:
         noise: the law of the instance's noise (`jaxonline.noise`): zero mean, may depend on round and instance.
         label_noise: the law of the label's noise, or None for clean labels.
         reveal_covariance: whether the learner is told the covariance of each round's noise (paper B, setting 2).
+        direct_products: whether <w, copy>, where an estimator asks for that alone (`TwoCopies`), is drawn from its own
+            law: one normal number instead of d, so that rounds take two thirds of the time. Each learner's numbers have
+            the same law as without; but learners that share the feedback no longer share that noise, so that
+            differences between them may vary more.
 
     Raises:
         TypeError: if a law has no method `sample`.
+        ValueError: `direct_products` with noise that is not Gaussian.
 
     Example:
         >>> from jaxonline.feedback.noise import gaussian, laplace
@@ -180,6 +237,7 @@ class NoisyCopies:
     noise: Any
     label_noise: Any = None
     reveal_covariance: bool = static(default=False)
+    direct_products: bool = static(default=False)
 
     makes_copies: ClassVar[bool] = True
     """The referee, too, may take copy 0 (for the noisy notions of regret)."""
@@ -188,6 +246,8 @@ class NoisyCopies:
         _check_law("noise", self.noise)
         if self.label_noise is not None:
             _check_law("label_noise", self.label_noise)
+        if self.direct_products and not has_products(self.noise):
+            raise ValueError(f"noise must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
         """The oracle of one round."""
@@ -200,9 +260,11 @@ class NoisyCopies:
             return sample_together(self.noise, keys, t, x)
 
         covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
+        product = (lambda w, key: product_with(w, self.noise, key, t)) if self.direct_products else None
         return CopiesOracle(
-            key, t, x, y, noise=noise, noises=noises, label_noise=self.label_noise, covariance=covariance
-        )
+            key, t, x, y, noise=noise, noises=noises, label_noise=self.label_noise, covariance=covariance,
+            product=product,
+        )  # fmt: skip
 
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "NoisyCopies":
         """The same with all noise times a sign: with -1, copies and labels on the other side of the true ones.
@@ -211,7 +273,7 @@ class NoisyCopies:
             ValueError: a law does not say that it is symmetric.
         """
         label_noise = None if self.label_noise is None else Mirrored(self.label_noise, sign)
-        return NoisyCopies(Mirrored(self.noise, sign), label_noise, self.reveal_covariance)
+        return replace(self, noise=Mirrored(self.noise, sign), label_noise=label_noise)
 
 
 @struct

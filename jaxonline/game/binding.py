@@ -23,7 +23,7 @@ from jaxonline.game.protocols import (
     ListsOutcomes,
     Oracle,
 )
-from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
+from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
 from jaxonline.losses import Loss, ZeroOne
 
 
@@ -98,6 +98,11 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     """
     entrant = as_entrant(game, learner)
     check_feedback(entrant.learner, entrant.feedback)
+    if wants_copies(game.regret) and getattr(entrant.feedback, "direct_products", False):
+        raise ValueError(
+            f"regret={type(game.regret).__name__} looks at copy 0 of each round, which is not there with "
+            "NoisyCopies(direct_products=True)"
+        )
     if isinstance(entrant.learner, ForLoss):
         check_classes(game.environment, entrant.learner.loss)
     check_loss_range(entrant.learner, game.environment)

@@ -100,7 +100,7 @@ class Game:
                 f"regret must be a notion of regret (jaxonline.game.regret), got {check.shown(self.regret)}"
             )
         name = type(self.regret).__name__
-        if _wants_copies(self.regret) and not isinstance(self.feedback, MakesCopies):
+        if wants_copies(self.regret) and not isinstance(self.feedback, MakesCopies):
             raise ValueError(f"regret={name} needs a feedback of noisy copies, got {type(self.feedback).__name__}")
         if self.regret.on_expected_outcomes and not isinstance(self.environment, StatesExpectedOutcomes):
             raise ValueError(
@@ -188,13 +188,13 @@ class Round(NamedTuple):
         return f"Round({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
 
-def _wants_copies(regret: Regret) -> bool:
+def wants_copies(regret: Regret) -> bool:
     return regret.learner_on_copies or regret.comparator_on_copies
 
 
 def _referees_feedback(game: Game) -> Any:
     """The feedback from which the referee takes noisy copies, or None."""
-    return game.feedback if _wants_copies(game.regret) else None
+    return game.feedback if wants_copies(game.regret) else None
 
 
 def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
