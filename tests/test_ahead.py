@@ -61,6 +61,6 @@ def test_a_search_is_one_program_also_where_its_first_rung_leaves_devices_idle()
     game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
     steps = {"step_size": [0.1, 0.2, 0.3, 0.4]}
-    before = advance._cache_size()
+    before = advance.n_compiled()
     jo.tune(game, learner, steps, n_runs=27, n_rounds=5, rungs=2, factor=3)
-    assert advance._cache_size() == before + 1
+    assert advance.n_compiled() == before + 1

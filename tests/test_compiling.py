@@ -7,7 +7,8 @@ import pytest
 
 import jaxonline as jo
 from jaxonline._util import compiling
-from jaxonline._util.compiling import in_one_program, plainly
+from jaxonline._util.compiling import Program, in_one_program, plainly
+from jaxonline.simulation.blocks import default_mesh
 
 
 @pytest.fixture
@@ -30,6 +31,20 @@ def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
         "xla_backend_optimization_level": 0,
         "xla_llvm_disable_expensive_passes": True,
     }
+
+
+def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeypatch):
+    """With the options that are known: of these two, one would be an error."""
+    monkeypatch.setattr(compiling, "_QUICK", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
+    mesh = default_mesh(jax.devices()[:1])
+    scaled = Program(lambda x, *, mesh, by: by * x, static_argnames=("mesh", "by"))
+    assert scaled.n_compiled() == 0
+    scaled.lower(np.ones(3, np.float32), mesh=mesh, by=2).compile()
+    compiled.clear()
+    for x, by in ((np.ones(3, np.float32), 2), (np.zeros(3, np.float32), 2), (np.ones(3, np.float32), 5)):
+        np.testing.assert_array_equal(scaled(x, mesh=mesh, by=by), by * x)
+    assert len(compiled) == 1, "what was lowered is not compiled again, and another static number is another program"
+    assert scaled.n_compiled() == 2
 
 
 def test_other_devices_than_cpus_have_no_options():

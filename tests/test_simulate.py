@@ -255,12 +255,12 @@ def test_sweeps_of_unlike_learners_are_refused():
 def test_twenty_step_sizes_are_one_compilation():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
     options = {"n_runs": 3, "block_size": 3, "comparator": None, "n_rounds": 8, "record_at": 2}
-    before = advance._cache_size()
+    before = advance.n_compiled()
     study(jo.sweep([learner(eta) for eta in ETAS]), **options)
-    assert advance._cache_size() == before + 1
+    assert advance.n_compiled() == before + 1
     for eta in [*ETAS, np.float64(0.1), np.float32(0.1), jnp.asarray(0.1)]:
         study(learner(eta), **options)
-    assert advance._cache_size() == before + 2
+    assert advance.n_compiled() == before + 2
 
 
 def test_a_second_call_compiles_nothing(reference):

@@ -41,13 +41,13 @@ def expected_loss(step):
 
 @pytest.fixture(scope="module")
 def programs():
-    return [advance._cache_size()]
+    return [advance.n_compiled()]
 
 
 @pytest.fixture(scope="module")
 def tuned(programs):
     found = jo.tune(GAME, make, {"step": STEPS}, key=3, **SIZES)
-    programs.append(advance._cache_size())
+    programs.append(advance.n_compiled())
     return found
 
 
@@ -163,7 +163,7 @@ def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, programs):
     assert tuned.rounds == T * (4 * 16 + 2 * 16)
     assert tuned.share == 96 / 128
     assert tuned.seconds > 0
-    assert programs[1] == programs[0] + 1 == advance._cache_size(), "one program for all rungs, and no further one here"
+    assert programs[1] == programs[0] + 1 == advance.n_compiled(), "one program for all rungs, and no further one here"
 
 
 def test_the_runs_that_choose_are_not_those_that_are_reported():
@@ -239,7 +239,7 @@ def test_a_sampler_is_told_before_it_is_asked_again(programs):
     means = np.where(np.isnan(found.rungs[0].of.mean), np.inf, found.rungs[0].of.mean)
     np.testing.assert_array_equal([loss for _, loss in sampler.told], means)
     assert np.isinf(means).tolist() == [False, True, False, False]
-    assert advance._cache_size() == programs[0] + 1
+    assert advance.n_compiled() == programs[0] + 1
 
 
 @pytest.mark.parametrize("given", some(["optuna", "study"], "optuna"))
@@ -306,7 +306,7 @@ def test_a_program_that_is_not_full_is_filled_up(tuned, programs):
     assert [each["step"] for each in three.settings] == STEPS[:3]
     np.testing.assert_array_equal(three.rungs[0].of.mean, tuned.rungs[0].of.mean[:3])
     assert three.rounds == T * (3 * 16 + 2 * 16)
-    assert advance._cache_size() == programs[0] + 1
+    assert advance.n_compiled() == programs[0] + 1
 
 
 @pytest.mark.long
@@ -367,7 +367,7 @@ def test_a_choice_at_the_edge_is_warned_of(programs):
         found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
     assert found.at_edge == ("step",)
     assert repr(found).endswith("step = 0.2 is the largest that was tried, so that a better one may lie beyond")
-    assert advance._cache_size() == programs[0] + 1
+    assert advance.n_compiled() == programs[0] + 1
 
 
 def test_edges_are_those_of_numbers():
@@ -485,4 +485,4 @@ def test_the_page_on_tuning_runs():
 def test_no_setting_is_left(programs):
     with pytest.raises(ValueError, match="settings must have one with finite losses, and all 4 that were tried have n"):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
-    assert advance._cache_size() == programs[0] + 1
+    assert advance.n_compiled() == programs[0] + 1

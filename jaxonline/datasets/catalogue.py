@@ -111,7 +111,7 @@ def diabetes() -> tuple[np.ndarray, np.ndarray]:
     except OSError:  # a version that keeps them elsewhere
         from sklearn.datasets import load_diabetes
 
-        X, y = load_diabetes(return_X_y=True, scaled=False)
+        X, y = map(np.asarray, load_diabetes(return_X_y=True, scaled=False))
     return (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(len(X)), y
 
 

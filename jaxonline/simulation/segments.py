@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
+from jaxonline._util.compiling import Program
 from jaxonline._util.struct import replace, static, struct
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.protocols import MakesCopies, MirrorsNoise, ReportsOverflow
@@ -179,7 +180,7 @@ def _checked_overflow(overflow: Any) -> Array:
     return overflow
 
 
-@jax.jit(static_argnames=("width", "mesh"))
+@functools.partial(Program, static_argnames=("width", "mesh"))
 def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> StreamKeys:
     """The streams of the runs of one block per device, [devices, width]: one program for all learners of a study."""
 
@@ -189,7 +190,7 @@ def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) ->
     return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(key, block_indices)
 
 
-@jax.jit(static_argnames=("mesh",))
+@functools.partial(Program, static_argnames=("mesh",))
 def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
 
@@ -199,7 +200,7 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
-@jax.jit(static_argnames=("mesh",), donate_argnames=("carry",))
+@functools.partial(Program, static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
     matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:
@@ -217,7 +218,7 @@ def advance(
     return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, until, keys, carry)
 
 
-@jax.jit(static_argnames=("mesh", "length"), donate_argnames=("states",))
+@functools.partial(Program, static_argnames=("mesh", "length"), donate_argnames=("states",))
 def collect(
     matchup: Matchup, keys: StreamKeys, t: Array, states: States, *, mesh: Mesh, length: int
 ) -> tuple[States, tuple[PyTree, PyTree]]:

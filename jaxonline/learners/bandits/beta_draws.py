@@ -52,8 +52,10 @@ def random_words(key: Key[Array, ""], turn: Int[Array, ""], number: int) -> UInt
     """Random words, others for each turn; both words of a call of threefry, of which `jax.random.bits` gives one."""
     if not is_threefry(key):
         return jax.random.bits(jax.random.fold_in(key, turn), (number,), jnp.uint32)
-    half = jnp.arange(-(-number // 2), dtype=jnp.uint32)
-    return jnp.concatenate(threefry(jax.random.key_data(key), turn.astype(jnp.uint32), half))[:number]
+    half = -(-number // 2)
+    place = jnp.arange(number, dtype=jnp.uint32)
+    high, low = threefry(jax.random.key_data(key), turn.astype(jnp.uint32), place % half)
+    return jnp.where(place < half, high, low)
 
 
 def open_uniform(words: UInt[Array, "..."], dtype: Any) -> Float[Array, "..."]:
