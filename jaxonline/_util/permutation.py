@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
+from jaxonline._util.threefry import split_in_two
+
 
 def permutation(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
     """`jax.random.permutation(key, n)` in int32, the same numbers.
@@ -24,7 +26,7 @@ def permutation(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
     """
     order = jnp.arange(n, dtype=jnp.int32)
     for _ in range(math.ceil(3 * math.log(max(1, n)) / math.log(2**32 - 1))):  # until equal words are unlikely
-        key, words_key = jax.random.split(key)
+        key, words_key = split_in_two(key)
         words = jax.random.bits(words_key, (n,), jnp.uint32)
         with jax.enable_x64(True):
             places = jnp.arange(n, dtype=jnp.uint64)

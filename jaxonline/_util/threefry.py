@@ -46,6 +46,14 @@ def is_threefry(key: Key[Array, "..."]) -> bool:
     return jax.random.key_impl(key) in ("threefry2x32", WRITTEN_OUT)
 
 
+def split_in_two(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
+    """`jax.random.split(key)`, each key by itself: one that is not used is not made."""
+    if jax.random.key_impl(key) != WRITTEN_OUT:
+        first, second = jax.random.split(key)
+        return first, second
+    return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
+
+
 def words(key: Key[Array, ""], number: int, bit_width: int) -> list[UInt[Array, ""]]:
     """`jax.random.bits(key, (number,))`, word by word: for a few of them, which as an array are too few for a register.
 
