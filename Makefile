@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # the compilation cache of quickstart, tests and benchmarks stays inside the work tree
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
+# and so does Python's, whatever the environment says: without it each process compiles all that it imports
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help quickstart test test-all test-lowest test-newest lint format bench notebooks docs clean
 
