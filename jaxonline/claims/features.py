@@ -38,7 +38,7 @@ def _inner_product(layout: str) -> Any:
 
 def _kernel(kernel: Kernel, layout: str, options: Options) -> Verification:
     with jax.enable_x64(True):
-        target = float(kernel(jnp.asarray(X), jnp.asarray(X2)))
+        target = float(in_one_program(kernel, X, X2))
     reach = (2.0 if layout == "cosine" else 1.0) * SIZE * (1 + 1e-5)
     sample = jax.tree_util.Partial(_inner_product(layout), kernel)
     return unbiased(sample, target, range=(-reach, reach), **options.sampling())
@@ -68,7 +68,7 @@ def _laplacian(form: str, options: Options) -> Verification:
 )
 def _range(form: str, options: Options) -> Verification:
     """Printed: [-1, 1]. They reach sqrt(2)."""
-    value = float(FourierFeatures([[0.0]], [0.0])(jnp.zeros(1))[0])
+    value = float(in_one_program(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
 
 
@@ -88,15 +88,17 @@ def _exponential_weights(form: str, options: Options) -> Verification:
         step, limit = exponential_weights(n, rounds).eta, exponential_weights(n, rounds).value
     losses = np.ones((rounds, n), np.float32)
     losses[:, 3] = 0.0
-    hedge = Hedge(EWA(step))
-    specs = Specs((), jax.ShapeDtypeStruct((n,), jnp.float32))
+    lost = in_one_program(_losses_of_rounds, Hedge(EWA(step)), losses)
+    return bound(float(np.sum(np.asarray(lost, float))), limit)
 
+
+def _losses_of_rounds(hedge: Hedge, losses: jax.Array) -> jax.Array:
     def round_of(state: Any, y: jax.Array) -> tuple[Any, jax.Array]:
         move = hedge.predict(None, state, ())
         return hedge.update(None, state, FullOracle(jnp.zeros(0), y))[0], move @ y
 
-    lost = jax.lax.scan(round_of, hedge.init(None, specs), jnp.asarray(losses))[1]
-    return bound(float(np.sum(np.asarray(lost, float))), limit)
+    specs = Specs((), jax.ShapeDtypeStruct(losses.shape[1:], jnp.float32))
+    return jax.lax.scan(round_of, hedge.init(None, specs), losses)[1]
 
 
 @claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")

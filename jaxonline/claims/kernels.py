@@ -46,7 +46,7 @@ def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
 
 
 def _draw(x=X):
-    return jax.tree_util.Partial(noisy_point, jnp.asarray(x, jnp.float32))
+    return jax.tree_util.Partial(noisy_point, np.asarray(x, np.float32))
 
 
 def kernel_value(kernel: Kernel) -> float:
@@ -73,10 +73,10 @@ def map_strata(
     most = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
     return Strata(
         pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=jax.tree_util.Partial(_given(most), feature_map, jnp.asarray(counts, jnp.int32), _draw()),
+        given=jax.tree_util.Partial(_given(most), feature_map, np.asarray(counts, np.int32), _draw()),
         terms=terms,
         second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
-        draw=jax.tree_util.Partial(_stratum, feature_map, jnp.asarray(sizes, jnp.int32)),
+        draw=jax.tree_util.Partial(_stratum, feature_map, np.asarray(sizes, np.int32)),
         remainder=remainder,
     )
 
@@ -137,7 +137,7 @@ def _exponential(form: str, options: Options) -> Verification:
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
 def _binomial(form: str, options: Options) -> Verification:
     """Features sqrt(beta_n) with beta_n > 0 make (1 - <x, x'>)^-alpha, whatever is printed."""
-    target = float(printed_binomial(float(X @ X2), 0.5)) if form == "printed" else None
+    target = float(in_one_program(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
 
 
@@ -154,9 +154,10 @@ def _binomial_definite(form: str, options: Options) -> Verification:
     points = np.linspace(-0.9, 0.9, 7)
     inner = np.multiply.outer(points, points)
     with jax.enable_x64(True):
-        gram = (
-            printed_binomial(jnp.asarray(inner), 1.0) if form == "printed" else Binomial(1.0).series(jnp.asarray(inner))
-        )
+        if form == "printed":
+            gram = in_one_program(printed_binomial, inner, 1.0)
+        else:
+            gram = in_one_program(Binomial.series, Binomial(1.0), inner)
     return bound(
         float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)), note="sum of |eigenvalues|, trace"
     )

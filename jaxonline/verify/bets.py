@@ -33,7 +33,8 @@ class Bets:
         limit = np.maximum(self.stated * _MARGIN, np.finfo(float).tiny)
         with np.errstate(over="ignore"):
             excess = values**2 / limit - 1
-            gains = np.stack([np.log1p(part * excess).sum(axis=0) for part in _PARTS])
+            # not log1p, which takes ten times as long: wealth is compared with factors of 1 / level
+            gains = np.stack([np.log(1 + part * excess).sum(axis=0) for part in _PARTS])
         return Bets(self.stated, self.wealth + gains)
 
     def won(self, level: float) -> np.ndarray:
