@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from jaxonline import verify
+from jaxonline._util.compiling import are_called_seldom
 from jaxonline.claims import features, registry
 from jaxonline.claims.errata import PAPERS, erratum
 from jaxonline.claims.plots import plot_intervals, save_intervals
@@ -195,6 +196,39 @@ def test_claims_checked_together_are_those_checked_alone():
     assert told[-1] == ("", 4, 4)
     with pytest.raises(ValueError, match="at_once must be"):
         run_claims("E18", at_once=0)
+
+
+@pytest.mark.parametrize(("at_once", "devices"), [(1, None), (2, 1)])
+def test_claims_that_are_checked_together_have_one_device(monkeypatch, at_once, devices):
+    """One by one they have all devices, by default."""
+    seen = []
+
+    def check(options):
+        seen.append(options.mesh and options.mesh.devices.size)
+        return verify.bound(0.5, 1.0)
+
+    claims = [Claim(f"number {n}", "nobody", "printed", "respected", check) for n in range(2)]
+    monkeypatch.setattr(registry, "select", lambda pattern, cost: claims)
+    run_claims(at_once=at_once)
+    run_claims(at_once=at_once, mesh=default_mesh(jax.devices()[:3]))
+    assert seen == [devices, devices, 3, 3]
+
+
+def test_few_samples_are_drawn_without_optimisations_unless_more_are_asked_for(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", {})
+    seen = []
+
+    def check(form, options):
+        seen.append(are_called_seldom())
+        return verify.bound(0.5, 1.0)
+
+    registry.claim("a", "nobody", few=True, printed="biased")(check)
+    registry.claim("b", "nobody", printed="biased")(check)
+    first, second = next(iter(registry._REGISTRY.values()))
+    for one, options in ((first, Options()), (first, Options(samples=1000)), (second, Options())):
+        one.check(options)
+    assert seen == [True, False, False]
+    assert not are_called_seldom()
 
 
 @pytest.mark.long

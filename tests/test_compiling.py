@@ -7,8 +7,9 @@ import pytest
 
 import jaxonline as jo
 from jaxonline._util import compiling
-from jaxonline._util.compiling import Program, in_one_program, plainly
+from jaxonline._util.compiling import Program, called_seldom, in_one_program, plainly
 from jaxonline.simulation.blocks import default_mesh
+from jaxonline.verify.sampling import Sampler
 
 
 @pytest.fixture
@@ -73,3 +74,19 @@ def test_numbers_of_a_struct_are_arguments(compiled):
     second = in_one_program(jo.kernels.Gaussian(0.5), x, 2 * x)
     assert compiled == []
     np.testing.assert_allclose([first, second], [np.exp(-(x @ x) / 1.5**2), np.exp(-(x @ x) / 0.5**2)], rtol=1e-6)
+
+
+def _third_power(key):
+    return jax.random.uniform(key) ** 3
+
+
+def test_samples_that_are_few_are_drawn_by_a_program_without_optimisations(compiled):
+    """They are the same samples, of two programs."""
+    sampler = Sampler.create(_third_power, 0, 64, default_mesh(jax.devices()[:1]))
+    for _ in range(2):
+        usual = sampler.summary(64)
+        with called_seldom():
+            few = sampler.summary(64)
+    assert compiled.count("jit(_blocks)") == 2
+    np.testing.assert_allclose(few.moments.mean, usual.moments.mean, rtol=1e-6)
+    assert plainly("cpu", optimised=True) != plainly("cpu", optimised=False)

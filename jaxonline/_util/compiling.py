@@ -5,8 +5,10 @@ MLIR are as fast, and are there in two thirds of the time. In a program that is 
 longer than it saves, too: without it a program is compiled in a sixth of the time.
 """
 
+import contextlib
+import contextvars
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -15,6 +17,8 @@ from jax.sharding import Mesh
 # What makes compilation faster, as far as the installed compiler knows of it.
 _QUICK = {"xla_cpu_use_fusion_emitters": False}
 _PLAIN = _QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
+
+_seldom = contextvars.ContextVar("seldom", default=False)
 
 
 class Program:
@@ -48,6 +52,24 @@ class Program:
         return sum(jitted._cache_size() for jitted in self._compiled.values())
 
 
+@contextlib.contextmanager
+def called_seldom() -> Iterator[None]:
+    """In this context programs that draw samples are not optimised, as each draws a few blocks only.
+
+    Who has made the same check before knows that; of a new one nobody does before its first block.
+    """
+    token = _seldom.set(True)
+    try:
+        yield
+    finally:
+        _seldom.reset(token)
+
+
+def are_called_seldom() -> bool:
+    """Whether this is within `called_seldom`."""
+    return _seldom.get()
+
+
 @functools.cache
 def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
     """Options of `jax.jit` for a program that is compiled as fast as can be; on a CPU, as elsewhere there is no need.
@@ -62,6 +84,8 @@ def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:
+    if _is_known(options):
+        return options
     return {name: value for name, value in options.items() if _is_known({name: value})}
 
 

@@ -26,10 +26,13 @@ def in_parallel(jobs: Sequence[Callable[[], Any]], at_once: int | None = None) -
         with jax.enable_x64(enabled):
             return jax.block_until_ready(job())
 
-    if at_once is None:
-        at_once = usable_cores() if jax.default_backend() == "cpu" else 1
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
+    with ThreadPoolExecutor(max_workers=default_at_once() if at_once is None else at_once) as pool:
         return list(pool.map(run, jobs))
+
+
+def default_at_once() -> int:
+    """How many jobs `in_parallel` does at a time by default."""
+    return usable_cores() if jax.default_backend() == "cpu" else 1
 
 
 def usable_cores() -> int:

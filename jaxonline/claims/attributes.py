@@ -53,7 +53,7 @@ def _aerr(form: str, options: Options) -> Verification:
     return unbiased(None, GRADIENT, support=AttributeGradient(K, law="l2").support(W, X, Y))
 
 
-@claim("gradient from k attributes, the sampler", "C, Algorithm 2", corrected="unbiased")
+@claim("gradient from k attributes, the sampler", "C, Algorithm 2", few=True, corrected="unbiased")
 def _aer_sampler(form: str, options: Options) -> Verification:
     estimator = AttributeGradient(K)
     second = sum(p * g**2 for p, g in estimator.support(W, X, Y))

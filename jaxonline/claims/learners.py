@@ -123,17 +123,19 @@ def _known_covariance(form: str, options: Options) -> Verification:
     return _descends(KnownCovariance(), COPIES, options)
 
 
-@claim("update of the gradient learner, attributes by the l1 law", "C, Algorithm 2", improved="unbiased")
+@claim("update of the gradient learner, attributes by the l1 law", "C, Algorithm 2", few=True, improved="unbiased")
 def _attributes(form: str, options: Options) -> Verification:
     return _descends(AttributeGradient(4), Attributes(4), options)
 
 
-@claim("update of the gradient learner, attributes by the l2 law", "Hazan and Koren 2012", improved="unbiased")
+@claim(
+    "update of the gradient learner, attributes by the l2 law", "Hazan and Koren 2012", few=True, improved="unbiased"
+)
 def _attributes_l2(form: str, options: Options) -> Verification:
     return _descends(AttributeGradient(4, law="l2"), Attributes(4), options)
 
 
-@claim("update on Fourier features of two copies, mean features", "B, Lemma 1", improved="unbiased")
+@claim("update on Fourier features of two copies, mean features", "B, Lemma 1", few=True, improved="unbiased")
 def _on_features(form: str, options: Options) -> Verification:
     """Features of noisy copies have means damped by e^(-omega' Sigma omega / 2): the step is the gradient at them."""
     features = FourierFeatures(_FREQUENCIES, None, 1.3)
@@ -172,7 +174,7 @@ def _change_at_a_point(learner, before, after):
     return -change / np.float32(NOW)
 
 
-@claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", improved="unbiased")
+@claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", few=True, improved="unbiased")
 def _noisy_kernel(form: str, options: Options) -> Verification:
     """The hypothesis changes at z by -step l'(<w, Psi(x)> - y) k(x, z) on average."""
     feature_map = DotProductFeatureMap(Inhomogeneous(2), Law([0.2, 0.4, 0.4]))
@@ -190,7 +192,7 @@ def _surrogate_change(learner, before, after):
     return -change / np.float32(NOW)
 
 
-@claim("update of kernel learning with a surrogate", "B, Theorem 3", improved="unbiased")
+@claim("update of kernel learning with a surrogate", "B, Theorem 3", few=True, improved="unbiased")
 def _surrogate(form: str, options: Options) -> Verification:
     """With the surrogate kernel, which undoes the noise of the new point: -step 2 (w(x) - y) k(x, z) on average."""
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)

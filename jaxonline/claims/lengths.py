@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from jaxonline._util.compiling import in_one_program
 from jaxonline.bounds import noisy_kernel_geometric
@@ -37,7 +37,8 @@ def _projection(form: str, options: Options) -> Verification:
     """Corrected: `NoisyKernel` itself projects a hypothesis of norm 4 on the ball of radius 2."""
     norm, limit = 16.0, 4.0
     if form == "printed":
-        return unbiased(None, limit, support=[(1.0, float(printed_projection(norm, limit)) ** 2 * norm)])
+        factor = float(in_one_program(printed_projection, norm, limit))
+        return unbiased(None, limit, support=[(1.0, factor**2 * norm)])
     linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
     length = GradientLength.for_loss(Squared(), Geometric(P), 1.0)
     learner = NoisyKernel(linear, length, 0.1, math.sqrt(limit), Storage(1, 1, 1, 1, 1))
@@ -78,6 +79,7 @@ def _sampler(form: str, capacity: int, *args: Any) -> jax.tree_util.Partial:
     "length of the gradient, exponential loss, y = -1",
     "A, Subroutine 1",
     erratum=9,
+    few=True,
     printed="biased",
     corrected="unbiased",
 )
@@ -184,7 +186,8 @@ def _regression_regret(form: str, options: Options) -> Verification:
     heads = np.arange(rounds + 1)
     pull = label * np.abs(2.0 * heads - rounds)  # Y |S|
     w = np.minimum(pull / rounds, radius)
-    least_regret = float(stats.binom.pmf(heads, rounds, 0.5) @ (2 * w * pull - rounds * w**2))
+    law = special.comb(rounds, heads) / 2.0**rounds
+    least_regret = float(law @ (2 * w * pull - rounds * w**2))
     theorem = noisy_kernel_geometric(Linear(), Squared(), P, radius, 1.0, rounds, y_bound=label)
     if form == "printed":
         theorem = printed_noisy_kernel(Linear(), Squared(), P, radius, 1.0, rounds)

@@ -5,6 +5,7 @@ this package goes beyond it), the verdict that is expected of it, and a cost. Th
 `TOPICS` beside this one; papers and misprints in `errata`.
 """
 
+import contextlib
 import dataclasses
 import fnmatch
 import functools
@@ -18,12 +19,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import jax
 from jax.sharding import Mesh
 
 from jaxonline._util import check
+from jaxonline._util.compiling import called_seldom
 from jaxonline._util.outputs import write_text
 from jaxonline._util.suggest import meant
-from jaxonline._util.threads import in_parallel
+from jaxonline._util.threads import default_at_once, in_parallel
+from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
 
 FORMS = ("printed", "corrected", "improved")
@@ -146,7 +150,7 @@ _REGISTRY: dict[str, list[Claim]] = {}  # by module, whatever the order in which
 
 
 def claim(
-    name: str, paper: str, *, erratum: int | None = None, cost: str = SAMPLED, **expected: str
+    name: str, paper: str, *, erratum: int | None = None, cost: str = SAMPLED, few: bool = False, **expected: str
 ) -> Callable[[Callable[..., Verification]], Callable]:
     """Register a check as one claim for each form: `@claim(name, paper, printed="biased", corrected="unbiased")`.
 
@@ -157,6 +161,8 @@ def claim(
         paper: as in `Claim`.
         erratum: as in `Claim`.
         cost: as in `Claim`.
+        few: whether a few blocks of samples decide it, 30 or less, so that to compile the program that draws them takes
+            longer than they do.
         **expected: the verdict that is expected of each form.
     """
 
@@ -164,10 +170,16 @@ def claim(
         title = name if erratum is None else f"{name} (E{erratum})"
         for form, verdict in expected.items():
             of_module = _REGISTRY.setdefault(check.__module__.rpartition(".")[2], [])
-            of_module.append(Claim(title, paper, form, verdict, functools.partial(check, form), erratum, cost))
+            of_form = functools.partial(_by_few_samples, check, form) if few else functools.partial(check, form)
+            of_module.append(Claim(title, paper, form, verdict, of_form, erratum, cost))
         return check
 
     return register
+
+
+def _by_few_samples(check: Callable[..., Verification], form: str, options: Options) -> Verification:
+    with called_seldom() if options.samples is None else contextlib.nullcontext():
+        return check(form, options)
 
 
 def all_claims() -> list[Claim]:
@@ -219,7 +231,7 @@ def run_claims(
         seed: the seed.
         progress: called as `progress(name, done, total)` with the number of claims done, fractions included; from
             several threads, one after the other.
-        mesh: the devices.
+        mesh: the devices; by default all of them, and one where several claims are checked at a time.
         cost: as in `select`.
         at_once: how many claims are checked at a time, each in a thread of its own, for most of the time goes into
             compilation, which keeps one core busy; by default one for each core that this process may use. Verdicts
@@ -234,8 +246,9 @@ def run_claims(
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
     options, claims = Options(samples, seed, mesh), select(pattern, cost)
-    if at_once is not None:
-        check.count("at_once", at_once)
+    at_once = default_at_once() if at_once is None else check.count("at_once", at_once)
+    if mesh is None and min(at_once, len(claims)) > 1:  # a wave of two devices draws two blocks where one is needed
+        options = dataclasses.replace(options, mesh=default_mesh(jax.local_devices()[:1]))
     told = None if progress is None else _Told(progress, len(claims))
 
     def checked(number: int) -> Row:

@@ -16,7 +16,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
-from jaxonline._util.compiling import plainly
+from jaxonline._util.compiling import are_called_seldom, plainly
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
 from jaxonline.verify.bets import Bets
@@ -61,11 +61,11 @@ class Moments:
     @classmethod
     def of(cls, values: np.ndarray) -> "Moments":
         """The moments of samples along the first axis."""
-        values = np.asarray(values, np.float64)
-        mean = values.mean(axis=0)
-        d = values - mean
-        d2 = d * d
-        return cls(len(values), mean, d2.sum(axis=0), (d2 * d).sum(axis=0), (d2 * d2).sum(axis=0))
+        columns = np.moveaxis(np.asarray(values, np.float64), 0, -1)
+        *shape, n = columns.shape
+        # One coordinate after the other: together they leave the cache.
+        sums = [_central_sums(column) for column in np.ascontiguousarray(columns).reshape(math.prod(shape), n)]
+        return cls(n, *np.array(sums).reshape(-1, 4).T.reshape(4, *shape))
 
     def merge(self, other: "Moments") -> "Moments":
         """The moments of both sets together (Chan, Golub and LeVeque 1979; Pebay 2008 for the higher ones)."""
@@ -102,6 +102,14 @@ class Moments:
         return np.where(spread, self.n * self.m4 / np.where(spread, self.m2, 1.0) ** 2, 1.0)
 
 
+def _central_sums(x: np.ndarray) -> tuple[float, ...]:
+    """The mean of [n], and the sums of the second to the fourth powers of the distances from it."""
+    mean = x.mean()
+    d = x - mean
+    d2 = d * d
+    return mean, d2.sum(), (d2 * d).sum(), (d2 * d2).sum()
+
+
 @dataclasses.dataclass(frozen=True)
 class Summary:
     """What is kept of a stream of samples: moments, extremes, and what went wrong.
@@ -125,8 +133,9 @@ class Summary:
 
     def after(self, values: np.ndarray, exceeded: int) -> "Summary":
         """After more samples [n, size]."""
-        values = values.astype(np.float64)
-        good = values[np.isfinite(values).all(axis=1)]
+        values = np.asarray(values, np.float64, order="F")  # coordinate by coordinate, as they are summed up
+        finite = np.isfinite(values)
+        good = values if finite.all() else np.asfortranarray(values[finite.all(axis=1)])
         summary = dataclasses.replace(
             self,
             samples=self.samples + len(values),
@@ -168,9 +177,9 @@ def _blocks(estimator, key, blocks, width, mesh):
 
 
 @functools.cache
-def _drawing(platform: str) -> Callable[..., Any]:
+def _drawing(platform: str, optimised: bool) -> Callable[..., Any]:
     """The program of a block."""
-    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=plainly(platform, optimised=True))
+    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=plainly(platform, optimised))
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:
@@ -232,7 +241,7 @@ class Sampler:
 
     @property
     def _draw(self) -> Any:
-        return _drawing(self.mesh.devices.flat[0].platform)
+        return _drawing(self.mesh.devices.flat[0].platform, not are_called_seldom())
 
     @property
     def epsilon(self) -> float:
