@@ -34,6 +34,7 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Bool, Int, PyTree
 
 from jaxonline._util import check
+from jaxonline._util.listing import Ends, piece_of
 
 
 def ragged_map(
@@ -219,22 +220,19 @@ class _Calls:
 
     def in_pieces(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
         """The calls of all runs, one after the other, in pieces of fixed size."""
-        piece = max(1, min(round(self.share * size), size * self.capacity))
-        ends = jnp.cumsum(number, dtype=jnp.int32)
-        starts = ends - number
+        piece = piece_of(self.share, size, size * self.capacity)
+        ends = Ends.of(number)
+        starts = ends.of_runs() - number
         in_axes = (tuple(0 if b else None for b in batched), 0)
-        method = (
-            "compare_all" if size <= 512 else "scan_unrolled"
-        )  # no loop: its iterations would cost more than the search
 
         def next_piece(k, kept):
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)
-            run = jnp.minimum(jnp.searchsorted(ends, places, side="right", method=method), size - 1).astype(jnp.int32)
+            run = jnp.minimum(ends.runs(places), size - 1)
             own = tuple(c[run] if b else c for c, b in zip(consts, batched, strict=True))
             j = places - starts[run]
-            return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends[-1])
+            return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends.total())
 
-        n_pieces = (ends[-1] + piece - 1) // piece
+        n_pieces = (ends.total() + piece - 1) // piece
         return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size)))
 
     def nothing(self, size: int) -> tuple[Array, ...]:
@@ -305,21 +303,20 @@ class _Changes(_Calls):
         return jax.lax.cond(number > 0, lambda: self.call(consts, jnp.int32(0)), lambda: tuple(states))
 
     def in_pieces(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
-        piece = max(1, min(round(self.share * size), size))
-        listed = jnp.nonzero(number > 0, size=size, fill_value=size)[0].astype(jnp.int32)
-        listed = jnp.concatenate([listed, jnp.full(piece, size, jnp.int32)])
+        piece = piece_of(self.share, size, size)
+        ends = Ends.of(jnp.minimum(number, 1))
         others = consts[len(self.shapes) :]
         in_axes = (tuple(0 if b else None for b in batched),)
 
         def next_piece(k, states):
-            run = jax.lax.dynamic_slice_in_dim(listed, k * piece, piece)
+            run = ends.runs(k * piece + jnp.arange(piece, dtype=jnp.int32))
             all_of_them = zip((*states, *others), batched, strict=True)
             own = tuple(c.at[run].get(mode="clip") if b else c for c, b in all_of_them)
             values = jax.vmap(lambda own: self.call(own, jnp.int32(0)), in_axes=in_axes)(own)
             kept = zip(states, values, strict=True)
             return tuple(s.at[run].set(v, mode="drop", indices_are_sorted=True) for s, v in kept)
 
-        n_pieces = (jnp.sum(number > 0, dtype=jnp.int32) + piece - 1) // piece
+        n_pieces = (ends.total() + piece - 1) // piece
         return jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, tuple(consts[: len(self.shapes)]))
 
 

@@ -25,6 +25,11 @@ def threefry(
 ) -> tuple[UInt[Array, "..."], UInt[Array, "..."]]:
     """The two words that a key [2] makes of two words: 5 times four rounds, and a part of the key."""
     first, second = key
+    return _rounds(first, second, high, low)
+
+
+@jax.jit(inline=True)  # traced once for all calls that are alike, and written where it is called
+def _rounds(first: Array, second: Array, high: Array, low: Array) -> tuple[Array, Array]:
     parts = (first, second, first ^ second ^ PARITY)
     a, b = high + parts[0], low + parts[1]
     for group in range(5):
