@@ -12,7 +12,7 @@ from jaxonline.claims.registry import run_claims
 from jaxonline.estimators import attribute_pairs, attributes, fourier, sequences, series_moments
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.laws import Geometric
-from jaxonline.estimators.noisy_features import FeatureMap, silenced
+from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, silenced
 from jaxonline.feedback import noise
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
 from jaxonline.learners import GradientLearner
@@ -45,7 +45,7 @@ def _copy_used_twice(patch):
 
     def assemble(self, counts, copies):
         even = copies[: 2 * (copies.shape[0] // 2)]
-        pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
+        pairs = PairProduct.of(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
         shift = jnp.maximum(2 * self.pairs(counts) - 1, 0)
         psi = self.combine(counts, pairs, jnp.roll(copies, -shift, axis=0))
         return silenced(psi, self.queries(counts) > copies.shape[0])
@@ -58,8 +58,9 @@ def _gaussian_power(patch):
     right = GaussianFeatureMap.combine
 
     def combine(self, counts, pairs, factors):
-        wide = jnp.asarray(self.kernel.width, pairs.dtype)
-        return right(self, counts, pairs.at[0].multiply(wide ** counts[0].astype(pairs.dtype)), factors)
+        log_width = jnp.log(jnp.asarray(self.kernel.width, factors.dtype))
+        log_size = pairs.log_size + counts[0].astype(factors.dtype) * log_width
+        return right(self, counts, pairs._replace(log_size=log_size), factors)
 
     patch.setattr(GaussianFeatureMap, "combine", combine)
 

@@ -12,12 +12,13 @@ from noisy_kernel_draws import drawn, reference_kernel
 from tiers import some
 
 import jaxonline as jo
+from jaxonline._util.struct import replace
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage, expansion
-from jaxonline.learners.expansion import Feature, Stored
+from jaxonline.learners.expansion import Feature, Reserved
 from jaxonline.losses import Squared
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -35,8 +36,9 @@ def beta(n):
 
 def add(w, alpha, psi, product):
     """w + alpha Psi~, as the learner does it: stored first, if it is deep."""
-    stored = Stored.nothing(w).store(psi, w.room)
-    return expansion.add(stored.of(w), alpha, psi, product, stored)
+    reserved = Reserved.of(w, psi.level)
+    w = replace(w, rows=w.rows + reserved.rows(w, psi))
+    return expansion.add(w, alpha, psi, product, expansion.squared_norm(psi), reserved)
 
 
 def dense(weight, vectors):

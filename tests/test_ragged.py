@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline._util.ragged import largest, ragged_change, ragged_map, ragged_sum
+from jaxonline._util.ragged import Added, largest, ragged_add, ragged_map, ragged_sum
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
 SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be
@@ -161,17 +161,25 @@ def test_sums(nesting):
 
 @pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
 @pytest.mark.parametrize("share", some([0.01, 0.3, 5.0], 0.3))
-def test_changes(nesting, share):
-    """The runs that want it are changed, each once, from their own state and constants; the others are not."""
+def test_additions(nesting, share):
+    """Each call adds to its own run's state: to a row of an array, or to no row, or to all of one."""
 
-    def changed(n, a, b):
-        first, second = ragged_change(lambda s: (s[0] * 10 + a[1], s[1] - b), n > 2, (a, a[0]), share)
-        return jnp.append(first, second)
+    def added(n, a, b):
+        def add(j, state):  # what is added to the second depends on a state that no call changes
+            return Added(10 * j + b, j % 3), Added(state[2] * (j + 1) - b), Added(jnp.int32(0))
 
-    got = jax.jit(nested(changed, nesting))()
+        rows, number, _ = ragged_add(add, n, (a, a[0], a[1]), share)
+        return jnp.append(rows, number)
+
+    got = jax.jit(nested(added, nesting))()
     number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
-    wanted = [[[*a * 10 + a[1], a[0] - b] if n > 2 else [*a, a[0]] for b in B] for n, a in zip(number, A, strict=True)]
-    np.testing.assert_array_equal(got, wanted)
+
+    def wanted(n, a, b):
+        calls = np.arange(max(n, 0))
+        rows = [a[row] + (10 * calls + b)[calls % 3 == row].sum() for row in range(2)]  # row 2 is beyond the last one
+        return [*rows, a[0] + (a[1] * (calls + 1) - b).sum()]
+
+    np.testing.assert_array_equal(got, [[wanted(n, a, b) for b in B] for n, a in zip(number, A, strict=True)])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -232,13 +240,13 @@ def test_work_of_a_sweep():
     assert outside == -(-total * LEARNERS // 3) * 3  # pieces of 0.05 * 60 calls
 
 
-def test_work_of_sums_and_changes():
-    """Sums make the calls that there are, changes one for each run that wants it, both rounded up to a full piece."""
+def test_work_of_sums_and_additions():
+    """Both make the calls that there are, rounded up to a full piece."""
     counter, total = Counter(), int(np.clip(NUMBERS, 0, None).sum())
     summed = jax.vmap(lambda n, a: ragged_sum(lambda j: counter(j, a, B[0]), n, 0.25))
     assert counter.of(summed, NUMBERS, A) == -(-total // 5) * 5
-    changed = jax.vmap(lambda n, a: ragged_change(lambda s: s + counter(s, a, B[0]), n > 2, a[0], 0.1))
-    assert counter.of(changed, NUMBERS, A) == -(-int((NUMBERS > 2).sum()) // 2) * 2
+    added = jax.vmap(lambda n, a: ragged_add(lambda j, s: Added(s + counter(j, a, B[0])), n, a[0], 0.1))
+    assert counter.of(added, NUMBERS, A) == -(-total // 2) * 2
 
 
 def test_a_full_capacity_is_no_problem():

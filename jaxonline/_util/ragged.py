@@ -8,8 +8,8 @@ most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 
     run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then every run takes its part of the list back,
     run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
 
-`ragged_map` gives every run its own results, `ragged_sum` keeps only their sums, and `ragged_change` makes one call for
-each run that wants it, which takes the place of the run's state. `largest` is for loops that all runs share.
+`ragged_map` gives every run its own results, `ragged_sum` keeps only their sums, and `ragged_add` adds what calls bring
+to a state of the run. `largest` is for loops that all runs share.
 
 What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
 that the number is the same for all it maps over, or makes a list:
@@ -26,12 +26,13 @@ function is first traced (`make_jaxpr`), and what it closes over becomes argumen
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Int, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.listing import Ends, piece_of
@@ -87,34 +88,51 @@ def ragged_sum(function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, 
     return _called(_Sums, function, number, _MOST, share)
 
 
-def ragged_change(
-    function: Callable[[PyTree], PyTree], wanted: Bool[Array, ""], state: PyTree, share: float = 1.0
+class Added(NamedTuple):
+    """What a call adds to an array of the state.
+
+    Attributes:
+        part: the numbers; of the shape of the array, or of a row of it.
+        row: which row, not negative; beyond the last one nothing is added. None for the whole array.
+    """
+
+    part: Array
+    row: Int[Array, ""] | None = None
+
+
+def ragged_add(
+    function: Callable[[Int[Array, ""], PyTree], PyTree], number: Int[Array, ""], state: PyTree, share: float = 1.0
 ) -> PyTree:
-    """`function(state)` where it is wanted, else the state; under vmap computed for those runs alone.
+    """The state and all that `function(j, state)` adds to it, j = 0, ..., number - 1.
 
     Args:
-        function: of the state, to another of the same shapes; it may close over anything.
-        wanted: whether.
+        function: of an int32 and of the state, in which what other calls add may be or not; an `Added` for each array.
+            It may close over anything.
+        number: how many calls.
         state: arrays.
-        share: as for `ragged_map`, the part of the runs that want it, or less.
+        share: as for `ragged_map`.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline._util.ragged import ragged_change
-        >>> change = lambda wanted, state: ragged_change(lambda s: 10 * s, wanted, state)
-        >>> jax.vmap(change)(jnp.array([True, False]), jnp.array([1, 2])).tolist()
-        [10, 2]
+        >>> from jaxonline._util.ragged import Added, ragged_add
+        >>> add = lambda n, state: ragged_add(lambda j, _: Added(10 + j, j), n, state)
+        >>> jax.vmap(add)(jnp.array([2, 0]), jnp.array([[1, 2, 3], [4, 5, 6]])).tolist()
+        [[11, 13, 3], [4, 5, 6]]
     """
     leaves, structure = jax.tree.flatten(state)
-    closed = jax.make_jaxpr(lambda *leaves: tuple(jax.tree.leaves(function(structure.unflatten(leaves)))))(*leaves)
 
-    def call(consts: Sequence[Array], _: Int[Array, ""]) -> tuple[Array, ...]:
+    def added(j: Int[Array, ""], *leaves: Array) -> list[Added]:
+        return structure.flatten_up_to(function(j, structure.unflatten(leaves)))
+
+    closed, shapes = jax.make_jaxpr(added, return_shape=True)(jnp.int32(0), *leaves)
+
+    def call(consts: Sequence[Array], j: Int[Array, ""]) -> list[Added]:
         own, others = consts[: len(leaves)], consts[len(leaves) :]
-        return tuple(jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, others))(*own))
+        return jax.tree.unflatten(jax.tree.structure(shapes), jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, others))(j, *own))
 
-    changes = _Changes(call, 1, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves])
-    number = jnp.asarray(wanted, jnp.int32)
-    return structure.unflatten(changes.run(changes.one_by_one)(number, *leaves, *closed.consts))
+    additions = _Additions(call, _MOST, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves])
+    number = jnp.maximum(jnp.asarray(number, jnp.int32), 0)
+    return structure.unflatten(additions.run(additions.one_by_one)(number, *leaves, *closed.consts))
 
 
 @custom_vmap
@@ -228,15 +246,21 @@ class _Calls:
         def next_piece(k, kept):
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)
             run = jnp.minimum(ends.runs(places), size - 1)
-            own = tuple(c[run] if b else c for c, b in zip(consts, batched, strict=True))
+            own = tuple(c[run] if b else c for c, b in zip(self.seen(kept, consts), batched, strict=True))
             j = places - starts[run]
             return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends.total())
 
         n_pieces = (ends.total() + piece - 1) // piece
-        return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size)))
+        return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size, consts)))
 
-    def nothing(self, size: int) -> tuple[Array, ...]:
+    def seen(self, kept: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
+        """The constants, of which a call sees those of its run."""
+        del kept
+        return consts
+
+    def nothing(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
         """What is kept before the first piece: the results of all runs, one run after the other."""
+        del consts
         return tuple(jnp.zeros((size * self.capacity, *s.shape), s.dtype) for s in self.shapes)
 
     def keep(
@@ -267,7 +291,8 @@ class _Sums(_Calls):
     def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
         return stacked
 
-    def nothing(self, size: int) -> tuple[Array, ...]:
+    def nothing(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
+        del consts
         return tuple(jnp.zeros((size, *s.shape), s.dtype) for s in self.shapes)
 
     def keep(
@@ -280,8 +305,8 @@ class _Sums(_Calls):
         return kept
 
 
-class _Changes(_Calls):
-    """Calls of which each takes the place of the state of its run; the states come first among the constants."""
+class _Additions(_Calls):
+    """Calls that add to the state of their run; the states come first among the constants."""
 
     def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
         run = custom_vmap(unbatched)
@@ -299,25 +324,40 @@ class _Changes(_Calls):
         return run
 
     def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
-        states = consts[: len(self.shapes)]
-        return jax.lax.cond(number > 0, lambda: self.call(consts, jnp.int32(0)), lambda: tuple(states))
+        states, others = consts[: len(self.shapes)], consts[len(self.shapes) :]
 
-    def in_pieces(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
-        piece = piece_of(self.share, size, size)
-        ends = Ends.of(jnp.minimum(number, 1))
-        others = consts[len(self.shapes) :]
-        in_axes = (tuple(0 if b else None for b in batched),)
+        def body(j, states):
+            one_run, own = jax.tree.map(lambda leaf: leaf[None], (states, self.call((*states, *others), j)))
+            return tuple(s[0] for s in self.keep(one_run, own, jnp.zeros(1, jnp.int32), j, jnp.ones(1, bool)))
 
-        def next_piece(k, states):
-            run = ends.runs(k * piece + jnp.arange(piece, dtype=jnp.int32))
-            all_of_them = zip((*states, *others), batched, strict=True)
-            own = tuple(c.at[run].get(mode="clip") if b else c for c, b in all_of_them)
-            values = jax.vmap(lambda own: self.call(own, jnp.int32(0)), in_axes=in_axes)(own)
-            kept = zip(states, values, strict=True)
-            return tuple(s.at[run].set(v, mode="drop", indices_are_sorted=True) for s, v in kept)
+        return jax.lax.fori_loop(jnp.int32(0), number, body, tuple(states))
 
-        n_pieces = (ends.total() + piece - 1) // piece
-        return jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, tuple(consts[: len(self.shapes)]))
+    def seen(self, kept: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
+        return (*kept, *consts[len(self.shapes) :])
+
+    def nothing(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
+        del size
+        return tuple(consts[: len(self.shapes)])
+
+    def keep(
+        self, kept: tuple[Array, ...], values: Sequence[Added], run: Array, j: Array, real: Array
+    ) -> tuple[Array, ...]:
+        del j
+        run = jnp.where(real, run, len(kept[0]))
+        return tuple(_scattered(whole, run, each) for whole, each in zip(kept, values, strict=True))
+
+    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
+        return kept
+
+
+def _scattered(whole: Array, run: Array, added: Added) -> Array:
+    """The states of all runs, with what calls of the runs `run` have added; nothing where there is no such run."""
+    if added.row is None:
+        return whole.at[run].add(added.part, mode="drop")
+    size, length, *rest = whole.shape
+    inside = (run < size) & (added.row < length)
+    places = jnp.where(inside, run * length + added.row, size * length)
+    return whole.reshape(size * length, *rest).at[places].add(added.part, mode="drop").reshape(whole.shape)
 
 
 def _stacked(made: Sequence[PyTree], number: Array) -> PyTree:

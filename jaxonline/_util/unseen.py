@@ -1,6 +1,6 @@
 """What the CPU compiler is not told, so that it makes a faster program. Values stay what they are, bit for bit.
 
-Both functions rest on something that holds for all numbers and that the compiler does not see.
+They rest on something that holds for all numbers and that the compiler does not see.
 """
 
 import jax
@@ -26,8 +26,19 @@ def one_after(move: PyTree) -> Int[Array, ""]:
     floating = [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size]
     if not floating:
         return jnp.int32(1)
-    first = jax.lax.stop_gradient(floating[0].ravel()[0])
-    return 1 + largest((first * 0 > 1).astype(jnp.int32))
+    return 1 + largest(zero_after(floating[0].ravel()[0]))
+
+
+def zero_after(number: Float[Array, ""]) -> Int[Array, ""]:
+    """0, known only when a number is: see `one_after`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline._util.unseen import zero_after
+        >>> [zero_after(jnp.float32(number)).item() for number in (0.5, jnp.nan)]
+        [0, 0]
+    """
+    return (jax.lax.stop_gradient(number) * 0 > 1).astype(jnp.int32)
 
 
 def looked_up(x: Float[Array, "d"]) -> Float[Array, "d"]:

@@ -21,7 +21,7 @@ from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
 from jaxonline.estimators.laws import AnyLaw
-from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, silenced
+from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
 
@@ -55,25 +55,22 @@ class PrintedGaussianFeatureMap(FeatureMap):
         return GaussianFeatureMap(self.kernel, self.law, self.pair_law)
 
     def combine(
-        self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: Float[Array, "m"], factors: Float[Array, "l d"]
+        self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: PairProduct, factors: Float[Array, "l d"]
     ) -> NoisyFeature:
         """Subroutine 5 with the number in front of the factors as printed."""
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
         dtype = factors.dtype
-        used = jnp.arange(pairs.shape[0], dtype=jnp.int32) < n1
-        sign = jnp.prod(jnp.where(used, -jnp.sign(pairs), jnp.ones_like(pairs)))
-        log_pairs = jnp.sum(jnp.where(used, jnp.log(jnp.abs(pairs)), jnp.zeros_like(pairs)))
+        sign = jnp.where(n1 % 2 == 0, pairs.sign, -pairs.sign)
         pair_law = self.law if self.pair_law is None else self.pair_law
         log_weight = (
-            log_pairs
+            pairs.log_size
             - gammaln(n1.astype(dtype) + 1.0)
             - 2.0 * n1.astype(dtype) * jnp.log(jnp.asarray(self.kernel.width, dtype))
             - pair_law.log_pmf(n1).astype(dtype)
             + self.right.log_beta(n2, dtype)
             - self.law.log_pmf(n2).astype(dtype)
         )
-        psi = noisy_feature(n2, sign, log_weight, factors, self.queries((n1, n2)))
-        return silenced(psi, n1 > pairs.shape[0])
+        return noisy_feature(n2, sign, log_weight, factors, self.queries((n1, n2)))
 
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         return 2.0 * self.right.log_beta(n, dtype)

@@ -36,7 +36,7 @@ from jaxonline.estimators.feature_moments import (
     weighted_series,
 )
 from jaxonline.estimators.laws import AnyLaw, require_law
-from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, noisy_feature, prod, silenced
+from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 
@@ -83,7 +83,7 @@ class DotProductFeatureMap(FeatureMap):
     def level(self, counts: Int[Array, "..."]) -> Int[Array, "..."]:
         return jnp.asarray(counts, jnp.int32)
 
-    def combine(self, counts: Int[Array, ""], pairs: Float[Array, "m"], factors: Float[Array, "l d"]) -> NoisyFeature:
+    def combine(self, counts: Int[Array, ""], pairs: PairProduct, factors: Float[Array, "l d"]) -> NoisyFeature:
         n = jnp.asarray(counts, jnp.int32)
         log_weight = 0.5 * self.log_beta(n, factors.dtype) - _log_pmf(self.law, n, factors)
         return noisy_feature(n, jnp.ones((), factors.dtype), log_weight, factors, n)
@@ -199,23 +199,20 @@ class GaussianFeatureMap(FeatureMap):
         return jnp.asarray(counts[1], jnp.int32)
 
     def combine(
-        self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: Float[Array, "m"], factors: Float[Array, "l d"]
+        self, counts: tuple[Int[Array, ""], Int[Array, ""]], pairs: PairProduct, factors: Float[Array, "l d"]
     ) -> NoisyFeature:
         n1, n2 = (jnp.asarray(count, jnp.int32) for count in counts)
         dtype = factors.dtype
-        used = jnp.arange(pairs.shape[0], dtype=jnp.int32) < n1
-        sign = jnp.prod(jnp.where(used, -jnp.sign(pairs), jnp.ones_like(pairs)))
-        log_pairs = jnp.sum(jnp.where(used, jnp.log(jnp.abs(pairs)), jnp.zeros_like(pairs)))
+        sign = jnp.where(n1 % 2 == 0, pairs.sign, -pairs.sign)
         log_weight = (
-            log_pairs
+            pairs.log_size
             - _log_factorial(n1, dtype)
             - 2.0 * n1.astype(dtype) * self._log_width(dtype)
             - _log_pmf(self._pair_law(), n1, factors)
             + 0.5 * self.log_beta(n2, dtype)
             - _log_pmf(self.law, n2, factors)
         )
-        psi = noisy_feature(n2, sign, log_weight, factors, self.queries((n1, n2)))
-        return silenced(psi, n1 > pairs.shape[0])
+        return noisy_feature(n2, sign, log_weight, factors, self.queries((n1, n2)))
 
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         # log (2/width^2)^n / n!

@@ -7,7 +7,7 @@ The estimators themselves are in `jaxonline.estimators.feature_maps`, where the 
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -67,6 +67,25 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
     return jnp.where(psi.level == psi2.level, value, jnp.zeros_like(value))
 
 
+class PairProduct(NamedTuple):
+    """The product of the inner products of pairs of copies, kept by its logarithm, so that it overflows nowhere.
+
+    Attributes:
+        sign: +1, -1 or 0.
+        log_size: the logarithm of its size, 0 where there is no pair.
+    """
+
+    sign: Float[Array, ""]
+    log_size: Float[Array, ""]
+
+    @classmethod
+    def of(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
+        """That of the first `number` of these inner products."""
+        used = jnp.arange(inner.shape[0], dtype=jnp.int32) < number
+        sign = jnp.prod(jnp.where(used, jnp.sign(inner), jnp.ones_like(inner)))
+        return cls(sign, jnp.sum(jnp.where(used, jnp.log(jnp.abs(inner)), jnp.zeros_like(inner))))
+
+
 class FeatureMap(abc.ABC):
     """An unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
 
@@ -91,8 +110,8 @@ class FeatureMap(abc.ABC):
         """n, the number of copies that become factors."""
 
     @abc.abstractmethod
-    def combine(self, counts: Counts, pairs: Float[Array, "m"], factors: Float[Array, "l d"]) -> NoisyFeature:
-        """The estimate from the inner products of its pairs, and from its factors, the first `level(counts)` rows."""
+    def combine(self, counts: Counts, pairs: PairProduct, factors: Float[Array, "l d"]) -> NoisyFeature:
+        """The estimate from the product of its pairs, and from its factors, the first `level(counts)` rows."""
 
     def assemble(self, counts: Counts, copies: Float[Array, "capacity d"]) -> NoisyFeature:
         """The estimate from its counts and its copies: first the pairs, then the factors, `queries(counts)` rows.
@@ -100,7 +119,7 @@ class FeatureMap(abc.ABC):
         It is 0, and says so, where `copies` has too few rows.
         """
         even = copies[: 2 * (copies.shape[0] // 2)]
-        pairs = jnp.sum(even[0::2] * even[1::2], axis=-1)
+        pairs = PairProduct.of(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
         psi = self.combine(counts, pairs, jnp.roll(copies, -2 * self.pairs(counts), axis=0))
         return silenced(psi, self.queries(counts) > copies.shape[0])
 

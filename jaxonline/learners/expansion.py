@@ -129,8 +129,11 @@ def squared_norm(psi: Feature) -> Float[Array, ""]:
     return psi.scale**2 * _alone(psi) * jnp.prod(jnp.where(used, lengths, jnp.ones_like(lengths)))
 
 
-def add(w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""], stored: "Stored") -> Expansion:
-    """w + alpha Psi~, where `product` = <w, Psi~>; a deep one has been `stored`.
+def add(
+    w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Array, ""], norm: Float[Array, ""],
+    reserved: "Reserved",
+) -> Expansion:  # fmt: skip
+    """w + alpha Psi~, where `product` = <w, Psi~>; of a deep one the rows are there already, and `norm` is |Psi~|^2.
 
     Of the factors only those matter that tensors look at.
     """
@@ -141,75 +144,59 @@ def add(w: Expansion, alpha: Float[Array, ""], psi: Feature, product: Float[Arra
         if n > 0:
             outer = jnp.multiply.outer(outer, psi.factors[n - 1] * share)
         tensors.append(tensor + jnp.where(psi.level == n, outer, jnp.zeros_like(outer)))
-    deep = psi.level > len(w.tensors) - 1
-    norm = jnp.where(deep, stored.squared_norm, squared_norm(psi))
-    at_slot = jnp.arange(w.coefficient.shape[0], dtype=jnp.int32) == stored.slot
+    norm = jnp.where(psi.level > len(w.tensors) - 1, norm, squared_norm(psi))
+    at_slot = jnp.arange(w.coefficient.shape[0], dtype=jnp.int32) == reserved.last
     return dataclasses.replace(
         w,
         tensors=tuple(tensors),
+        level=reserved.level,
+        place=reserved.place,
         coefficient=jnp.where(at_slot, alpha * psi.scale, w.coefficient),
+        used=reserved.used,
         squared_norm=w.squared_norm + 2.0 * alpha * product + alpha**2 * norm,
+        overflow=reserved.overflow,
     )
 
 
-class Stored(NamedTuple):
-    """What a deep feature changes before its coefficient is known.
+class Reserved(NamedTuple):
+    """Where the rows of a deep feature go: known from its level, before it is estimated.
 
     Attributes:
-        rows, level, place, used, overflow: of the `Expansion`.
-        slot: the chunk that takes the coefficient, -1 where none does.
-        squared_norm: |Psi~|^2.
+        level, place, used, overflow: of the `Expansion` that has it.
+        own: which chunks are its own [S].
+        last: the last of them, which takes the coefficient, -1 where there is none.
     """
 
-    rows: Float[Array, "chunk d S"]
     level: Int[Array, "S"]
     place: Int[Array, "S"]
     used: Int[Array, ""]
     overflow: Bool[Array, ""]
-    slot: Int[Array, ""]
-    squared_norm: Float[Array, ""]
+    own: Bool[Array, "S"]
+    last: Int[Array, ""]
 
     @classmethod
-    def nothing(cls, w: Expansion) -> "Stored":
-        """Before a round."""
-        return cls(w.rows, w.level, w.place, w.used, w.overflow, jnp.int32(-1), jnp.zeros_like(w.squared_norm))
-
-    def of(self, w: Expansion) -> Expansion:
-        """w with what is stored."""
-        changed = {name: getattr(self, name) for name in ("rows", "level", "place", "used", "overflow")}
-        return dataclasses.replace(w, **changed)
-
-    def store(self, psi: Feature, room: int) -> "Stored":
-        """With the copies of an estimate of a level without a tensor; nothing changes for one that has a tensor.
-
-        Args:
-            psi: the estimate.
-            room: the largest number of chunks.
-        """
-        chunk = self.rows.shape[0]
-        longest = max(1, chunks_of(psi.factors.shape[0], chunk - 1))
-        deep = psi.level >= chunk
-        n_chunks = jnp.where(deep & (psi.scale != 0.0), (psi.level + (chunk - 1)) // chunk, 0)
-        fits = self.used + n_chunks <= room
+    def of(cls, w: Expansion, level: Int[Array, ""]) -> "Reserved":
+        """Chunks for a feature of this level; none for a level with a tensor."""
+        chunk, size = len(w.tensors), w.level.shape[0]
+        n_chunks = jnp.where(level >= chunk, (level + (chunk - 1)) // chunk, 0)
+        fits = w.used + n_chunks <= w.room
         n_chunks = jnp.where(fits, n_chunks, 0)
-        used = self.used + n_chunks
-        places = jnp.arange(longest, dtype=jnp.int32)
-        beyond = self.level.shape[0] + places
-        slots = jnp.where(places < n_chunks, self.used + places, beyond)
-
-        def write(whole, part):
-            options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
-            return whole.at[..., slots].set(part.astype(whole.dtype), **options)
-
-        return Stored(
-            write(self.rows, _in_chunks(chunk, longest, psi.factors * _share(psi))),
-            write(self.level, jnp.broadcast_to(psi.level, places.shape)),
-            write(self.place, places),
+        used = w.used + n_chunks
+        slot = jnp.arange(size, dtype=jnp.int32)
+        own = (slot >= w.used) & (slot < used)
+        return cls(
+            jnp.where(own, level.astype(w.level.dtype), w.level),
+            jnp.where(own, (slot - w.used).astype(w.place.dtype), w.place),
             used,
-            self.overflow | ~fits,
-            jnp.where(n_chunks > 0, used - 1, self.slot),
-            jnp.where(deep, squared_norm(psi), self.squared_norm),
+            w.overflow | ~fits,
+            own,
+            jnp.where(n_chunks > 0, used - 1, -1),
         )
+
+    def rows(self, w: Expansion, psi: Feature) -> Float[Array, "chunk d S"]:
+        """The rows of the feature in its chunks, 0 in the others."""
+        rows = _taken(_in_chunks(len(w.tensors), w.longest, psi.factors * _share(psi)), self.place.astype(jnp.int32))
+        return jnp.where(self.own, rows, jnp.zeros_like(rows))
 
 
 def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
@@ -256,7 +243,7 @@ def _alone(psi: Feature) -> Float[Array, ""]:
 def _in_chunks(chunk: int, longest: int, factors: Float[Array, "deepest d"]) -> Float[Array, "chunk d longest"]:
     """The rows of a feature as chunks."""
     d = factors.shape[1]
-    rows = jnp.zeros((longest * chunk, d), factors.dtype).at[: factors.shape[0]].set(factors)
+    rows = jnp.pad(factors, ((0, longest * chunk - factors.shape[0]), (0, 0)))
     return rows.reshape(longest, chunk, d).transpose(1, 2, 0)
 
 

@@ -22,20 +22,23 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
-from jaxonline._util.ragged import ragged_change, ragged_map, ragged_sum
-from jaxonline._util.struct import set_field, struct
-from jaxonline._util.unseen import looked_up
+from jaxonline._util.ragged import Added, ragged_add, ragged_map, ragged_sum
+from jaxonline._util.struct import replace, set_field, struct
+from jaxonline._util.unseen import looked_up, zero_after
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.noisy_features import PairProduct
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.protocols import Specs, StatesNoise
 from jaxonline.learners import expansion
-from jaxonline.learners.expansion import Expansion, Feature, Stored
+from jaxonline.learners.expansion import Expansion, Feature, Reserved
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
-# Estimates a run and round that are computed together (`ragged_map`): less than the mean, so that little is padded
+# Estimates a run and round that are computed together (`ragged`): less than the mean, so that little is padded
 _MORE, _FEW, _DEEP = 0.6, 0.6, 1 / 24
+# Copies of an estimate that are drawn together, in twos: its pairs, and its factors where tensors look at them or not
+_PAIRS, _SHALLOW, _WHOLE = 1.0, 0.6, 3.0
 
 
 class NoisyKernelState(NamedTuple):
@@ -163,9 +166,9 @@ class NoisyKernel:
         estimate = self._map_estimate(asked, oracle)
         own, fresh = self._looked_at(asked.n)
         psi, products = self._shallow_products(w, estimate, asked, own + fresh)
-        stored, products = self._deep_products(w, estimate, asked, own + fresh, products)
+        w, reserved, norm, products = self._deep_products(w, estimate, asked, own + fresh, products)
         g = self._length(products[1:], asked.n, self._labels(oracle, fresh))
-        w = expansion.add(stored.of(w), -g * self.step_size(t, g.dtype), psi, products[0], stored)
+        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0], norm, reserved)
         w = self._projected(w)
         w = expansion.marked(w, asked.too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
@@ -205,29 +208,42 @@ class NoisyKernel:
     def _map_estimate(self, asked: "_Asked", oracle: Any) -> "_MapEstimate":
         """Map_Estimate: a function that makes the j-th estimate, out of copies that no other one looks at.
 
-        It has so many rows of factors as are asked for: those of a deep one, or what the tensors look at.
+        It has so many rows of factors as are asked for: those of a deep one, or what the tensors look at. Copies are
+        drawn in twos, the two of a pair or two factors; of an odd number of factors, one more is drawn and not used.
         """
         draw = oracle.reserve(asked.total)
+        spec = jax.eval_shape(draw, jnp.int32(0))
 
         def estimate(j, rows):
             first = jnp.sum(jnp.where(asked.indices < j, asked.copies, 0), dtype=jnp.int32)
+            pairs, level = asked.pairs[j], asked.levels[j]
+            fits, twos = pairs <= self.storage.most_pairs, (rows + 1) // 2
 
-            def pair(i):
-                return jnp.sum(draw(first + 2 * i) * draw(first + 2 * i + 1))
+            def two(i, _):
+                copies = draw(first + 2 * i), draw(first + 2 * i + 1)
+                inner = jnp.sum(copies[0] * copies[1])
+                product = jnp.stack([jnp.log(jnp.abs(inner)), (inner < 0.0).astype(spec.dtype)])
+                of_pair = i < pairs
+                return (
+                    Added(jnp.where(of_pair, product, jnp.zeros_like(product))),
+                    Added(jnp.stack(copies), jnp.where(of_pair, twos, i - pairs)),
+                )
 
-            room, pairs, level = self.storage, asked.pairs[j], asked.levels[j]
-            spec = jax.eval_shape(draw, first)
-            factors, inner = jnp.zeros((0, *spec.shape), spec.dtype), jnp.zeros(0, spec.dtype)
-            if rows:
-                about = max(1.0, rows - room.deepest + room.tensor_levels + 2.0)
-                factors = ragged_map(lambda i: draw(first + 2 * pairs + i), level, rows, about)
-            if room.most_pairs:
-                inner = ragged_map(pair, pairs, room.most_pairs, 1.2)
-            whole = jnp.concatenate([factors, jnp.zeros((room.deepest - rows, *spec.shape), spec.dtype)])
-            psi = self.feature_map.combine(jax.tree.map(lambda count: count[j], asked.counts), inner, whole)
-            log_beta = self.feature_map.log_beta(psi.level, factors.dtype)
+            number = jnp.where(fits, pairs + (jnp.minimum(level, rows) + 1) // 2, 0)
+            nothing = jnp.zeros(2, spec.dtype), jnp.zeros((twos, 2, *spec.shape), spec.dtype)
+            about = (_PAIRS if self.storage.most_pairs else 0.0) + (_SHALLOW if rows < self.storage.deepest else _WHOLE)
+            (log_size, negative), copies = ragged_add(two, number, nothing, about)
+            sign = jnp.where(negative.astype(jnp.int32) % 2 == 0, 1.0, -1.0).astype(spec.dtype)
+            # the number in front does not depend on the factors
+            room = jnp.zeros((self.storage.deepest, *spec.shape), spec.dtype)
+            counts = jax.tree.map(lambda count: count[j], asked.counts)
+            psi = self.feature_map.combine(counts, PairProduct(sign, log_size), room)
+            log_beta = self.feature_map.log_beta(psi.level, spec.dtype)
             rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
-            return Feature(psi.level, log_beta, psi.sign * jnp.exp(rest), psi.copies[:rows])
+            scale = jnp.where(fits, psi.sign * jnp.exp(rest), jnp.zeros_like(rest))
+            used = jnp.arange(rows, dtype=jnp.int32)[:, None] < level
+            factors = copies.reshape(2 * twos, *spec.shape)[:rows]
+            return Feature(psi.level, log_beta, scale, jnp.where(used, factors, jnp.zeros_like(factors)))
 
         return estimate
 
@@ -260,23 +276,30 @@ class NoisyKernel:
     def _deep_products(
         self, w: Expansion, estimate: "_MapEstimate", asked: "_Asked", number: Int[Array, ""],
         products: Float[Array, "m"],
-    ) -> tuple[Stored, Float[Array, "m"]]:  # fmt: skip
-        """The same for those whose level has no tensor. Psi~_t is stored, if it is one of them."""
+    ) -> tuple[Expansion, Reserved, Float[Array, ""], Float[Array, "m"]]:  # fmt: skip
+        """The same for those whose level has no tensor. Psi~_t, if it is one of them, gets its rows in w.
+
+        Returns:
+            w with the rows, which nothing looks at yet; where they are; |Psi~_t|^2 of a deep one; the products.
+        """
         deep = (asked.levels > self.storage.tensor_levels) & (asked.indices < number)
         rank = jnp.cumsum(deep, dtype=jnp.int32)
+        stored = deep[0] & (asked.levels[0] <= self.storage.deepest) & (asked.pairs[0] <= self.storage.most_pairs)
+        reserved = Reserved.of(w, jnp.where(stored, asked.levels[0], 0))
 
         def one_more(i, seen):
-            stored, products = seen
             j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
             psi = estimate(j, self.storage.deepest)
-            products = products.at[j].set(expansion.deep(stored.of(w), psi))
-            own = jnp.where(j == 0, psi.level, 0)
-            return stored.store(psi._replace(level=own), w.room), products
+            before = replace(w, rows=seen[0], level=reserved.level, place=reserved.place)
+            product = expansion.deep(before, psi)
+            is_own = j == zero_after(product)  # rows are read before they are added to, and changed in place
+            rows, norm = reserved.rows(w, psi), expansion.squared_norm(psi)
+            own = (jnp.where(is_own, each, jnp.zeros_like(each)) for each in (rows, norm))
+            return *map(Added, own), Added(product, j)
 
-        def all_of_them(seen):
-            return jax.lax.fori_loop(jnp.int32(0), rank[-1], one_more, seen)
-
-        return ragged_change(all_of_them, rank[-1] > 0, (Stored.nothing(w), products), _DEEP)
+        nothing = w.rows, jnp.zeros_like(w.squared_norm), products
+        rows, norm, products = ragged_add(one_more, rank[-1], nothing, _DEEP)
+        return replace(w, rows=rows), reserved, norm, products
 
     def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
         """The label, or in regression a label for each entry of the table of the series, `fresh` of them drawn."""
