@@ -246,11 +246,12 @@ class _Calls:
         def next_piece(k, kept):
             places = k * piece + jnp.arange(piece, dtype=jnp.int32)
             run = jnp.minimum(ends.runs(places), size - 1)
-            own = tuple(c[run] if b else c for c, b in zip(self.seen(kept, consts), batched, strict=True))
-            j = places - starts[run]
+            row = run.astype(jnp.uint32)  # an index that may be negative is looked at first
+            own = tuple(c[row] if b else c for c, b in zip(self.seen(kept, consts), batched, strict=True))
+            j = places - starts[row]
             return self.keep(kept, jax.vmap(self.call, in_axes=in_axes)(own, j), run, j, places < ends.total())
 
-        n_pieces = (ends.total() + piece - 1) // piece
+        n_pieces = jax.lax.div(ends.total() + (piece - 1), jnp.int32(piece))
         return self.of_runs(size, jax.lax.fori_loop(jnp.int32(0), n_pieces, next_piece, self.nothing(size, consts)))
 
     def seen(self, kept: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:

@@ -12,6 +12,7 @@ Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)
 recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2) and not O(T^3).
 """
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -216,7 +217,8 @@ class NoisyKernel:
 
         def estimate(j, rows):
             first = jnp.sum(jnp.where(asked.indices < j, asked.copies, 0), dtype=jnp.int32)
-            pairs, level = asked.pairs[j], asked.levels[j]
+            counts = jax.tree.map(functools.partial(_entry, j), asked.counts)
+            pairs, level = self.feature_map.pairs(counts), self.feature_map.level(counts)
             fits, twos = pairs <= self.storage.most_pairs, (rows + 1) // 2
 
             def two(i, _):
@@ -236,7 +238,6 @@ class NoisyKernel:
             sign = jnp.where(negative.astype(jnp.int32) % 2 == 0, 1.0, -1.0).astype(spec.dtype)
             # the number in front does not depend on the factors
             room = jnp.zeros((self.storage.deepest, *spec.shape), spec.dtype)
-            counts = jax.tree.map(lambda count: count[j], asked.counts)
             psi = self.feature_map.combine(counts, PairProduct(sign, log_size), room)
             log_beta = self.feature_map.log_beta(psi.level, spec.dtype)
             rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
@@ -341,6 +342,12 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
             RuntimeWarning,
             stacklevel=4,
         )
+
+
+def _entry(j: Int[Array, ""], values: Int[Array, "m"]) -> Int[Array, ""]:
+    """values[j], selected: an index is a kernel of its own, and what makes it."""
+    here = jnp.arange(len(values), dtype=jnp.int32) == j
+    return jnp.sum(jnp.where(here, values, jnp.zeros_like(values)), dtype=values.dtype)
 
 
 _MapEstimate = Callable[[Int[Array, ""], int], Feature]
