@@ -1,5 +1,7 @@
 """Programs that run for a shorter time than they are compiled."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,9 @@ import pytest
 import jaxonline as jo
 from jaxonline._util import compiling
 from jaxonline._util.compiling import Program, called_seldom, in_one_program, plainly
+from jaxonline.game import Entrant
 from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.segments import Matchup, has_long_rounds
 from jaxonline.verify.sampling import Sampler
 
 
@@ -46,6 +50,30 @@ def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeyp
         np.testing.assert_array_equal(scaled(x, mesh=mesh, by=by), by * x)
     assert len(compiled) == 1, "what was lowered is not compiled again, and another static number is another program"
     assert scaled.n_compiled() == 2
+
+
+def test_mlir_builds_the_loops_of_those_who_ask_for_it():
+    """A learner with long rounds does."""
+    asked, mesh = [], default_mesh(jax.devices()[:1])
+
+    def asks(x):
+        asked.append(x)
+        return x.size > 2
+
+    doubled = Program(lambda x, *, mesh: 2 * x, with_mlir=asks, static_argnames=("mesh",))
+    for size in (2, 3, 3):
+        np.testing.assert_array_equal(doubled(np.ones(size), mesh=mesh), 2.0)
+    assert [x.size for x in asked] == [2, 3, 3]
+    assert sorted(doubled._compiled) == [("cpu", False), ("cpu", True)]
+
+    game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    learners = SimpleNamespace(long_rounds=True), jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
+    assert [has_long_rounds(Matchup(game, Entrant(each, game.feedback), None, {})) for each in learners] == [
+        True,
+        False,
+    ]
+    assert not has_long_rounds(Matchup(game, None, None, {}))
+    assert jo.learners.NoisyKernel.long_rounds
 
 
 def test_other_devices_than_cpus_have_no_options():

@@ -26,26 +26,28 @@ class Program:
 
     Args:
         function: with the keyword argument `mesh`.
+        with_mlir: of the first argument, whether it is compiled with MLIR all the same, because loops as it has them
+            are faster by more than it takes.
         **options: of `jax.jit`.
     """
 
-    def __init__(self, function: Callable[..., Any], **options: Any):
-        self._function, self._options = function, options
-        self._compiled: dict[str, Any] = {}
+    def __init__(self, function: Callable[..., Any], with_mlir: Callable[[Any], bool] | None = None, **options: Any):
+        self._function, self._with_mlir, self._options = function, with_mlir, options
+        self._compiled: dict[tuple[str, bool], Any] = {}
 
-    def _on(self, mesh: Mesh) -> Any:
-        platform = mesh.devices.flat[0].platform
-        if platform not in self._compiled:
-            quickly = _known(_QUICK) if platform == "cpu" else {}
-            self._compiled[platform] = jax.jit(self._function, compiler_options=quickly, **self._options)
-        return self._compiled[platform]
+    def _of(self, first: Any, mesh: Mesh) -> Any:
+        platform, with_mlir = mesh.devices.flat[0].platform, self._with_mlir is not None and self._with_mlir(first)
+        if (platform, with_mlir) not in self._compiled:
+            options = _known(_QUICK) if platform == "cpu" and not with_mlir else {}
+            self._compiled[platform, with_mlir] = jax.jit(self._function, compiler_options=options, **self._options)
+        return self._compiled[platform, with_mlir]
 
     def __call__(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
-        return self._on(mesh)(*args, mesh=mesh, **static)
+        return self._of(args[0], mesh)(*args, mesh=mesh, **static)
 
     def lower(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
         """The program of such arguments, traced; calls take what is compiled of it."""
-        return self._on(mesh).lower(*args, mesh=mesh, **static)
+        return self._of(args[0], mesh).lower(*args, mesh=mesh, **static)
 
     def n_compiled(self) -> int:
         """How many programs there are of the function, one for each kind of arguments."""

@@ -255,6 +255,14 @@ class DeclaresLossRange(Protocol):
 
 
 @runtime_checkable
+class HasLongRounds(Protocol):
+    """A learner whose rounds are so long that its programs are compiled for speed, and not fast (`_util.compiling`)."""
+
+    @property
+    def long_rounds(self) -> bool: ...
+
+
+@runtime_checkable
 class Comparator(Protocol):
     """The best fixed predictor of a class in hindsight, from sums over rounds."""
 

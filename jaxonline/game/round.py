@@ -189,6 +189,7 @@ class Round(NamedTuple):
 
 
 def wants_copies(regret: Regret) -> bool:
+    """Whether a notion of regret looks at noisy copies, as a referee who takes copy 0."""
     return regret.learner_on_copies or regret.comparator_on_copies
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Array, PyTree
 from jaxonline._util.compiling import Program
 from jaxonline._util.struct import replace, static, struct
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
-from jaxonline.game.protocols import MakesCopies, MirrorsNoise, ReportsOverflow
+from jaxonline.game.protocols import HasLongRounds, MakesCopies, MirrorsNoise, ReportsOverflow
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
 
@@ -200,7 +200,13 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
-@functools.partial(Program, static_argnames=("mesh",), donate_argnames=("carry",))
+def has_long_rounds(matchup: Matchup) -> bool:
+    """Whether the learner says so; the environment alone has none."""
+    learner = None if matchup.entrant is None else matchup.entrant.learner
+    return isinstance(learner, HasLongRounds) and learner.long_rounds
+
+
+@functools.partial(Program, with_mlir=has_long_rounds, static_argnames=("mesh",), donate_argnames=("carry",))
 def advance(
     matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:
