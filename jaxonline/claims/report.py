@@ -190,8 +190,8 @@ def _print_rows(console: Any, rows: Sequence[Row]) -> None:
     seconds = sum(row.seconds for row in rows)
     level = max((row.verification.level for row in rows), default=0.0)
     console.print(
-        f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s; false-alarm rate of each at "
-        f"most {level:g}",
+        f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s of checks; false-alarm rate of "
+        f"each at most {level:g}",
         highlight=False,
     )
 
