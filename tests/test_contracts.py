@@ -30,6 +30,8 @@ D = 3  # numbers of an instance, or arms
 class Poisoned:
     """Answers what is asked, and poison for what is not: hidden x and y, copies that are not charged, anything else."""
 
+    direct_products = False
+
     def __init__(self, copies, labels, covariance, poison):
         self.given = copies, labels
         self.covariance = covariance
