@@ -7,7 +7,7 @@ import pytest
 from tiers import some
 
 from jaxonline._util.lanes import in_lanes, several_in_lanes
-from jaxonline._util.threefry import draws_of, written_out
+from jaxonline._util.threefry import draws_of, made_of, written_out
 from jaxonline.feedback import noise
 
 
@@ -54,6 +54,21 @@ def test_keys_side_by_side_only_draw():
     ):
         with pytest.raises(TypeError, match="several keys"):
             refused(draws_of(keys, 3))
+
+
+def test_words_that_are_there_are_only_looked_at():
+    """As many as there are, of 32 bits; of the words of a key they make its numbers."""
+    key = written_out(jax.random.key(5))
+    words = made_of(jax.random.bits(key, (7,)))
+    np.testing.assert_array_equal(jax.random.laplace(words, (7,)), jax.random.laplace(key, (7,)))
+    for refused in (
+        lambda key: jax.random.bits(key, (6,)),
+        lambda key: jax.random.bits(key, (7,), "uint16"),
+        jax.random.split,
+        lambda key: jax.random.fold_in(key, 1),
+    ):
+        with pytest.raises(TypeError, match="words"):
+            refused(words)
 
 
 @pytest.mark.parametrize("law", some(["gaussian", "uniform", "student_t"], "gaussian"))

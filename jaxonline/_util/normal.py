@@ -1,9 +1,11 @@
 """Normal numbers: those of jax up to rounding, with less to compute.
 
 jax makes a normal number of a uniform one u on (-1, 1) by the inverse error function of Giles, "Approximating the
-erfinv function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in its root from 5 on. Only
-the absolute error of w matters there, so that a logarithm of (1 - u)(1 + u) is enough where jax has log1p(-u^2), which
-computes two forms and rounds u^2: far out, where jax is wrong by up to 6e-6 of the number, this is by 3e-7.
+erfinv function" (GPU Computing Gems, 2011): u times a polynomial in w = -log(1 - u^2), or in its root from 5 on, with
+coefficients that are selected number by number. In (1 + w)^(1/2) one polynomial does for both. It needs no logarithm
+that is right where w is small, so that one of (1 - u)(1 + u) = 2^k m is enough, k log 2 and a polynomial in m: jax has
+log1p(-u^2), which computes two forms and rounds u^2; far out, where jax is wrong by up to 6e-6 of the number, this is
+by 3e-7. Both polynomials are least in the largest error, 3e-8 of 1 - log m and 1e-7 of the normal number.
 """
 
 from typing import Any
@@ -13,16 +15,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-# from the highest power on: in w - 2.5, and in w^(1/2) - 3
-_CENTRE = (
-    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
-    0.246640727, 1.50140941,
+# From the highest power on. 1 - log m for m in [1, 2), in m - 1.5:
+_ONE_MINUS_LOG = (
+    0.00629994972, -0.0102438871, 0.0142641049, -0.0259673037, 0.0494212173, -0.0987917557, 0.222220793, -0.66666615,
+    0.594534874,
 )  # fmt: skip
-_TAILS = (
-    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
-    1.00167406, 2.83297682,
+# The normal number divided by u, in (1 + w)^(1/2) - 2 for w in [0, 16):
+_NORMAL = (
+    1.05094969e-05, -0.000107251821, 0.000357820507, -0.000125119375, -0.00175939314, 0.00257137185, 0.00441150228,
+    -0.0111711994, -0.00818974152, 0.0377997346, 0.00584496139, -0.140569717, 0.211867496, 1.36686635, 2.29603529,
 )  # fmt: skip
-_WHERE_TAILS_BEGIN = 5.0
+_ONE = np.int32(0x3F800000)  # the bits of 1.0: exponent, then 23 bits of the mantissa
+_MANTISSA = np.int32(0x7FFFFF)
 
 
 def normal(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."]:
@@ -30,15 +34,21 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Float[Arr
     if jnp.dtype(dtype) != jnp.float32:
         return jax.random.normal(key, shape, dtype)
     lowest = np.nextafter(np.float32(-1.0), np.float32(0.0))
-    return np.float32(np.sqrt(2.0)) * inverse_error_function(jax.random.uniform(key, shape, dtype, lowest, 1.0))
+    return normal_of(jax.random.uniform(key, shape, dtype, lowest, 1.0))
 
 
-def inverse_error_function(u: Float[Array, "..."]) -> Float[Array, "..."]:
-    """erf^-1(u) for float32 u in (-1, 1)."""
-    w = -jnp.log((1.0 - u) * (1.0 + u))
-    central = w < _WHERE_TAILS_BEGIN
-    v = jnp.where(central, w - 2.5, jnp.sqrt(w) - 3.0)
-    value = jnp.zeros_like(u)
-    for in_centre, in_tails in zip(_CENTRE, _TAILS, strict=True):
-        value = jnp.where(central, np.float32(in_centre), np.float32(in_tails)) + value * v
-    return value * u
+def normal_of(u: Float[Array, "..."]) -> Float[Array, "..."]:
+    """2^(1/2) erf^-1(u) for float32 u in (-1, 1): normal for a uniform u."""
+    bits = jax.lax.bitcast_convert_type((1.0 - u) * (1.0 + u), jnp.int32)
+    k = ((bits - _ONE) >> 23).astype(jnp.float32)
+    m = jax.lax.bitcast_convert_type((bits & _MANTISSA) | _ONE, jnp.float32)
+    one_minus_log = _horner(_ONE_MINUS_LOG[:-1], m - 1.5, _ONE_MINUS_LOG[-1] - np.float32(np.log(2.0)) * k)
+    return _horner(_NORMAL[:-1], jnp.sqrt(one_minus_log) - 2.0, _NORMAL[-1]) * u
+
+
+def _horner(coefficients: tuple[float, ...], x: Float[Array, "..."], last: Any) -> Float[Array, "..."]:
+    """The polynomial in x with these coefficients, from the highest power on, and one more."""
+    value = jnp.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = value * x + np.float32(coefficient)
+    return value * x + last

@@ -157,3 +157,26 @@ def _one_after_another(number: int, each: int):
         key_shape=(number, 2), seed=refused, split=refused, random_bits=random_bits, fold_in=refused,
         name=f"{each} numbers of each of {number} threefry2x32 keys", tag=f"fry{number}x{each}",
     )  # fmt: skip
+
+
+def made_of(words: UInt[Array, "n"]) -> Key[Array, ""]:
+    """A key whose random words are the given ones, n of 32 bits: numbers are made of words that are there."""
+    return jax.random.wrap_key_data(words, impl=_given(words.shape[-1]))
+
+
+@functools.cache
+def _given(number: int):
+    """The generator of `made_of`."""
+
+    def random_bits(words: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
+        if bit_width != 32 or shape != words.shape:
+            raise TypeError(f"there are {number} words of 32 bits, got {bit_width} bits, shape {shape}")
+        return words
+
+    def refused(*_: Any) -> Array:
+        raise TypeError("words that are given make no keys")
+
+    return define_prng_impl(
+        key_shape=(number,), seed=refused, split=refused, random_bits=random_bits, fold_in=refused,
+        name=f"{number} given words", tag=f"words{number}",
+    )  # fmt: skip
