@@ -82,3 +82,14 @@ def test_noise_does_not_depend_on_the_form_of_the_key(law):
     key, x = jax.random.key(1), jnp.zeros(5)
     drawn = [jax.jit(law.sample)(each, jnp.int32(2), x) for each in (key, written_out(key))]
     np.testing.assert_allclose(*drawn, rtol=1e-6)
+
+
+def test_the_noise_of_several_copies_is_that_of_each():
+    """With one variance, one for each coordinate and a covariance matrix."""
+    keys, x = list(written_out(jax.random.split(jax.random.key(6), 3))), jnp.zeros(4)
+    root = np.random.default_rng(0).normal(size=(4, 4))
+    for covariance in (0.3, [0.1, 0.2, 0.0, 0.4], root @ root.T):
+        law = noise.gaussian(covariance)
+        got = jax.jit(lambda keys, law=law: law.sample_together(keys, jnp.int32(2), x))(keys)
+        wanted = np.stack([law.sample(key, jnp.int32(2), x) for key in keys])
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)

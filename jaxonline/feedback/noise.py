@@ -195,14 +195,14 @@ class Noise:
         if self.law is None:
             return jnp.stack([self.sample(key, t, x) for key in keys])
         z = several_in_lanes(_COORDINATES[self.law], keys, t, x.shape, x.dtype)
-        return self._image(z, x)
+        return jax.vmap(self._image, (0, None))(z, x)
 
     def _image(self, z: Float[Array, "..."], x: Float[Array, "..."]) -> Float[Array, "..."]:
-        """F z, for noise around `x`; of several z, as many."""
+        """F z, for noise around `x`."""
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
             raise ValueError(f"covariance must fit what the noise is added to, of shape {x.shape}, got {factor.shape}")
-        return z @ factor.T if factor.ndim == 2 else factor * z
+        return factor @ z if factor.ndim == 2 else factor * z
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """The covariance matrix [d, d] of the noise, the same in every round."""
