@@ -349,6 +349,7 @@ def test_a_watched_precision_is_the_same_and_tells():
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # the child becomes another program at once
 def test_a_study_that_was_killed_goes_on(tmp_path):
     """Killed with SIGKILL and SIGINT in the middle, the same command ends with the numbers of an uninterrupted one."""
     table = ARMS | {"runs": 1500, "rounds": 20_000, "record_at": 8, "block_size": 50}
