@@ -39,7 +39,7 @@ from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.recording import record_rounds, selected_runs
 from jaxonline.simulation.runner import Job, Plan, numbers_of, play_job
-from jaxonline.simulation.segments import Matchup, mirrored
+from jaxonline.simulation.segments import Matchup, as_structure, mirrored
 from jaxonline.simulation.stored import layout_of, what_decides
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 
@@ -357,7 +357,8 @@ def _job(
 ) -> Job:  # fmt: skip
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code)
+    record = as_structure(team.record) if entrant is team.entrant else None  # that of a shadowed learner is another one
+    matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code, record)
     start = end - len(team.members)
     return Job(team.name, Rows(f"learner {start}", f"learner {team.name}", (start, end), plan.width), matchup, plan)
 

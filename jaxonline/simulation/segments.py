@@ -35,6 +35,7 @@ class Matchup:
         antithetic: whether each run is played twice, with opposite noise.
         code: what the user's own functions and classes in it were when it was made: programs of other code, in which
             another value of a global is a constant, are not used for it.
+        record: the shapes of a `Round` of theirs (`as_structure`), where somebody has traced one; else None.
     """
 
     game: Any
@@ -44,6 +45,27 @@ class Matchup:
     members: int = static(default=1)
     antithetic: bool = static(default=False)
     code: str = static(default="")
+    record: Any = None
+
+
+@struct
+class _Shape:
+    """The shape and dtype of an array, without the array: all of it is structure."""
+
+    shape: tuple[int, ...] = static()
+    dtype: Any = static()
+
+
+def as_structure(specs: PyTree) -> PyTree:
+    """Shapes and dtypes as a pytree that has no leaves, so that they can be part of what a program is called with."""
+    return jax.tree.map(lambda spec: _Shape(spec.shape, spec.dtype), specs)
+
+
+def _as_specs(structure: PyTree) -> PyTree:
+    """The shapes and dtypes of which `as_structure` made it."""
+    return jax.tree.map(
+        lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype), structure, is_leaf=lambda one: isinstance(one, _Shape)
+    )
 
 
 class Totals(NamedTuple):
@@ -87,7 +109,7 @@ def over_members(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> 
 
 def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
     entrant = Entrant(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
-    return Matchup(matchup.game, entrant, matchup.comparator, matchup.measures)
+    return Matchup(matchup.game, entrant, matchup.comparator, matchup.measures, record=matchup.record)
 
 
 def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
@@ -103,7 +125,7 @@ def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Ca
         entrant = Entrant(entrant.learner, mirrored(entrant.feedback, sign))  # type: ignore[union-attr]
         if game.regret.learner_on_copies:
             game = replace(game, feedback=mirrored(game.feedback, sign))
-        turned = Matchup(game, entrant, matchup.comparator, matchup.measures, matchup.members)
+        turned = replace(matchup, game=game, entrant=entrant, antithetic=False)
         return over_members(function, turned, *axes)(keys, *rest)
 
     plays = jax.vmap(one, in_axes=(0, None, *axes))
@@ -126,8 +148,11 @@ def mirrored(feedback: Any, sign: Array | float) -> Any:
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
     """The carry of a run before round 1."""
     states = start(matchup.game, matchup.entrant, keys)
-    play = functools.partial(play_round, matchup.game, matchup.entrant)
-    _, record = jax.eval_shape(play, keys, jax.ShapeDtypeStruct((), jnp.int32), states)
+    if matchup.record is not None:
+        record = _as_specs(matchup.record)
+    else:
+        play = functools.partial(play_round, matchup.game, matchup.entrant)
+        _, record = jax.eval_shape(play, keys, jax.ShapeDtypeStruct((), jnp.int32), states)
     statistic = ()
     if matchup.comparator is not None:
         statistic = Statistic.empty(matchup.comparator, Specs(record.x_comparator, record.y_comparator))
