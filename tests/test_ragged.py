@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline._util.ragged import Added, largest, ragged_add, ragged_map, ragged_sum
+from jaxonline._util.ragged import Added, largest, ragged_add, ragged_map
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
 SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be
@@ -124,15 +124,6 @@ def test_many_runs(share):
     np.testing.assert_array_equal(got, np.where(j < n[:, None], a[:, None] + j, 0))
 
 
-@pytest.mark.parametrize("always", some([1, 3, CAPACITY, CAPACITY + 2], 3))
-def test_first_calls_that_are_always_made(always):
-    def always_mapped(number, a, b):
-        return ragged_map(lambda j: call(j, a, b), number, CAPACITY, 0.3, always)
-
-    got = jax.jit(jax.vmap(lambda n, a: always_mapped(n, a, jnp.asarray(B[1]))))(NUMBERS, A)
-    check(got, NUMBERS, A, B[1])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Sums, and changes of a state
 
@@ -151,9 +142,14 @@ def nested(function, nesting):
     }[nesting]
 
 
+def summed(function, number, share):
+    """The sum of `function(j)`, which depends on no state."""
+    return ragged_add(lambda j, _: Added(function(j)), number, jnp.int32(0), share)
+
+
 @pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
 def test_sums(nesting):
-    got = jax.jit(nested(lambda n, a, b: ragged_sum(lambda j: a[0] * (j + 1) ** 2 + b, n, 0.3), nesting))()
+    got = jax.jit(nested(lambda n, a, b: summed(lambda j: a[0] * (j + 1) ** 2 + b, n, 0.3), nesting))()
     number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
     wanted = [[sum(a[0] * (j + 1) ** 2 + b for j in range(n)) for b in B] for n, a in zip(number, A, strict=True)]
     np.testing.assert_array_equal(got, wanted)
@@ -243,8 +239,8 @@ def test_work_of_a_sweep():
 def test_work_of_sums_and_additions():
     """Both make the calls that there are, rounded up to a full piece."""
     counter, total = Counter(), int(np.clip(NUMBERS, 0, None).sum())
-    summed = jax.vmap(lambda n, a: ragged_sum(lambda j: counter(j, a, B[0]), n, 0.25))
-    assert counter.of(summed, NUMBERS, A) == -(-total // 5) * 5
+    sums = jax.vmap(lambda n, a: summed(lambda j: counter(j, a, B[0]), n, 0.25))
+    assert counter.of(sums, NUMBERS, A) == -(-total // 5) * 5
     added = jax.vmap(lambda n, a: ragged_add(lambda j, s: Added(s + counter(j, a, B[0])), n, a[0], 0.1))
     assert counter.of(added, NUMBERS, A) == -(-total // 2) * 2
 

@@ -37,6 +37,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Float[Arr
     return normal_of(jax.random.uniform(key, shape, dtype, lowest, 1.0))
 
 
+@jax.jit  # traced once for all calls that are alike
 def normal_of(u: Float[Array, "..."]) -> Float[Array, "..."]:
     """2^(1/2) erf^-1(u) for float32 u in (-1, 1): normal for a uniform u."""
     bits = jax.lax.bitcast_convert_type((1.0 - u) * (1.0 + u), jnp.int32)

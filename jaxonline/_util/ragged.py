@@ -8,8 +8,8 @@ most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 
     run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then every run takes its part of the list back,
     run 2    0 1 2 .                piece   1     2     3        with zeros where it made no call
 
-`ragged_map` gives every run its own results, `ragged_sum` keeps only their sums, and `ragged_add` adds what calls bring
-to a state of the run. `largest` is for loops that all runs share.
+`ragged_map` gives every run its own results, and `ragged_add` adds what calls bring to a state of the run. `largest` is
+for loops that all runs share.
 
 What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
 that the number is the same for all it maps over, or makes a list:
@@ -39,11 +39,7 @@ from jaxonline._util.listing import Ends, piece_of
 
 
 def ragged_map(
-    function: Callable[[Int[Array, ""]], PyTree],
-    number: Int[Array, ""],
-    capacity: int,
-    share: float = 1.0,
-    always: int = 0,
+    function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, ""], capacity: int, share: float = 1.0
 ) -> PyTree:
     """`function(j)` for j = 0, ..., number - 1, stacked, with zeros up to `capacity` (and no call beyond it).
 
@@ -52,7 +48,6 @@ def ragged_map(
         number: how many calls.
         capacity: length of the leading axis of the result, at least 1.
         share: under vmap, the calls of a piece for each run, above 0: about what a run needs, or less.
-        always: so many first calls are made at any rate, and not listed: for calls that most runs make.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -61,31 +56,14 @@ def ragged_map(
         [[0, 0, 0, 0], [30, 31, 32, 0], [10, 0, 0, 0]]
     """
     check.count("capacity", capacity)
-    first = min(always, capacity)
-    if first == 0:
-        return _called(_Calls, function, number, capacity, share)
-    stacked = _stacked([function(jnp.int32(j)) for j in range(first)], jnp.minimum(number, first))
-    if first == capacity:
-        return stacked
-    others = _called(_Calls, lambda j: function(j + first), number - first, capacity - first, share)
-    return jax.tree.map(lambda some, more: jnp.concatenate([some, more]), stacked, others)
+    closed, shapes = jax.make_jaxpr(function, return_shape=True)(jnp.int32(0))
 
+    def call(consts: Sequence[Array], j: Int[Array, ""]) -> tuple[Array, ...]:
+        return tuple(jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))(j))
 
-def ragged_sum(function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, ""], share: float = 1.0) -> PyTree:
-    """The sum of `function(j)` over j = 0, ..., number - 1, 0 for a number below 1; for integers, in any order.
-
-    Args:
-        function: of an int32; it may close over anything.
-        number: how many calls.
-        share: as for `ragged_map`.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jaxonline._util.ragged import ragged_sum
-        >>> jax.vmap(lambda n: ragged_sum(lambda j: n * 10 + j, n))(jnp.array([0, 3, 1])).tolist()
-        [0, 93, 10]
-    """
-    return _called(_Sums, function, number, _MOST, share)
+    calls = _Calls(call, capacity, share, jax.tree.leaves(shapes))
+    number = jnp.clip(jnp.asarray(number, jnp.int32), 0, capacity)
+    return jax.tree.unflatten(jax.tree.structure(shapes), calls.run(calls.one_by_one)(number, *closed.consts))
 
 
 class Added(NamedTuple):
@@ -130,7 +108,7 @@ def ragged_add(
         own, others = consts[: len(leaves)], consts[len(leaves) :]
         return jax.tree.unflatten(jax.tree.structure(shapes), jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, others))(j, *own))
 
-    additions = _Additions(call, _MOST, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves])
+    additions = _Additions(call, _ENDLESS, share, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves])
     number = jnp.maximum(jnp.asarray(number, jnp.int32), 0)
     return structure.unflatten(additions.run(additions.one_by_one)(number, *leaves, *closed.consts))
 
@@ -156,18 +134,7 @@ def _largest_of_all(size: int, batched: list[bool], number: Int[Array, "size"]) 
     return largest(jnp.max(number)), False
 
 
-_MOST = 2**31 - 1
-
-
-def _called(kind: type["_Calls"], function: Callable, number: Array, capacity: int, share: float) -> PyTree:
-    closed, shapes = jax.make_jaxpr(function, return_shape=True)(jnp.int32(0))
-
-    def call(consts: Sequence[Array], j: Int[Array, ""]) -> tuple[Array, ...]:
-        return tuple(jaxpr_as_fun(ClosedJaxpr(closed.jaxpr, consts))(j))
-
-    calls = kind(call, capacity, share, jax.tree.leaves(shapes))
-    number = jnp.clip(jnp.asarray(number, jnp.int32), 0, capacity)
-    return jax.tree.unflatten(jax.tree.structure(shapes), calls.run(calls.one_by_one)(number, *closed.consts))
+_ENDLESS = 2**31 - 1  # calls that add to a state need no room of their own
 
 
 class _Calls:
@@ -186,7 +153,8 @@ class _Calls:
                 stacked = self.many_runs(size, tuple(batched[1:]))(number, *consts)
             else:  # nothing is ragged: the runs make each call together, if a further vmap comes, too
                 together = self.together(size, tuple(batched[1:]))
-                stacked = self.of_each(together.run(together.all_at_once)(number, *consts))
+                stacked = together.run(together.all_at_once)(number, *consts)
+                stacked = tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
             return stacked, (True,) * len(stacked)
 
         return run
@@ -207,10 +175,6 @@ class _Calls:
         call = jax.vmap(self.call, in_axes=(tuple(0 if b else None for b in batched), None))
         shapes = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in self.shapes]
         return type(self)(call, self.capacity, self.share, shapes)
-
-    def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
-        """What calls made together have brought, with the axis of runs first."""
-        return tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
 
     def many_runs(self, size: int, batched: tuple[bool, ...]) -> Callable[..., tuple[Array, ...]]:
         """The same of `size` runs; the constants marked in `batched` have one entry a run."""
@@ -278,34 +242,6 @@ class _Calls:
         return tuple(whole.reshape(size, self.capacity, *whole.shape[1:]) for whole in kept)
 
 
-class _Sums(_Calls):
-    """The same, of which only the sums are kept."""
-
-    def one_by_one(self, number: Array, *consts: Array) -> tuple[Array, ...]:
-        def body(j, sums):
-            return tuple(s + v for s, v in zip(sums, self.call(consts, j), strict=True))
-
-        return jax.lax.fori_loop(jnp.int32(0), number, body, tuple(jnp.zeros(s.shape, s.dtype) for s in self.shapes))
-
-    all_at_once = one_by_one
-
-    def of_each(self, stacked: tuple[Array, ...]) -> tuple[Array, ...]:
-        return stacked
-
-    def nothing(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
-        del consts
-        return tuple(jnp.zeros((size, *s.shape), s.dtype) for s in self.shapes)
-
-    def keep(
-        self, kept: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
-    ) -> tuple[Array, ...]:
-        sums = zip(kept, values, strict=True)
-        return tuple(s.at[run].add(_masked(real, v), indices_are_sorted=True) for s, v in sums)
-
-    def of_runs(self, size: int, kept: tuple[Array, ...]) -> tuple[Array, ...]:
-        return kept
-
-
 class _Additions(_Calls):
     """Calls that add to the state of their run; the states come first among the constants."""
 
@@ -359,23 +295,6 @@ def _scattered(whole: Array, run: Array, added: Added) -> Array:
     inside = (run < size) & (added.row < length)
     places = jnp.where(inside, run * length + added.row, size * length)
     return whole.reshape(size * length, *rest).at[places].add(added.part, mode="drop").reshape(whole.shape)
-
-
-def _stacked(made: Sequence[PyTree], number: Array) -> PyTree:
-    """The first `number` of them along a new axis, then zeros.
-
-    Selected and not concatenated: what makes them would be fused with a concatenation, and computed one by one.
-    """
-    j = jnp.arange(len(made), dtype=jnp.int32)
-
-    def stack(*values: Array) -> Array:
-        stacked = jnp.zeros((len(made), *jnp.shape(values[0])), jnp.result_type(values[0]))
-        for k, value in enumerate(values):
-            here = ((j == k) & (k < number)).reshape(-1, *(1,) * jnp.ndim(value))
-            stacked = jnp.where(here, value, stacked)
-        return stacked
-
-    return jax.tree.map(stack, *made)
 
 
 def _masked(mask: Array, values: Array) -> Array:

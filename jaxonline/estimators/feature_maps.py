@@ -16,6 +16,7 @@ Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data wit
 and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
 """
 
+import functools
 import math
 from typing import Any
 
@@ -310,6 +311,7 @@ def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float
     return law.log_pmf(n).astype(like.dtype)
 
 
+@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
     """ln n!, from a table and beyond it from Stirling's series: the library's lgamma takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)

@@ -10,6 +10,7 @@ p = 4 would never exceed N = 11, and the estimator built on it would be biased b
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -253,6 +254,7 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
     return jnp.where(inside, table[jnp.where(inside, n, 0)], jnp.zeros((), table.dtype))
 
 
+@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
     """A uniform number in (0, 1], fine-grained near 0: three draws, one behind the last bit of the other."""
     info = jnp.finfo(dtype)

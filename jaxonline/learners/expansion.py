@@ -257,6 +257,7 @@ def _taken(chunks: Float[Array, "chunk d longest"], places: Int[Array, "S"]) -> 
     return taken
 
 
+@jax.jit  # traced once for all calls that are alike
 def _sum_of_deep(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, ""]:
     """The sum over deep features of the coefficient times the product of the values of its rows."""
     place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
-from jaxonline._util.ragged import Added, ragged_add, ragged_map, ragged_sum
+from jaxonline._util.ragged import Added, ragged_add, ragged_map
 from jaxonline._util.struct import replace, set_field, struct
 from jaxonline._util.unseen import looked_up, zero_after
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
@@ -36,8 +36,9 @@ from jaxonline.learners.expansion import Expansion, Feature, Reserved
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
-# Estimates a run and round that are computed together (`ragged`): less than the mean, so that little is padded
-_MORE, _FEW, _DEEP = 0.6, 0.6, 1 / 24
+# Estimates a run and round whose copies are counted together (`ragged`): half of their mean by the paper's law, and a
+# little more, so that it is done in two pieces; and that are made together: less than the mean, so that little is padded
+_COUNTS, _FEW, _DEEP = 1.06, 0.6, 1 / 24
 # Copies of an estimate that are drawn together, in twos: its pairs, and its factors where tensors look at them or not
 _PAIRS, _SHALLOW, _WHOLE = 1.0, 0.6, 3.0
 
@@ -187,22 +188,22 @@ class NoisyKernel:
         def sample(j):
             return self.feature_map.sample_counts(jax.random.fold_in(counts_key, j))
 
-        def size(j):
+        def one_more(j, _):
             counts = sample(j)
-            return self.feature_map.queries(counts), self._too_large(counts).astype(jnp.int32)
+            of_each = jax.tree.map(lambda count: Added(count, j), counts)
+            return of_each, Added(self.feature_map.queries(counts)), Added(self._too_large(counts).astype(jnp.int32))
 
-        # those that may be looked at, and the rest, which is only counted
+        # those that may be looked at have a place, the rest is only counted
         listed = min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
-        counts = ragged_map(sample, 1 + n, listed, _MORE, always=2)
-        asked = jnp.arange(listed, dtype=jnp.int32) <= n
-        copies = jnp.where(asked, self.feature_map.queries(counts), 0)
-        too_large = jnp.any(self._too_large(counts) & asked) | (n > self.storage.most_fresh)
-        beyond, large_beyond = ragged_sum(
-            lambda j: size(j + listed), jnp.minimum(n, self.storage.most_fresh) - (listed - 1), _MORE
-        )
-        total = jnp.sum(copies, dtype=jnp.int32) + beyond
+        one = jax.eval_shape(sample, jnp.int32(0))
+        places = jax.tree.map(lambda spec: jnp.zeros((listed, *spec.shape), spec.dtype), one)
+        made = 1 + jnp.minimum(n, self.storage.most_fresh)
+        counts, total, large = ragged_add(one_more, made, (places, jnp.int32(0), jnp.int32(0)), _COUNTS)
+
+        copies = jnp.where(jnp.arange(listed, dtype=jnp.int32) < made, self.feature_map.queries(counts), 0)
+        too_large = (large > 0) | (n > self.storage.most_fresh)
         pairs, levels = self.feature_map.pairs(counts), self.feature_map.level(counts)
-        return _Asked(n, counts, copies, pairs, levels, total, too_large | (large_beyond > 0))
+        return _Asked(n, counts, copies, pairs, levels, total, too_large)
 
     def _too_large(self, counts: Any) -> Bool[Array, "..."]:
         """Whether an estimate asks for more than there is room for."""

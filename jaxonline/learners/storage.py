@@ -1,8 +1,10 @@
 """How much room a hypothesis of noisy feature vectors needs: sizes, and the probability that they do not suffice."""
 
 import numpy as np
+from jaxtyping import Array, Float, Int
 
 from jaxonline._util import check
+from jaxonline._util.compiling import in_one_program
 from jaxonline._util.struct import static, struct
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
@@ -108,10 +110,10 @@ class Storage:
         """A bound on the probability that one run of `n_rounds` overflows."""
         estimates = n_rounds * (1.0 + _mean(length))
         pairs = _pair_law(feature_map)
-        probability = estimates * float(_level_law(feature_map).tail(self.deepest + 1))
+        probability = estimates * _tail(_level_law(feature_map), self.deepest + 1)
         if pairs is not None:
-            probability += estimates * float(pairs.tail(self.most_pairs + 1))
-        probability += n_rounds * float(length.series.law.tail(self.most_fresh + 1))
+            probability += estimates * _tail(pairs, self.most_pairs + 1)
+        probability += n_rounds * _tail(length.series.law, self.most_fresh + 1)
         total = _chunk_distribution(feature_map, length, self.tensor_levels, self.deepest, n_rounds)
         return min(1.0, probability + float(total[self.n_chunks + 1 :].sum()))
 
@@ -122,6 +124,15 @@ def stores(length: GradientLength) -> float:
         return 1.0
     coefficients = np.asarray(length.series.coefficients)
     return float(np.exp(length.series.law.log_table(len(coefficients)))[coefficients != 0.0].sum())
+
+
+def _tail(law: AnyLaw, n: int) -> float:
+    """P(N >= n), as one program: operation by operation it would be six."""
+    return float(in_one_program(_tail_of, law, n))
+
+
+def _tail_of(law: AnyLaw, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
+    return law.tail(n)
 
 
 def _mean(length: GradientLength) -> float:
@@ -145,10 +156,10 @@ def _limit(wanted: str, law: AnyLaw, risk: float, draws: float, n_rounds: int) -
         ValueError: it is not below 512.
     """
     probability = risk / draws
-    likely = np.asarray(law.tail(np.arange(1, _MAX_LEVELS + 1)), float) > probability
+    likely = np.asarray(in_one_program(_tail_of, law, np.arange(1, _MAX_LEVELS + 1)), float) > probability
     if not likely[-1]:
         return max(1, int(np.argmin(likely)))
-    found = float(law.tail(_MAX_LEVELS))
+    found = _tail(law, _MAX_LEVELS)
     ways = [f"p at least {probability ** (-1 / _MAX_LEVELS):.3f}"] if isinstance(law, Geometric) else []
     longest = int(n_rounds * probability / found)
     ways += [f"n_rounds at most {longest:,}"] if longest else []
