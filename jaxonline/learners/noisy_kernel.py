@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num
 
 from jaxonline._util import check
 from jaxonline._util.ragged import Added, ragged_add, ragged_map
@@ -168,11 +168,12 @@ class NoisyKernel:
         """Map_Estimate, Grad_Length_Estimate, alpha_t = -g~_t step_t, and the projection."""
         w, t = state.w, state.t + 1
         asked = self._counts(key)
-        estimate = self._map_estimate(asked, oracle)
+        copies = self._copies(asked, oracle)
         own, fresh = self._looked_at(asked.n)
-        psi, products = self._shallow_products(w, estimate, asked, own + fresh)
-        w, reserved, norm, products = self._deep_products(w, estimate, asked, own + fresh, products)
+        psis, products = self._shallow_products(w, copies, asked, own + fresh)
+        w, reserved, norm, products = self._deep_products(w, copies, asked, own + fresh, psis, products)
         g = self._length(products[1:], asked.n, self._labels(oracle, fresh))
+        psi = jax.tree.map(lambda leaf: leaf[0], psis)
         w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0], norm, reserved)
         w = self._projected(w)
         w = expansion.marked(w, asked.too_large)
@@ -210,47 +211,61 @@ class NoisyKernel:
         room = self.storage
         return (self.feature_map.level(counts) > room.deepest) | (self.feature_map.pairs(counts) > room.most_pairs)
 
-    def _map_estimate(self, asked: "_Asked", oracle: Any) -> "_MapEstimate":
-        """Map_Estimate: a function that makes the j-th estimate, out of copies that no other one looks at.
-
-        It has so many rows of factors as are asked for: those of a deep one, or what the tensors look at. Copies are
-        drawn in twos, the two of a pair or two factors; of an odd number of factors, one more is drawn and not used.
-        """
+    def _copies(self, asked: "_Asked", oracle: Any) -> "_Copies":
+        """The copies of Map_Estimate: `copies(j)(i)` is the i-th of the j-th estimate, and no other one looks at it."""
         draw = oracle.reserve(asked.total)
-        spec = jax.eval_shape(draw, jnp.int32(0))
 
-        def estimate(j, rows):
+        def of_estimate(j):
             first = jnp.sum(jnp.where(asked.indices < j, asked.copies, 0), dtype=jnp.int32)
-            counts = jax.tree.map(functools.partial(_entry, j), asked.counts)
-            pairs, level = self.feature_map.pairs(counts), self.feature_map.level(counts)
-            fits, twos = pairs <= self.storage.most_pairs, (rows + 1) // 2
+            return lambda i: draw(first + i)
 
-            def two(i, _):
-                copies = draw(first + 2 * i), draw(first + 2 * i + 1)
-                inner = jnp.sum(copies[0] * copies[1])
-                product = jnp.stack([jnp.log(jnp.abs(inner)), (inner < 0.0).astype(spec.dtype)])
-                of_pair = i < pairs
-                return (
-                    Added(jnp.where(of_pair, product, jnp.zeros_like(product))),
-                    Added(jnp.stack(copies), jnp.where(of_pair, twos, i - pairs)),
-                )
+        return of_estimate
 
-            number = jnp.where(fits, pairs + (jnp.minimum(level, rows) + 1) // 2, 0)
-            nothing = jnp.zeros(2, spec.dtype), jnp.zeros((twos, 2, *spec.shape), spec.dtype)
-            about = (_PAIRS if self.storage.most_pairs else 0.0) + (_SHALLOW if rows < self.storage.deepest else _WHOLE)
-            (log_size, negative), copies = ragged_add(two, number, nothing, about)
-            sign = jnp.where(negative.astype(jnp.int32) % 2 == 0, 1.0, -1.0).astype(spec.dtype)
-            # the number in front does not depend on the factors
-            room = jnp.zeros((self.storage.deepest, *spec.shape), spec.dtype)
-            psi = self.feature_map.combine(counts, PairProduct(sign, log_size), room)
-            log_beta = self.feature_map.log_beta(psi.level, spec.dtype)
-            rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
-            scale = jnp.where(fits, psi.sign * jnp.exp(rest), jnp.zeros_like(rest))
-            used = jnp.arange(rows, dtype=jnp.int32)[:, None] < level
-            factors = copies.reshape(2 * twos, *spec.shape)[:rows]
-            return Feature(psi.level, log_beta, scale, jnp.where(used, factors, jnp.zeros_like(factors)))
+    def _map_estimate(self, j: Int[Array, ""], asked: "_Asked", copies: "_Copies") -> Feature:
+        """Map_Estimate: the j-th estimate, with its factors if tensors look at them; those of a deep one are not drawn.
 
-        return estimate
+        Copies are drawn in twos, the two of a pair or two factors; of an odd number of factors, one more is drawn and
+        not used.
+        """
+        rows, copy = min(self.storage.tensor_levels, self.storage.deepest), copies(j)
+        spec = jax.eval_shape(copy, jnp.int32(0))
+        counts = jax.tree.map(functools.partial(_entry, j), asked.counts)
+        pairs, level = self.feature_map.pairs(counts), self.feature_map.level(counts)
+        fits, twos = pairs <= self.storage.most_pairs, (rows + 1) // 2
+
+        def two(i, _):
+            both = copy(2 * i), copy(2 * i + 1)
+            inner = jnp.sum(both[0] * both[1])
+            product = jnp.stack([jnp.log(jnp.abs(inner)), (inner < 0.0).astype(spec.dtype)])
+            of_pair = i < pairs
+            return (
+                Added(jnp.where(of_pair, product, jnp.zeros_like(product))),
+                Added(jnp.stack(both), jnp.where(of_pair, twos, i - pairs)),
+            )
+
+        number = jnp.where(fits, pairs + jnp.where(level <= rows, (level + 1) // 2, 0), 0)
+        nothing = jnp.zeros(2, spec.dtype), jnp.zeros((twos, 2, *spec.shape), spec.dtype)
+        about = (_PAIRS if self.storage.most_pairs else 0.0) + _SHALLOW
+        (log_size, negative), drawn = ragged_add(two, number, nothing, about)
+        sign = jnp.where(negative.astype(jnp.int32) % 2 == 0, 1.0, -1.0).astype(spec.dtype)
+        # the number in front does not depend on the factors
+        room = jnp.zeros((self.storage.deepest, *spec.shape), spec.dtype)
+        psi = self.feature_map.combine(counts, PairProduct(sign, log_size), room)
+        log_beta = self.feature_map.log_beta(psi.level, spec.dtype)
+        rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
+        scale = jnp.where(fits, psi.sign * jnp.exp(rest), jnp.zeros_like(rest))
+        return Feature(psi.level, log_beta, scale, _rows(drawn, rows, level))
+
+    def _all_factors(self, j: Int[Array, ""], asked: "_Asked", copies: "_Copies") -> Float[Array, "deepest d"]:
+        """The factors of the j-th estimate, also of a deep one: the copies after those of its pairs."""
+        pairs, level, copy = _entry(j, asked.pairs), _entry(j, asked.levels), copies(j)
+
+        def two(i):
+            return jnp.stack([copy(2 * (pairs + i)), copy(2 * (pairs + i) + 1)])
+
+        deepest = self.storage.deepest
+        number = jnp.where(pairs <= self.storage.most_pairs, (jnp.minimum(level, deepest) + 1) // 2, 0)
+        return _rows(ragged_map(two, number, (deepest + 1) // 2, _WHOLE), deepest, level)
 
     def _looked_at(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Whether Psi~_t is needed (1 or 0), and how many fresh estimates are.
@@ -266,20 +281,18 @@ class NoisyKernel:
         return own, fresh
 
     def _shallow_products(
-        self, w: Expansion, estimate: "_MapEstimate", asked: "_Asked", number: Int[Array, ""]
+        self, w: Expansion, copies: "_Copies", asked: "_Asked", number: Int[Array, ""]
     ) -> tuple[Feature, Float[Array, "m"]]:
-        """Psi~_t, and <w, Psi~_j> of the first `number` estimates; 0 for the others, and for those without a tensor."""
-        rows = min(self.storage.tensor_levels, self.storage.deepest)
+        """The first `number` estimates Psi~_j, and <w, Psi~_j>; 0 for the others, and for those without a tensor."""
 
         def product(j):
-            psi = estimate(j, rows)
-            return expansion.shallow(w.tensors, psi), psi
+            psi = self._map_estimate(j, asked, copies)
+            return psi, expansion.shallow(w.tensors, psi)
 
-        products, psis = ragged_map(product, number, len(asked.levels), _FEW)
-        return jax.tree.map(lambda leaf: leaf[0], psis), products
+        return ragged_map(product, number, len(asked.levels), _FEW)
 
     def _deep_products(
-        self, w: Expansion, estimate: "_MapEstimate", asked: "_Asked", number: Int[Array, ""],
+        self, w: Expansion, copies: "_Copies", asked: "_Asked", number: Int[Array, ""], psis: Feature,
         products: Float[Array, "m"],
     ) -> tuple[Expansion, Reserved, Float[Array, ""], Float[Array, "m"]]:  # fmt: skip
         """The same for those whose level has no tensor. Psi~_t, if it is one of them, gets its rows in w.
@@ -294,7 +307,8 @@ class NoisyKernel:
 
         def one_more(i, seen):
             j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
-            psi = estimate(j, self.storage.deepest)
+            level, log_beta, scale = (_entry(j, each) for each in (asked.levels, psis.log_beta, psis.scale))
+            psi = Feature(level, log_beta, scale, self._all_factors(j, asked, copies))
             before = replace(w, rows=seen[0], level=reserved.level, place=reserved.place)
             product = expansion.deep(before, psi)
             is_own = j == zero_after(product)  # rows are read before they are added to, and changed in place
@@ -348,13 +362,20 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
         )
 
 
-def _entry(j: Int[Array, ""], values: Int[Array, "m"]) -> Int[Array, ""]:
+def _rows(twos: Float[Array, "twos 2 d"], number: int, level: Int[Array, ""]) -> Float[Array, "number d"]:
+    """The first `level` of so many copies that have been drawn in twos, then zeros."""
+    rows = twos.reshape(2 * twos.shape[0], *twos.shape[2:])[:number]
+    used = jnp.arange(number, dtype=jnp.int32)[:, None] < level
+    return jnp.where(used, rows, jnp.zeros_like(rows))
+
+
+def _entry(j: Int[Array, ""], values: Num[Array, "m"]) -> Num[Array, ""]:
     """values[j], selected: an index is a kernel of its own, and what makes it."""
     here = jnp.arange(len(values), dtype=jnp.int32) == j
     return jnp.sum(jnp.where(here, values, jnp.zeros_like(values)), dtype=values.dtype)
 
 
-_MapEstimate = Callable[[Int[Array, ""], int], Feature]
+_Copies = Callable[[Int[Array, ""]], Callable[[Int[Array, ""]], Float[Array, "d"]]]
 
 
 class _Asked(NamedTuple):
