@@ -76,6 +76,21 @@ def test_mlir_builds_the_loops_of_those_who_ask_for_it():
     assert jo.learners.NoisyKernel.long_rounds
 
 
+@pytest.mark.parametrize(("control_variates", "traces"), [(False, 2), (True, 3)])
+def test_how_often_a_round_is_traced(monkeypatch, control_variates, traces):
+    """When the learner is bound to the game, and in the program of the rounds; the first state needs shapes only.
+
+    A shadowed learner has other diagnostics than the one that was bound, and their shapes are found once more.
+    """
+    traced, update = [], jo.GradientLearner.update
+    monkeypatch.setattr(jo.GradientLearner, "update", lambda *args: traced.append(args) or update(*args))
+    game = jo.Game(jo.environments.LinearModel(np.ones(30 + traces)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
+    result = jo.simulate(game, learner, n_runs=3, n_rounds=4, record_at=2, control_variates=control_variates)
+    assert len(traced) == traces
+    assert np.isfinite(result.cumulative_loss).all()
+
+
 def test_other_devices_than_cpus_have_no_options():
     assert plainly("cuda") == plainly("tpu") == {}
 

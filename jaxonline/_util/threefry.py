@@ -28,7 +28,7 @@ def threefry(
     return _rounds(first, second, high, low)
 
 
-@jax.jit  # traced once for all calls that are alike, and written where it is called
+@jax.jit  # traced once for all calls that are alike; the compiler writes it where it is called
 def _rounds(first: Array, second: Array, high: Array, low: Array) -> tuple[Array, Array]:
     parts = (first, second, first ^ second ^ PARITY)
     a, b = high + parts[0], low + parts[1]

@@ -36,8 +36,8 @@ from jaxonline.learners.expansion import Expansion, Feature, Reserved
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
-# Estimates a run and round whose copies are counted together (`ragged`): half of their mean by the paper's law, and a
-# little more, so that it is done in two pieces; and that are made together: less than the mean, so that little is padded
+# Estimates a run and round whose copies are counted together (`ragged`): half of the paper's mean and a little more, so
+# that there are two pieces; and that are made together: less than the mean, so that little is padded
 _COUNTS, _FEW, _DEEP = 1.06, 0.6, 1 / 24
 # Copies of an estimate that are drawn together, in twos: its pairs, and its factors where tensors look at them or not
 _PAIRS, _SHALLOW, _WHOLE = 1.0, 0.6, 3.0
