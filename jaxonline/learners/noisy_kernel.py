@@ -12,15 +12,13 @@ Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)
 recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2) and not O(T^3).
 """
 
-import functools
 import warnings
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.ragged import Added, ragged_add, ragged_map
@@ -28,19 +26,16 @@ from jaxonline._util.struct import replace, set_field, struct
 from jaxonline._util.unseen import looked_up, zero_after
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.noisy_features import PairProduct
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.protocols import Specs, StatesNoise
 from jaxonline.learners import expansion
 from jaxonline.learners.expansion import Expansion, Feature, Reserved
+from jaxonline.learners.map_estimate import Asked, MapEstimate
 from jaxonline.learners.step_sizes import as_step_size
 from jaxonline.learners.storage import Storage
 
-# Estimates a run and round whose copies are counted together (`ragged`): half of the paper's mean and a little more, so
-# that there are two pieces; and that are made together: less than the mean, so that little is padded
-_COUNTS, _FEW, _DEEP = 1.06, 0.6, 1 / 24
-# Copies of an estimate that are drawn together, in twos: its pairs, and its factors where tensors look at them or not
-_PAIRS, _SHALLOW, _WHOLE = 1.0, 0.6, 3.0
+# Estimates a run and round that are made together (`ragged`): less than the mean, so that little is padded
+_FEW, _DEEP = 0.6, 1 / 24
 
 
 class NoisyKernelState(NamedTuple):
@@ -167,12 +162,14 @@ class NoisyKernel:
     ) -> tuple[NoisyKernelState, NoisyKernelInfo]:
         """Map_Estimate, Grad_Length_Estimate, alpha_t = -g~_t step_t, and the projection."""
         w, t = state.w, state.t + 1
-        asked = self._counts(key)
-        copies = self._copies(asked, oracle)
-        own, fresh = self._looked_at(asked.n)
-        psis, products = self._shallow_products(w, copies, asked, own + fresh)
-        w, reserved, norm, products = self._deep_products(w, copies, asked, own + fresh, psis, products)
-        g = self._length(products[1:], asked.n, self._labels(oracle, fresh))
+        n_key, counts_key = jax.random.split(key)
+        n = self.gradient_length.series.law.sample(n_key)
+        asked = Asked.sample(counts_key, n, self.feature_map, self.storage, self._most_looked_at())
+        estimates = MapEstimate(self.feature_map, self.storage, asked, oracle.reserve(asked.total))
+        own, fresh = self._looked_at(n)
+        psis, products = _shallow_products(w, estimates, own + fresh)
+        w, reserved, norm, products = _deep_products(w, estimates, own + fresh, psis, products)
+        g = self._length(products[1:], n, self._labels(oracle, fresh))
         psi = jax.tree.map(lambda leaf: leaf[0], psis)
         w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0], norm, reserved)
         w = self._projected(w)
@@ -181,91 +178,9 @@ class NoisyKernel:
 
     # The steps. Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
 
-    def _counts(self, key: Key[Array, ""]) -> "_Asked":
-        """How many fresh estimates, and how many copies each estimate asks for."""
-        n_key, counts_key = jax.random.split(key)
-        n = self.gradient_length.series.law.sample(n_key)
-
-        def sample(j):
-            return self.feature_map.sample_counts(jax.random.fold_in(counts_key, j))
-
-        def one_more(j, _):
-            counts = sample(j)
-            of_each = jax.tree.map(lambda count: Added(count, j), counts)
-            return of_each, Added(self.feature_map.queries(counts)), Added(self._too_large(counts).astype(jnp.int32))
-
-        # those that may be looked at have a place, the rest is only counted
-        listed = min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
-        one = jax.eval_shape(sample, jnp.int32(0))
-        places = jax.tree.map(lambda spec: jnp.zeros((listed, *spec.shape), spec.dtype), one)
-        made = 1 + jnp.minimum(n, self.storage.most_fresh)
-        counts, total, large = ragged_add(one_more, made, (places, jnp.int32(0), jnp.int32(0)), _COUNTS)
-
-        copies = jnp.where(jnp.arange(listed, dtype=jnp.int32) < made, self.feature_map.queries(counts), 0)
-        too_large = (large > 0) | (n > self.storage.most_fresh)
-        pairs, levels = self.feature_map.pairs(counts), self.feature_map.level(counts)
-        return _Asked(n, counts, copies, pairs, levels, total, too_large)
-
-    def _too_large(self, counts: Any) -> Bool[Array, "..."]:
-        """Whether an estimate asks for more than there is room for."""
-        room = self.storage
-        return (self.feature_map.level(counts) > room.deepest) | (self.feature_map.pairs(counts) > room.most_pairs)
-
-    def _copies(self, asked: "_Asked", oracle: Any) -> "_Copies":
-        """The copies of Map_Estimate: `copies(j)(i)` is the i-th of the j-th estimate, and no other one looks at it."""
-        draw = oracle.reserve(asked.total)
-
-        def of_estimate(j):
-            first = jnp.sum(jnp.where(asked.indices < j, asked.copies, 0), dtype=jnp.int32)
-            return lambda i: draw(first + i)
-
-        return of_estimate
-
-    def _map_estimate(self, j: Int[Array, ""], asked: "_Asked", copies: "_Copies") -> Feature:
-        """Map_Estimate: the j-th estimate, with its factors if tensors look at them; those of a deep one are not drawn.
-
-        Copies are drawn in twos, the two of a pair or two factors; of an odd number of factors, one more is drawn and
-        not used.
-        """
-        rows, copy = min(self.storage.tensor_levels, self.storage.deepest), copies(j)
-        spec = jax.eval_shape(copy, jnp.int32(0))
-        counts = jax.tree.map(functools.partial(_entry, j), asked.counts)
-        pairs, level = self.feature_map.pairs(counts), self.feature_map.level(counts)
-        fits, twos = pairs <= self.storage.most_pairs, (rows + 1) // 2
-
-        def two(i, _):
-            both = copy(2 * i), copy(2 * i + 1)
-            inner = jnp.sum(both[0] * both[1])
-            product = jnp.stack([jnp.log(jnp.abs(inner)), (inner < 0.0).astype(spec.dtype)])
-            of_pair = i < pairs
-            return (
-                Added(jnp.where(of_pair, product, jnp.zeros_like(product))),
-                Added(jnp.stack(both), jnp.where(of_pair, twos, i - pairs)),
-            )
-
-        number = jnp.where(fits, pairs + jnp.where(level <= rows, (level + 1) // 2, 0), 0)
-        nothing = jnp.zeros(2, spec.dtype), jnp.zeros((twos, 2, *spec.shape), spec.dtype)
-        about = (_PAIRS if self.storage.most_pairs else 0.0) + _SHALLOW
-        (log_size, negative), drawn = ragged_add(two, number, nothing, about)
-        sign = jnp.where(negative.astype(jnp.int32) % 2 == 0, 1.0, -1.0).astype(spec.dtype)
-        # the number in front does not depend on the factors
-        room = jnp.zeros((self.storage.deepest, *spec.shape), spec.dtype)
-        psi = self.feature_map.combine(counts, PairProduct(sign, log_size), room)
-        log_beta = self.feature_map.log_beta(psi.level, spec.dtype)
-        rest = jnp.where(psi.log_weight == -jnp.inf, psi.log_weight, psi.log_weight - 0.5 * log_beta)
-        scale = jnp.where(fits, psi.sign * jnp.exp(rest), jnp.zeros_like(rest))
-        return Feature(psi.level, log_beta, scale, _rows(drawn, rows, level))
-
-    def _all_factors(self, j: Int[Array, ""], asked: "_Asked", copies: "_Copies") -> Float[Array, "deepest d"]:
-        """The factors of the j-th estimate, also of a deep one: the copies after those of its pairs."""
-        pairs, level, copy = _entry(j, asked.pairs), _entry(j, asked.levels), copies(j)
-
-        def two(i):
-            return jnp.stack([copy(2 * (pairs + i)), copy(2 * (pairs + i) + 1)])
-
-        deepest = self.storage.deepest
-        number = jnp.where(pairs <= self.storage.most_pairs, (jnp.minimum(level, deepest) + 1) // 2, 0)
-        return _rows(ragged_map(two, number, (deepest + 1) // 2, _WHOLE), deepest, level)
+    def _most_looked_at(self) -> int:
+        """How many estimates of a round may be looked at."""
+        return min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
 
     def _looked_at(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Whether Psi~_t is needed (1 or 0), and how many fresh estimates are.
@@ -279,46 +194,6 @@ class NoisyKernel:
         fresh = jnp.where(matters, n, 0)
         own = jnp.where(matters | (jnp.asarray(series.constant) != 0.0), 1, 0)
         return own, fresh
-
-    def _shallow_products(
-        self, w: Expansion, copies: "_Copies", asked: "_Asked", number: Int[Array, ""]
-    ) -> tuple[Feature, Float[Array, "m"]]:
-        """The first `number` estimates Psi~_j, and <w, Psi~_j>; 0 for the others, and for those without a tensor."""
-
-        def product(j):
-            psi = self._map_estimate(j, asked, copies)
-            return psi, expansion.shallow(w.tensors, psi)
-
-        return ragged_map(product, number, len(asked.levels), _FEW)
-
-    def _deep_products(
-        self, w: Expansion, copies: "_Copies", asked: "_Asked", number: Int[Array, ""], psis: Feature,
-        products: Float[Array, "m"],
-    ) -> tuple[Expansion, Reserved, Float[Array, ""], Float[Array, "m"]]:  # fmt: skip
-        """The same for those whose level has no tensor. Psi~_t, if it is one of them, gets its rows in w.
-
-        Returns:
-            w with the rows, which nothing looks at yet; where they are; |Psi~_t|^2 of a deep one; the products.
-        """
-        deep = (asked.levels > self.storage.tensor_levels) & (asked.indices < number)
-        rank = jnp.cumsum(deep, dtype=jnp.int32)
-        stored = deep[0] & (asked.levels[0] <= self.storage.deepest) & (asked.pairs[0] <= self.storage.most_pairs)
-        reserved = Reserved.of(w, jnp.where(stored, asked.levels[0], 0))
-
-        def one_more(i, seen):
-            j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
-            level, log_beta, scale = (_entry(j, each) for each in (asked.levels, psis.log_beta, psis.scale))
-            psi = Feature(level, log_beta, scale, self._all_factors(j, asked, copies))
-            before = replace(w, rows=seen[0], level=reserved.level, place=reserved.place)
-            product = expansion.deep(before, psi)
-            is_own = j == zero_after(product)  # rows are read before they are added to, and changed in place
-            rows, norm = reserved.rows(w, psi), expansion.squared_norm(psi)
-            own = (jnp.where(is_own, each, jnp.zeros_like(each)) for each in (rows, norm))
-            return *map(Added, own), Added(product, j)
-
-        nothing = w.rows, jnp.zeros_like(w.squared_norm), products
-        rows, norm, products = ragged_add(one_more, rank[-1], nothing, _DEEP)
-        return replace(w, rows=rows), reserved, norm, products
 
     def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
         """The label, or in regression a label for each entry of the table of the series, `fresh` of them drawn."""
@@ -362,44 +237,42 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
         )
 
 
-def _rows(twos: Float[Array, "twos 2 d"], number: int, level: Int[Array, ""]) -> Float[Array, "number d"]:
-    """The first `level` of so many copies that have been drawn in twos, then zeros."""
-    rows = twos.reshape(2 * twos.shape[0], *twos.shape[2:])[:number]
-    used = jnp.arange(number, dtype=jnp.int32)[:, None] < level
-    return jnp.where(used, rows, jnp.zeros_like(rows))
+def _shallow_products(
+    w: Expansion, estimates: MapEstimate, number: Int[Array, ""]
+) -> tuple[Feature, Float[Array, "m"]]:
+    """The first `number` estimates Psi~_j, and <w, Psi~_j>; 0 for the others, and for those without a tensor."""
+
+    def one(j):
+        psi = estimates.shallow(j)
+        return psi, expansion.shallow(w.tensors, psi)
+
+    return ragged_map(one, number, len(estimates.asked.levels), _FEW)
 
 
-def _entry(j: Int[Array, ""], values: Num[Array, "m"]) -> Num[Array, ""]:
-    """values[j], selected: an index is a kernel of its own, and what makes it."""
-    here = jnp.arange(len(values), dtype=jnp.int32) == j
-    return jnp.sum(jnp.where(here, values, jnp.zeros_like(values)), dtype=values.dtype)
+def _deep_products(
+    w: Expansion, estimates: MapEstimate, number: Int[Array, ""], psis: Feature, products: Float[Array, "m"]
+) -> tuple[Expansion, Reserved, Float[Array, ""], Float[Array, "m"]]:
+    """The products of those whose level has no tensor, too. Psi~_t, if it is one of them, gets its rows in w.
 
-
-_Copies = Callable[[Int[Array, ""]], Callable[[Int[Array, ""]], Float[Array, "d"]]]
-
-
-class _Asked(NamedTuple):
-    """What the estimates 0, 1, ..., n of a round ask for. Listed are those that may be looked at, n of them or not.
-
-    Attributes:
-        n: the number of fresh estimates.
-        counts: of each estimate, as the feature map draws them.
-        copies: how many copies each one asks for in all, 0 beyond the n-th.
-        pairs: of copies, of each one.
-        levels: of each one: the number of its factors.
-        total: copies asked for by all n + 1 of them.
-        too_large: whether one of them asks for more than there is room for, or there are too many.
+    Returns:
+        w with the rows, which nothing looks at yet; where they are; |Psi~_t|^2 of a deep one; the products.
     """
+    asked, room = estimates.asked, estimates.room
+    deep = (asked.levels > room.tensor_levels) & (asked.indices < number)
+    rank = jnp.cumsum(deep, dtype=jnp.int32)
+    stored = deep[0] & (asked.levels[0] <= room.deepest) & (asked.pairs[0] <= room.most_pairs)
+    reserved = Reserved.of(w, jnp.where(stored, asked.levels[0], 0))
 
-    n: Int[Array, ""]
-    counts: Any
-    copies: Int[Array, "m"]
-    pairs: Int[Array, "m"]
-    levels: Int[Array, "m"]
-    total: Int[Array, ""]
-    too_large: Bool[Array, ""]
+    def one_more(i, seen):
+        j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
+        psi = estimates.deep(j, psis)
+        before = replace(w, rows=seen[0], level=reserved.level, place=reserved.place)
+        product = expansion.deep(before, psi)
+        is_own = j == zero_after(product)  # rows are read before they are added to, and changed in place
+        rows, norm = reserved.rows(w, psi), expansion.squared_norm(psi)
+        own = (jnp.where(is_own, each, jnp.zeros_like(each)) for each in (rows, norm))
+        return *map(Added, own), Added(product, j)
 
-    @property
-    def indices(self) -> Int[Array, "m"]:
-        """0, 1, ..., of the estimates that are listed."""
-        return jnp.arange(len(self.levels), dtype=jnp.int32)
+    nothing = w.rows, jnp.zeros_like(w.squared_norm), products
+    rows, norm, products = ragged_add(one_more, rank[-1], nothing, _DEEP)
+    return replace(w, rows=rows), reserved, norm, products
