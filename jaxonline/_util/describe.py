@@ -23,7 +23,7 @@ def described(value: Any) -> str:
         >>> import jaxonline as jo
         >>> from jaxonline._util.describe import described
         >>> described(jo.NoisyCopies(jo.noise.laplace(0.2)))
-        'NoisyCopies(noise=Noise(covariance=0.2, law=laplace, factor=0.4472136), reveal_covariance=False)'
+        'NoisyCopies(noise=Noise(covariance=0.2, law=laplace, factor=0.4472136), reveal_covariance=False, direct_products=False)'
         >>> described({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
         '{a: array of 442 x 10, b: [0.5 1.0]}'
     """
