@@ -22,8 +22,8 @@ def described(value: Any) -> str:
         >>> import numpy as np
         >>> import jaxonline as jo
         >>> from jaxonline._util.describe import described
-        >>> described(jo.NoisyCopies(jo.noise.laplace(0.2)))
-        'NoisyCopies(noise=Noise(covariance=0.2, law=laplace, factor=0.4472136), reveal_covariance=False, direct_products=False)'
+        >>> described(jo.noise.laplace(0.2))
+        'Noise(covariance=0.2, law=laplace, factor=0.4472136)'
         >>> described({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
         '{a: array of 442 x 10, b: [0.5 1.0]}'
     """
