@@ -64,7 +64,7 @@ def test_mlir_builds_the_loops_of_those_who_ask_for_it():
     for size in (2, 3, 3):
         np.testing.assert_array_equal(doubled(np.ones(size), mesh=mesh), 2.0)
     assert [x.size for x in asked] == [2, 3, 3]
-    assert sorted(doubled._compiled) == [("cpu", False), ("cpu", True)]
+    assert sorted((on_cpu, quick) for on_cpu, quick, _ in doubled._compiled) == [(True, False), (True, True)]
 
     game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = SimpleNamespace(long_rounds=True), jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
@@ -89,6 +89,21 @@ def test_how_often_a_round_is_traced(monkeypatch, control_variates, traces):
     result = jo.simulate(game, learner, n_runs=3, n_rounds=4, record_at=2, control_variates=control_variates)
     assert len(traced) == traces
     assert np.isfinite(result.cumulative_loss).all()
+
+
+@pytest.mark.parametrize("cores", [1, 2, 8])
+def test_loops_are_shared_out_where_a_device_has_many_cores(monkeypatch, cores):
+    """XLA would have a loop as long as this one done by all cores that it has threads for."""
+    monkeypatch.setattr(compiling, "usable_cores", lambda: cores)
+    x, mesh = np.ones(2**20, np.float32), default_mesh(jax.devices()[:1])
+    program = Program(_long_loop, static_argnames=("mesh",))
+    shared = "outer_dimension_partitions" in program.lower(x, mesh=mesh).compile().as_text()
+    by_default = "outer_dimension_partitions" in jax.jit(_long_loop).lower(x).compile().as_text()
+    assert shared == (by_default and cores > 2)
+
+
+def _long_loop(x, mesh=None):
+    return jnp.sin(jnp.exp(jnp.cos(x)))
 
 
 def test_other_devices_than_cpus_have_no_options():

@@ -3,6 +3,9 @@
 XLA builds the loops of a CPU with MLIR and lets LLVM optimise them in up to 32 parts. The loops that it builds without
 MLIR are as fast, and are there in two thirds of the time. In a program that is called a few times, optimisation takes
 longer than it saves, too: without it a program is compiled in a sixth of the time.
+
+It shares out each longer loop to the cores, and waits for them. Where there is a device for each core anyhow, these
+have other work to do, and a round is up to a third slower for it.
 """
 
 import contextlib
@@ -14,15 +17,22 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
+from jaxonline._util.threads import usable_cores
+
 # What makes compilation faster, as far as the installed compiler knows of it.
 _QUICK = {"xla_cpu_use_fusion_emitters": False}
 _PLAIN = _QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
+# What keeps every loop on one core. With two of them it is faster for a device that has both, too.
+_UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+_FEW_CORES = 2
 
 _seldom = contextvars.ContextVar("seldom", default=False)
 
 
 class Program:
     """A function of arrays and a mesh, compiled for the platform of the mesh: on a CPU, without MLIR.
+
+    Loops stay on the core of their device, unless there are more than two cores for each.
 
     Args:
         function: with the keyword argument `mesh`.
@@ -33,14 +43,17 @@ class Program:
 
     def __init__(self, function: Callable[..., Any], with_mlir: Callable[[Any], bool] | None = None, **options: Any):
         self._function, self._with_mlir, self._options = function, with_mlir, options
-        self._compiled: dict[tuple[str, bool], Any] = {}
+        self._compiled: dict[tuple[bool, bool, bool], Any] = {}
 
     def _of(self, first: Any, mesh: Mesh) -> Any:
-        platform, with_mlir = mesh.devices.flat[0].platform, self._with_mlir is not None and self._with_mlir(first)
-        if (platform, with_mlir) not in self._compiled:
-            options = _known(_QUICK) if platform == "cpu" and not with_mlir else {}
-            self._compiled[platform, with_mlir] = jax.jit(self._function, compiler_options=options, **self._options)
-        return self._compiled[platform, with_mlir]
+        on_cpu = mesh.devices.flat[0].platform == "cpu"
+        quick = on_cpu and not (self._with_mlir is not None and self._with_mlir(first))
+        unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
+        kind = on_cpu, quick, unshared
+        if kind not in self._compiled:
+            options = _known((_QUICK if quick else {}) | (_UNSHARED if unshared else {})) if on_cpu else {}
+            self._compiled[kind] = jax.jit(self._function, compiler_options=options, **self._options)
+        return self._compiled[kind]
 
     def __call__(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
         return self._of(args[0], mesh)(*args, mesh=mesh, **static)
