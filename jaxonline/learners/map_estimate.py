@@ -1,7 +1,7 @@
 """Map_Estimate: the unbiased estimates Psi~ of a feature vector that a round of `NoisyKernel` needs.
 
 Each one asks for a random number of noisy copies, and looks at none that another one looks at. How many they ask for
-is known before any is drawn; an estimate is made when it is looked at, and most are not.
+is known before any is drawn; an estimate is made only if something looks at it.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutines 2
 and 5, with erratum E6.
