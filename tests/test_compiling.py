@@ -9,7 +9,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline._util import compiling
-from jaxonline._util.compiling import Program, called_seldom, in_one_program, plainly
+from jaxonline._util.compiling import Program, called_seldom, in_one_program, of_products, plainly
 from jaxonline.game import Entrant
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
@@ -107,7 +107,18 @@ def _long_loop(x, mesh=None):
 
 
 def test_other_devices_than_cpus_have_no_options():
-    assert plainly("cuda") == plainly("tpu") == {}
+    assert plainly("cuda") == plainly("tpu") == of_products("cuda") == {}
+
+
+def test_what_users_set_is_theirs(monkeypatch):
+    """A program's own list of passes would take the place of theirs."""
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    ours = of_products.__wrapped__("cpu")
+    assert ours["xla_disable_hlo_passes"] == "cpu-parallel-task-assigner"
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX2 --xla_disable_hlo_passes=dce")
+    assert of_products.__wrapped__("cpu") == {
+        name: value for name, value in ours.items() if name != "xla_disable_hlo_passes"
+    }
 
 
 def test_operations_are_one_program(compiled):

@@ -12,6 +12,7 @@ from jaxonline import bounds
 from jaxonline._util.sincos import sincos
 from jaxonline._util.triangular import cholesky_and_inverse
 from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.learners import offline
 from jaxonline.learners.offline import expert_forecasts, forecast
 from jaxonline.learners.vaw import VAW, absorb, initial_state
 
@@ -82,14 +83,27 @@ def test_concatenated_dictionary(x64):
     np.testing.assert_allclose(history.y_hat, normal_equations(Z, y, 1.0)[1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.long
-def test_experts_are_independent_forecasters(x64):
-    """N = 30 takes two jobs, the second of which is padded."""
+@pytest.mark.parametrize(
+    ("N", "cores", "shapes"),
+    some(
+        [(2, 3, [(1, 1)] * 2), (30, 2, [(2, 8)] * 2), (131, 2, [(3, 11)] * 4), (30, 1, [(3, 10)])],
+        (30, 2, [(2, 8)] * 2),
+    ),
+)
+def test_experts_are_independent_forecasters(x64, monkeypatch, N, cores, shapes):
+    """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
+    monkeypatch.setattr(offline, "default_at_once", lambda: cores)
+    played, forecasting = [], offline._forecasting
+    monkeypatch.setattr(
+        offline, "_forecasting",
+        lambda platform: lambda part, *rest: played.append(part) or forecasting(platform)(part, *rest),
+    )  # fmt: skip
     X, y = sequence(50, 3)
-    dictionary = Dictionary(np.random.default_rng(1).normal(size=(30, 4, 3)))
+    dictionary = Dictionary(np.random.default_rng(1).normal(size=(N, 4, 3)))
     forecasts = expert_forecasts(dictionary, X, y, regularizer=0.5)
-    assert forecasts.ridge.shape == forecasts.vaw.shape == (50, 30)
-    for kernel in (0, 14, 15, 29):
+    assert [part.frequencies.shape[:2] for part in played] == shapes
+    assert forecasts.ridge.shape == forecasts.vaw.shape == (50, N)
+    for kernel in {0, 1, N // 2 - 1, N // 2, N - 1}:
         angles = X @ dictionary.frequencies[kernel].T
         Z = np.concatenate([np.sin(angles), np.cos(angles)], axis=1) / 2
         ridge, vaw, _ = normal_equations(Z, y, 0.5)

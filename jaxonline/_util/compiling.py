@@ -6,11 +6,14 @@ longer than it saves, too: without it a program is compiled in a sixth of the ti
 
 It shares out each longer loop to the cores, and waits for them. Where there is a device for each core anyhow, these
 have other work to do, and a round is up to a third slower for it.
+
+What users set in XLA_FLAGS is theirs, and is not set here.
 """
 
 import contextlib
 import contextvars
 import functools
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +28,8 @@ _PLAIN = _QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
 # What keeps every loop on one core. With two of them it is faster for a device that has both, too.
 _UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
+# Matrix products that take in what they are subtracted from, and loops in the widest registers.
+_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT", "xla_cpu_prefer_vector_width": 512}
 
 _seldom = contextvars.ContextVar("seldom", default=False)
 
@@ -98,7 +103,18 @@ def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
     return {"xla_backend_optimization_level": int(optimised)} | _known(_PLAIN)
 
 
+@functools.cache
+def of_products(platform: str) -> dict[str, Any]:
+    """Options of `jax.jit` for a long loop of products of small float64 matrices, one of as many as there are cores.
+
+    Args:
+        platform: of the device, as "cpu"; others have no such options.
+    """
+    return _known(_PRODUCTS | _UNSHARED) if platform == "cpu" else {}
+
+
 def _known(options: dict[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in options.items() if name not in os.environ.get("XLA_FLAGS", "")}
     if _is_known(options):
         return options
     return {name: value for name, value in options.items() if _is_known({name: value})}

@@ -144,7 +144,8 @@ class Dictionary:
         """The features of an instance, one row a kernel."""
         # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
         frequencies = jnp.asarray(self.frequencies, x.dtype)
-        angles = jnp.matmul(frequencies, x, precision="highest")
+        # in this order a block of instances has its features in rows, as products with them need them
+        angles = jnp.tensordot(x, frequencies, axes=(0, -1), precision="highest")
         scale = 1.0 / math.sqrt(frequencies.shape[-2])
         if self.phases is not None:
             return sincos(angles + jnp.asarray(self.phases, x.dtype))[1] * (math.sqrt(2.0) * scale)

@@ -6,6 +6,7 @@ predictions equal to those of `jo.play`. What is gained is time. `VAW` absorbs a
 can be jitted and vmapped over sequences and dictionaries.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,8 +16,9 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline._util import check
+from jaxonline._util.compiling import of_products
 from jaxonline._util.precision import working_dtype
-from jaxonline._util.threads import in_parallel
+from jaxonline._util.threads import default_at_once, in_parallel
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import DeclaresRange, Specs
 from jaxonline.learners.experts.over_advice import as_learner
@@ -24,7 +26,8 @@ from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.vaw import VAW, absorb, initial_state
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
-KERNELS_PER_JOB = 24  # at most: their matrices of 100 x 100 float64 fit a core's cache
+KERNELS_AT_ONCE = 12  # of a core, at most: their matrices of 100 x 100 float64 fit its second cache
+TURNS_OF_A_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time
 
 
 class Aggregation(NamedTuple):
@@ -262,26 +265,35 @@ def expert_jobs(
     features: Any, X: Float[Array, "T d"], y: Float[Array, "T"], regularizer: Float[Array, ""]
 ) -> tuple[list[Callable[[], Forecasts]], Callable[[list[Forecasts]], Forecasts]]:
     """`expert_forecasts` as jobs that may run side by side, and the function that joins their results."""
-    N = len(jax.tree.leaves(features)[0])
-    n_jobs = -(-N // KERNELS_PER_JOB) if jax.default_backend() == "cpu" else 1
-    size = -(-N // n_jobs)  # the last job repeats the first kernels, so that one program serves all
+    N, platform, cores = len(jax.tree.leaves(features)[0]), jax.default_backend(), default_at_once()
+    n_jobs, turns = 1, 1
+    if platform == "cpu":
+        n_jobs = cores * -(-N // (KERNELS_AT_ONCE * TURNS_OF_A_JOB * cores))
+        turns = -(-N // (KERNELS_AT_ONCE * n_jobs))
+    at_once = -(-N // (turns * n_jobs))
+    play, features = _forecasting(platform), jax.tree.map(np.asarray, features)
 
     def job(first):
-        indices = np.arange(first, first + size) % N
-        part = jax.tree.map(lambda leaf: leaf[indices], features)
-        return lambda: _forecast_part(part, X, y, regularizer)
+        kernels = np.arange(first, first + turns * at_once).reshape(turns, at_once) % N  # too many repeat the first
+        part = jax.tree.map(lambda leaf: leaf[kernels], features)
+        return lambda: play(part, X, y, regularizer)
 
     def gather(parts):
-        joined: list[Any] = [np.concatenate(of, axis=1)[:, :N] for of in zip(*parts, strict=True)]
+        joined: list[Any] = [np.concatenate(of)[:N].T for of in zip(*parts, strict=True)]
         return Forecasts(*joined)
 
-    return [job(size * i) for i in range(n_jobs)], gather
+    return [job(first) for first in range(0, N, turns * at_once)], gather
 
 
-@jax.jit
-def _forecast_part(features, X, y, regularizer):
-    forecasts = jax.vmap(lambda one: scan_blocks(one, X, y, regularizer, BLOCK)[0])(features)
-    return jax.tree.map(jnp.transpose, forecasts)
+@functools.cache
+def _forecasting(platform: str) -> Callable[..., Forecasts]:
+    return jax.jit(_forecast_in_turns, compiler_options=of_products(platform))
+
+
+def _forecast_in_turns(features, X, y, regularizer):
+    """Forecasts [kernels, T], with two leading axes of the features: turns, and kernels that are played at once."""
+    of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK)[0])
+    return jax.tree.map(lambda values: values.reshape(-1, len(y)), jax.lax.map(of_kernels, features))
 
 
 def _cast(dtype: str, **trees: Any) -> tuple[Any, ...]:
