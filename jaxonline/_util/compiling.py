@@ -28,8 +28,10 @@ _PLAIN = _QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
 # What keeps every loop on one core. With two of them it is faster for a device that has both, too.
 _UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
-# Matrix products that take in what they are subtracted from, and loops in the widest registers.
-_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT", "xla_cpu_prefer_vector_width": 512}
+# Loops in the widest registers, if the machine has them: not faster for everybody.
+_WIDE = {"xla_cpu_prefer_vector_width": 512}
+# Matrix products that take in what they are subtracted from.
+_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 _seldom = contextvars.ContextVar("seldom", default=False)
 
@@ -41,8 +43,8 @@ class Program:
 
     Args:
         function: with the keyword argument `mesh`.
-        with_mlir: of the first argument, whether it is compiled with MLIR all the same, because loops as it has them
-            are faster by more than it takes.
+        with_mlir: of the first argument, whether it is compiled with MLIR all the same, and for the widest registers,
+            because loops as it has them are faster by more than it takes.
         **options: of `jax.jit`.
     """
 
@@ -56,7 +58,8 @@ class Program:
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
         kind = on_cpu, quick, unshared
         if kind not in self._compiled:
-            options = _known((_QUICK if quick else {}) | (_UNSHARED if unshared else {})) if on_cpu else {}
+            options = (_QUICK if quick else _WIDE) | (_UNSHARED if unshared else {})
+            options = _known(options) if on_cpu else {}
             self._compiled[kind] = jax.jit(self._function, compiler_options=options, **self._options)
         return self._compiled[kind]
 
@@ -110,7 +113,7 @@ def of_products(platform: str) -> dict[str, Any]:
     Args:
         platform: of the device, as "cpu"; others have no such options.
     """
-    return _known(_PRODUCTS | _UNSHARED) if platform == "cpu" else {}
+    return _known(_PRODUCTS | _WIDE | _UNSHARED) if platform == "cpu" else {}
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:
