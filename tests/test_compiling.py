@@ -13,6 +13,7 @@ from jaxonline._util.compiling import Program, called_seldom, in_one_program, of
 from jaxonline.game import Entrant
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
+from jaxonline.study.ready.multikernel import play_set
 from jaxonline.verify.sampling import Sampler
 
 
@@ -159,3 +160,14 @@ def test_samples_that_are_few_are_drawn_by_a_program_without_optimisations(compi
     assert compiled.count("jit(_blocks)") == 2
     np.testing.assert_allclose(few.moments.mean, usual.moments.mean, rtol=1e-6)
     assert plainly("cpu", optimised=True) != plainly("cpu", optimised=False)
+
+
+@pytest.mark.long
+def test_sets_of_most_sizes_are_played_by_the_same_programs(compiled):
+    """All of multi-kernel least squares, as it pads them."""
+    rng = np.random.default_rng(0)
+    for n, d in ((30, 2), (70, 5)):
+        compiled.clear()
+        played = play_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
+        assert all(len(of) == n for of in played.running.values())
+        assert bool(compiled) == (n == 30), compiled

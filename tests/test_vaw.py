@@ -93,11 +93,8 @@ def test_concatenated_dictionary(x64):
 def test_experts_are_independent_forecasters(x64, monkeypatch, N, cores, shapes):
     """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
     monkeypatch.setattr(offline, "default_at_once", lambda: cores)
-    played, forecasting = [], offline._forecasting
-    monkeypatch.setattr(
-        offline, "_forecasting",
-        lambda platform: lambda part, *rest: played.append(part) or forecasting(platform)(part, *rest),
-    )  # fmt: skip
+    played, play = [], offline._forecast_in_turns
+    monkeypatch.setattr(offline, "_forecast_in_turns", lambda part, *rest: played.append(part) or play(part, *rest))
     X, y = sequence(50, 3)
     dictionary = Dictionary(np.random.default_rng(1).normal(size=(N, 4, 3)))
     forecasts = expert_forecasts(dictionary, X, y, regularizer=0.5)

@@ -131,6 +131,20 @@ def _is_known(options: dict[str, Any]) -> bool:
     return True
 
 
+def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator like `jax.jit`, for a function of arrays.
+
+    Args:
+        options: of the compiler, for the platform that is the default one at a call: `plainly`, `of_products`.
+    """
+
+    def decorate(function):
+        of = functools.cache(lambda platform: jax.jit(function, compiler_options=options(platform)))
+        return functools.wraps(function)(lambda *args: of(jax.default_backend())(*args))
+
+    return decorate
+
+
 def in_one_program(function: Callable[..., Any], *args: Any) -> Any:
     """`function(*args)` as one program, compiled as fast as can be; each operation by itself would be a program.
 
@@ -139,9 +153,9 @@ def in_one_program(function: Callable[..., Any], *args: Any) -> Any:
         *args: arrays, or pytrees of them.
     """
     is_plain = jax.tree_util.all_leaves([function])
-    return _calling(jax.default_backend())(jax.tree_util.Partial(function) if is_plain else function, *args)
+    return _call(jax.tree_util.Partial(function) if is_plain else function, *args)
 
 
-@functools.cache
-def _calling(platform: str) -> Callable[..., Any]:
-    return jax.jit(lambda function, *args: function(*args), compiler_options=plainly(platform))
+@jitted(plainly)
+def _call(function, *args):
+    return function(*args)

@@ -16,9 +16,10 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline._util import check
-from jaxonline._util.compiling import of_products
+from jaxonline._util.compiling import jitted, of_products
 from jaxonline._util.precision import working_dtype
 from jaxonline._util.threads import default_at_once, in_parallel
+from jaxonline._util.threefry import written_out
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import DeclaresRange, Specs
 from jaxonline.learners.experts.over_advice import as_learner
@@ -117,7 +118,11 @@ _aggregate = jax.jit(lambda learner, experts, targets: play_sequence(learner, ex
 
 
 def play_sequence(
-    learner: Any, X: Float[Array, "T d"], y: Float[Array, "T"], key: Array | None = None
+    learner: Any,
+    X: Float[Array, "T d"],
+    y: Float[Array, "T"],
+    key: Array | None = None,
+    n_rounds: ArrayLike | None = None,
 ) -> tuple[Aggregation, PyTree]:
     """Play a learner of full information, or a combiner, over a sequence, as a pure function.
 
@@ -125,18 +130,23 @@ def play_sequence(
     truncated or not, is played in blocks. Round t = 1, 2, ... has the key `fold_in(key, t)`, of which `predict` has
     the part 0 and `update` the part 1; `init` has the part 0 of round 0. A learner that draws nothing needs no key.
 
+    Of `n_rounds` only the first are played, and later predictions are 0: it may be traced, so that sequences of all
+    lengths, padded to the same one, are played by one program.
+
     Returns:
         Predictions and final weights, and the learner's final state.
     """
     learner = as_learner(learner)
-    if isinstance(learner, Truncated):
-        return play_sequence(learner.learner, learner.clip(X), learner.nan_outside_range(y), key)
+    if isinstance(learner, Truncated) and isinstance(learner.learner, VAW):
+        return play_sequence(learner.learner, learner.clip(X), learner.nan_outside_range(y), key, n_rounds)
     if isinstance(learner, VAW):
-        forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK)
+        forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK, n_rounds)
         return Aggregation(forecasts.vaw if learner.forward else forecasts.ridge, learner.weights(state)), state
 
-    def part(t, stream):
-        return None if key is None else jax.random.fold_in(jax.random.fold_in(key, t), stream)
+    key = None if key is None else written_out(key)
+
+    def of_round(t):
+        return [None if key is None else jax.random.fold_in(jax.random.fold_in(key, t), part) for part in range(2)]
 
     def play_round(state, row):
         keys, x, target = row
@@ -144,11 +154,26 @@ def play_sequence(
         state, _ = learner.update(keys[1], state, FullOracle(x, target))
         return state, prediction
 
-    rounds = jnp.arange(1, len(y) + 1, dtype=jnp.int32)
-    keys = (None, None) if key is None else jax.vmap(lambda t: (part(t, 0), part(t, 1)))(rounds)
+    keys = jax.vmap(of_round)(jnp.arange(len(y) + 1, dtype=jnp.int32))
     specs = Specs(jax.ShapeDtypeStruct(X.shape[1:], X.dtype), jax.ShapeDtypeStruct((), y.dtype))
-    state, predictions = jax.lax.scan(play_round, learner.init(part(0, 0), specs), (keys, X, y))
+    first = learner.init(jax.tree.map(lambda of: of[0], keys)[0], specs)
+    rows = jax.tree.map(lambda of: of[1:], keys), X, y
+    state, predictions = _scan_first(play_round, first, rows, jnp.zeros(len(y), X.dtype), n_rounds)
     return Aggregation(predictions, learner.weights(state)), state
+
+
+def _scan_first(step, state, rows, outputs, n):
+    """`jax.lax.scan` over the first n of the rows (None for all), which may be traced; later outputs stay as given."""
+
+    def at(t, carry):
+        state, filled = carry
+        row = jax.tree.map(lambda of: jax.lax.dynamic_index_in_dim(of, t, keepdims=False), rows)
+        state, output = step(state, row)
+        put = functools.partial(jax.lax.dynamic_update_index_in_dim, index=t, axis=0)
+        return state, jax.tree.map(put, filled, output)
+
+    n_rows = len(jax.tree.leaves(outputs)[0])
+    return jax.lax.fori_loop(0, n_rows if n is None else n, at, (state, outputs))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -196,9 +221,17 @@ def _forecast(Z, y, regularizer, block):
 
 
 def scan_blocks(
-    features: Any, X: Float[Array, "T d"], y: Float[Array, "T"], regularizer: ArrayLike, block: int
+    features: Any,
+    X: Float[Array, "T d"],
+    y: Float[Array, "T"],
+    regularizer: ArrayLike,
+    block: int,
+    n_rounds: ArrayLike | None = None,
 ) -> tuple[Forecasts, Any]:
-    """`forecast` as a pure function, with features computed block by block (None for the instances themselves)."""
+    """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
+
+    Of `n_rounds` only the first are played, as `play_sequence` has it.
+    """
     n, block = len(y), min(block, len(y))
     n_blocks = -(-n // block)
 
@@ -207,7 +240,7 @@ def scan_blocks(
 
     def step(state, rows):
         x, target, real = rows
-        state, means, leverages = absorb(state, jnp.where(real[None], columns(x), 0.0), target)
+        state, means, leverages = absorb(state, jnp.where(real[None], columns(x), 0.0), jnp.where(real, target, 0.0))
         return state, Forecasts(means, means / leverages)
 
     def blocks(rows):
@@ -215,8 +248,10 @@ def scan_blocks(
         return padded.reshape(n_blocks, block, *rows.shape[1:])
 
     n_features = jax.eval_shape(columns, X[:1]).shape[0]
-    rows = blocks(X), blocks(y), blocks(jnp.ones(n, bool))
-    state, forecasts = jax.lax.scan(step, initial_state(n_features, regularizer, X.dtype), rows)
+    played = n if n_rounds is None else n_rounds
+    rows = blocks(X), blocks(y), blocks(jnp.arange(n) < played)
+    first, none = initial_state(n_features, regularizer, X.dtype), jnp.zeros((n_blocks, block), X.dtype)
+    state, forecasts = _scan_first(step, first, rows, Forecasts(none, none), -(-played // block))
     return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state
 
 
@@ -262,21 +297,28 @@ def expert_forecasts(
 
 
 def expert_jobs(
-    features: Any, X: Float[Array, "T d"], y: Float[Array, "T"], regularizer: Float[Array, ""]
+    features: Any,
+    X: Float[Array, "T d"],
+    y: Float[Array, "T"],
+    regularizer: Float[Array, ""],
+    n_rounds: ArrayLike | None = None,
 ) -> tuple[list[Callable[[], Forecasts]], Callable[[list[Forecasts]], Forecasts]]:
-    """`expert_forecasts` as jobs that may run side by side, and the function that joins their results."""
+    """`expert_forecasts` as jobs that may run side by side, and the function that joins their results.
+
+    Of `n_rounds` only the first are played, as `play_sequence` has it.
+    """
     N, platform, cores = len(jax.tree.leaves(features)[0]), jax.default_backend(), default_at_once()
     n_jobs, turns = 1, 1
     if platform == "cpu":
         n_jobs = cores * -(-N // (KERNELS_AT_ONCE * TURNS_OF_A_JOB * cores))
         turns = -(-N // (KERNELS_AT_ONCE * n_jobs))
     at_once = -(-N // (turns * n_jobs))
-    play, features = _forecasting(platform), jax.tree.map(np.asarray, features)
+    features = jax.tree.map(np.asarray, features)
 
     def job(first):
         kernels = np.arange(first, first + turns * at_once).reshape(turns, at_once) % N  # too many repeat the first
         part = jax.tree.map(lambda leaf: leaf[kernels], features)
-        return lambda: play(part, X, y, regularizer)
+        return lambda: _forecast_in_turns(part, X, y, regularizer, n_rounds)
 
     def gather(parts):
         joined: list[Any] = [np.concatenate(of)[:N].T for of in zip(*parts, strict=True)]
@@ -285,14 +327,10 @@ def expert_jobs(
     return [job(first) for first in range(0, N, turns * at_once)], gather
 
 
-@functools.cache
-def _forecasting(platform: str) -> Callable[..., Forecasts]:
-    return jax.jit(_forecast_in_turns, compiler_options=of_products(platform))
-
-
-def _forecast_in_turns(features, X, y, regularizer):
+@jitted(of_products)
+def _forecast_in_turns(features, X, y, regularizer, n_rounds):
     """Forecasts [kernels, T], with two leading axes of the features: turns, and kernels that are played at once."""
-    of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK)[0])
+    of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK, n_rounds)[0])
     return jax.tree.map(lambda values: values.reshape(-1, len(y)), jax.lax.map(of_kernels, features))
 
 

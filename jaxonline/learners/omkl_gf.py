@@ -40,6 +40,7 @@ class OMKLGFState(NamedTuple):
         t: the number of rounds played.
         graph: of the coming round.
         node: drawn for the coming round.
+        node_law: that it was drawn from [J].
     """
 
     theta: Float[Array, "N p"]
@@ -47,6 +48,7 @@ class OMKLGFState(NamedTuple):
     t: Int[Array, ""]
     graph: Graph
     node: Int[Array, ""]
+    node_law: Float[Array, "J"]
 
 
 @struct
@@ -107,8 +109,9 @@ class OMKLGF:
         log_weights = jnp.zeros(z.shape[0], z.dtype)
         u, first = self._uniform(key, z.dtype), jnp.int32(1)
         graph = self._draw_graph(u, log_weights, first)
-        node = _invert(u[-1], self._node_law(log_weights, graph, first))
-        return OMKLGFState(jnp.zeros(z.shape, z.dtype), log_weights, jnp.int32(0), graph, node)
+        node_law = self._node_law(log_weights, graph, first)
+        theta = jnp.zeros(z.shape, z.dtype)
+        return OMKLGFState(theta, log_weights, jnp.int32(0), graph, _invert(u[-1], node_law), node_law)
 
     def predict(self, key: Key[Array, ""] | None, state: OMKLGFState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """The weighted mean of the kernels that are joined to the node drawn."""
@@ -121,8 +124,7 @@ class OMKLGF:
         z, t = self.dictionary(oracle.x), state.t + 1
         dtype = z.dtype
         step, penalty = self.step_size(t, dtype), jnp.asarray(self.penalty, dtype)
-        node_law = self._node_law(state.log_weights, state.graph, t)
-        chance = jnp.matmul(state.graph.probabilities, node_law, precision="highest")
+        chance = jnp.matmul(state.graph.probabilities, state.node_law, precision="highest")
         rates = step / jnp.maximum(chance, jnp.asarray(self.least_probability, dtype))
         rates = jnp.where(self._active(state), rates, 0.0)
         residuals = jnp.sum(state.theta * z, axis=1) - oracle.y
@@ -132,8 +134,8 @@ class OMKLGF:
         u = self._uniform(key, dtype)
         redraw = (t + 1).astype(dtype) <= jnp.asarray(self.redraw_rounds, dtype)
         graph = jax.lax.cond(redraw, lambda: self._draw_graph(u, log_weights, t + 1), lambda: state.graph)
-        node = _invert(u[-1], self._node_law(log_weights, graph, t + 1))
-        return OMKLGFState(theta, log_weights, t, graph, node), ()
+        node_law = self._node_law(log_weights, graph, t + 1)
+        return OMKLGFState(theta, log_weights, t, graph, _invert(u[-1], node_law), node_law), ()
 
     def weights(self, state: OMKLGFState) -> Float[Array, "N"]:
         """The weights of the kernels."""

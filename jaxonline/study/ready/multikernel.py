@@ -4,6 +4,8 @@ Rokhlin and Gurtovaya (2025), Table 2, names its experts after Vovk, Azoury and 
 online ridge at both levels (erratum E17). Both are computed here, from the same features.
 """
 
+import functools
+import operator
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +18,7 @@ from jaxtyping import Array, Float
 from pydantic import BeforeValidator, Field
 
 from jaxonline import datasets, learners
+from jaxonline._util.compiling import jitted, plainly
 from jaxonline._util.precision import working_dtype
 from jaxonline._util.threads import in_parallel
 from jaxonline.estimators.dictionary import Dictionary
@@ -29,6 +32,7 @@ SETS = ("AR(4)", "Airfoil", "Concrete")
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
 BEST = "best-expert"
 MAX_SEEDS = 10_000
+LENGTH, WIDTH = 8192, 8  # of the arrays that sets are padded to: at least, and a multiple
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
 # Table 2 as printed, MSE x 1000
@@ -227,10 +231,8 @@ def play_set(
     if ((y < 0) | (y > 1)).any():
         raise ValueError(f"targets must be in [0, 1], got {y.min():g} to {y.max():g}")
     with jax.enable_x64(dtype == "float64"):
-        kind = working_dtype(dtype)
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
-        arrays = jnp.asarray(frequencies, kind), jnp.asarray(X, kind), jnp.asarray(y, kind)
-        predictions, weights = jax.tree.map(np.asarray, _play_set(*arrays, run_key, sampler))
+        predictions, weights = _play_set(*_padded(frequencies, X, y, working_dtype(dtype)), run_key, sampler)
     losses = {which: (of.astype(float) - y) ** 2 for which, of in predictions.items()}
     rounds = np.arange(1, len(y) + 1)
     return SetResult(
@@ -241,31 +243,40 @@ def play_set(
     )  # fmt: skip
 
 
-def _play_set(frequencies, X, y, key, sampler):
-    """Predictions [S, T] and final weights [S, N] by algorithm and forecaster."""
+def _padded(frequencies, X, y, dtype):
+    """Arrays in which sets of most sizes have one shape, so that one program plays all of them; and the true length."""
+    n, d = X.shape
+    after, beside = max(LENGTH, 1 << (n - 1).bit_length()) - n, -d % WIDTH
+    rows = np.pad(X, ((0, after), (0, beside))), np.pad(y, (0, after))
+    wider = np.pad(frequencies, [(0, 0)] * (frequencies.ndim - 1) + [(0, beside)])
+    return *(jnp.asarray(of, dtype) for of in (wider, *rows)), n
+
+
+def _play_set(frequencies, X, y, n, key, sampler):
+    """Of the first n rounds: predictions [S, n] and final weights [S, N], by algorithm and forecaster."""
     S, N, *shape = frequencies.shape
-    keys = jax.vmap(lambda s: jax.random.fold_in(key, s))(jnp.arange(S))
-    jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype))
-    descents = [lambda: _raker(frequencies, X, y), lambda: _omkl_gf(frequencies, X, y, keys, sampler)]
-    *parts, raker, omkl_gf = in_parallel([*jobs, *descents])
+    jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype), n)
+    descents = [lambda: _raker(frequencies, X, y, n), lambda: _omkl_gf(frequencies, X, y, n, key, sampler)]
+    raker, omkl_gf, *parts = in_parallel([*descents, *jobs])
     results = {(name, "ogd"): of for name, of in zip(DESCENT, (raker, omkl_gf), strict=True)}
 
     # both kinds of experts go through one loop: first S sequences of online ridge, then S of VAW
-    both = jnp.concatenate([of.reshape(-1, S, N).swapaxes(0, 1) for of in gather(parts)])
-    combine = [lambda rule=rule: _combine(rule, both, y) for rule in _rules().values()]
-    second, *combined = in_parallel([lambda: _second_level(both, y), *combine])
-    for name, (forecasts, states) in zip(COMBINERS, second, strict=False):
-        results[name, "ridge"] = forecasts.ridge[:S], states.w[:S]
-        results[name, "vaw"] = forecasts.vaw[S:], states.w[S:]
+    both = np.concatenate([of.reshape(-1, S, N) for of in gather(parts)], axis=1)
+    experts = jnp.asarray(both)
+    combine = [lambda rule=rule: _combine(rule, experts, y, n) for rule in _rules().values()]
+    second, *combined = jax.tree.map(np.asarray, in_parallel([lambda: _second_level(experts, y, n), *combine]))
+    for i, name in enumerate(COMBINERS[: len(second[1])]):
+        forecasts, w = jax.tree.map(operator.itemgetter(i), second)
+        results[name, "ridge"], results[name, "vaw"] = (forecasts.ridge[:S], w[:S]), (forecasts.vaw[S:], w[S:])
     for name, (predictions, weights) in zip(_rules(), combined, strict=True):
         results[name, "ridge"], results[name, "vaw"] = (predictions[:S], weights[:S]), (predictions[S:], weights[S:])
 
-    clipped = jnp.clip(both, 0.0, 1.0)
-    best = jnp.argmin(jnp.sum((clipped - y[None, :, None]) ** 2, axis=1), axis=1)
-    alone = jnp.take_along_axis(clipped, best[:, None, None], axis=2)[:, :, 0]
-    predictions = {which: of[0] for which, of in results.items()}
+    clipped = np.clip(both[:n], 0.0, 1.0)
+    best = np.argmin(np.sum((clipped - np.asarray(y)[:n, None, None]) ** 2, axis=0), axis=1)
+    alone = clipped[:, np.arange(len(best)), best].T
+    predictions = {which: np.asarray(of[0])[:, :n] for which, of in results.items()}
     predictions |= {(BEST, "ridge"): alone[:S], (BEST, "vaw"): alone[S:]}
-    return predictions, {which: of[1] for which, of in results.items()}
+    return predictions, {which: np.asarray(of[1]) for which, of in results.items()}
 
 
 def _rules() -> dict[str, Any]:
@@ -279,27 +290,38 @@ def _rules() -> dict[str, Any]:
     }
 
 
-@jax.jit
-def _combine(rule, experts, y):
-    return jax.vmap(lambda Z: play_sequence(rule, Z, y)[0])(experts)
+_quickly = jitted(functools.partial(plainly, optimised=True))
+
+
+@_quickly
+def _combine(rule, experts, y, n):
+    return jax.vmap(lambda Z: play_sequence(rule, Z, y, None, n)[0], in_axes=1)(experts)
+
+
+@_quickly
+def _second_level(experts, y, n):
+    """VAW over experts as they are, and over truncated ones: forecasts and final weights of each."""
+
+    def play(low, high, Z):
+        forecasts, state = scan_blocks(lambda z: jnp.clip(z, low, high), Z, y, 1.0, BLOCK, n)
+        return forecasts, state.w
+
+    ranges = jnp.array([[-jnp.inf, jnp.inf], [0.0, 1.0]], experts.dtype)
+    return jax.lax.map(lambda ends: jax.vmap(functools.partial(play, *ends), in_axes=1)(experts), ranges)
 
 
 @jax.jit
-def _second_level(experts, y):
-    """VAW over experts as they are, and over truncated ones."""
-    play = jax.vmap(lambda Z: scan_blocks(None, Z, y, 1.0, BLOCK))
-    return play(experts), play(jnp.clip(experts, 0.0, 1.0))
-
-
-@jax.jit
-def _raker(frequencies, X, y):
-    return jax.vmap(lambda one: play_sequence(learners.Raker(Dictionary(one)), X, y)[0])(frequencies)
+def _raker(frequencies, X, y, n):
+    return jax.vmap(lambda one: play_sequence(learners.Raker(Dictionary(one)), X, y, None, n)[0])(frequencies)
 
 
 @jax.jit(static_argnames=("sampler",))
-def _omkl_gf(frequencies, X, y, keys, sampler):
-    learner = lambda one: learners.OMKLGF(Dictionary(one), sampler=sampler)  # noqa: E731
-    return jax.vmap(lambda one, key: play_sequence(learner(one), X, y, key)[0])(frequencies, keys)
+def _omkl_gf(frequencies, X, y, n, key, sampler):
+    def play(s, one):
+        learner = learners.OMKLGF(Dictionary(one), sampler=sampler)
+        return play_sequence(learner, X, y, jax.random.fold_in(key, s), n)[0]
+
+    return jax.vmap(play)(jnp.arange(len(frequencies)), frequencies)
 
 
 def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
