@@ -130,8 +130,8 @@ def play_sequence(
     truncated or not, is played in blocks. Round t = 1, 2, ... has the key `fold_in(key, t)`, of which `predict` has
     the part 0 and `update` the part 1; `init` has the part 0 of round 0. A learner that draws nothing needs no key.
 
-    Of `n_rounds` only the first are played, and later predictions are 0: it may be traced, so that sequences of all
-    lengths, padded to the same one, are played by one program.
+    Of `n_rounds` only the first are played, and later predictions mean nothing: it may be traced, so that sequences of
+    all lengths, padded to the same one by finite numbers, are played by one program.
 
     Returns:
         Predictions and final weights, and the learner's final state.
@@ -163,7 +163,7 @@ def play_sequence(
 
 
 def _scan_first(step, state, rows, outputs, n):
-    """`jax.lax.scan` over the first n of the rows (None for all), which may be traced; later outputs stay as given."""
+    """`jax.lax.scan` over the first n of the rows (None for all), which may be traced; outputs of others stay as given."""
 
     def at(t, carry):
         state, filled = carry
@@ -239,8 +239,8 @@ def scan_blocks(
         return rows.T if features is None else jax.vmap(lambda x: jnp.ravel(features(x)), out_axes=1)(rows)
 
     def step(state, rows):
-        x, target, real = rows
-        state, means, leverages = absorb(state, jnp.where(real[None], columns(x), 0.0), jnp.where(real, target, 0.0))
+        x, target, n_left = rows
+        state, means, leverages = absorb(state, columns(x), target, n_left)
         return state, Forecasts(means, means / leverages)
 
     def blocks(rows):
@@ -249,7 +249,8 @@ def scan_blocks(
 
     n_features = jax.eval_shape(columns, X[:1]).shape[0]
     played = n if n_rounds is None else n_rounds
-    rows = blocks(X), blocks(y), blocks(jnp.arange(n) < played)
+    n_left = None if n_rounds is None and n % block == 0 else played - block * jnp.arange(n_blocks)
+    rows = blocks(X), blocks(y), n_left
     first, none = initial_state(n_features, regularizer, X.dtype), jnp.zeros((n_blocks, block), X.dtype)
     state, forecasts = _scan_first(step, first, rows, Forecasts(none, none), -(-played // block))
     return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
 from jaxonline._util.precision import need_float64
@@ -119,21 +119,26 @@ def initial_state(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWSta
 
 
 def absorb(
-    state: VAWState, Z: Float[Array, "m b"], y: Float[Array, "b"]
+    state: VAWState, Z: Float[Array, "m b"], y: Float[Array, "b"], n_rounds: Int[Array, ""] | None = None
 ) -> tuple[VAWState, Float[Array, "b"], Float[Array, "b"]]:
-    """Play a block of rounds; a column of zeros changes nothing.
+    """Play a block of rounds.
 
     Args:
         state: before the block.
         Z: the block's instances, one column a round.
         y: its targets.
+        n_rounds: how many of the rounds are played, all by default; the others, finite instances, change nothing.
 
     Returns:
         The next state, the predictions of online ridge, each from the rounds before it, and the leverages.
     """
     PZ = product(state.inverse, Z)
     L, L_inverse = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))
-    V = product(PZ, L_inverse.T)
+    roots = L_inverse
+    if n_rounds is not None:  # column i of V is what round i does to P, whatever follows
+        played = jnp.arange(len(y)) < n_rounds
+        roots, y = jnp.where(played[:, None], roots, 0.0), jnp.where(played, y, 0.0)
+    V = product(PZ, roots.T)
     prior = product(state.w, Z)
     s = product(L_inverse, y - prior)
     means = prior + product(jnp.tril(L, -1), s)
