@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.compiling import jitted, of_products
@@ -122,7 +122,7 @@ def play_sequence(
     X: Float[Array, "T d"],
     y: Float[Array, "T"],
     key: Array | None = None,
-    n_rounds: ArrayLike | None = None,
+    n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[Aggregation, PyTree]:
     """Play a learner of full information, or a combiner, over a sequence, as a pure function.
 
@@ -163,7 +163,7 @@ def play_sequence(
 
 
 def _scan_first(step, state, rows, outputs, n):
-    """`jax.lax.scan` over the first n of the rows (None for all), which may be traced; outputs of others stay as given."""
+    """`jax.lax.scan` over the first n of the rows (all if None), which may be traced; other outputs stay as given."""
 
     def at(t, carry):
         state, filled = carry
@@ -226,7 +226,7 @@ def scan_blocks(
     y: Float[Array, "T"],
     regularizer: ArrayLike,
     block: int,
-    n_rounds: ArrayLike | None = None,
+    n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[Forecasts, Any]:
     """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
 
@@ -302,7 +302,7 @@ def expert_jobs(
     X: Float[Array, "T d"],
     y: Float[Array, "T"],
     regularizer: Float[Array, ""],
-    n_rounds: ArrayLike | None = None,
+    n_rounds: Int[Array, ""] | int | None = None,
 ) -> tuple[list[Callable[[], Forecasts]], Callable[[list[Forecasts]], Forecasts]]:
     """`expert_forecasts` as jobs that may run side by side, and the function that joins their results.
 

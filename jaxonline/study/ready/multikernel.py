@@ -32,7 +32,7 @@ SETS = ("AR(4)", "Airfoil", "Concrete")
 COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
 BEST = "best-expert"
 MAX_SEEDS = 10_000
-LENGTH, WIDTH = 8192, 8  # of the arrays that sets are padded to: at least, and a multiple
+LENGTH, WIDTH = 8192, 8  # sets are padded to at least so many rounds, and to a multiple of so many coordinates
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
 # Table 2 as printed, MSE x 1000
@@ -232,7 +232,8 @@ def play_set(
         raise ValueError(f"targets must be in [0, 1], got {y.min():g} to {y.max():g}")
     with jax.enable_x64(dtype == "float64"):
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
-        predictions, weights = _play_set(*_padded(frequencies, X, y, working_dtype(dtype)), run_key, sampler)
+        arrays = [jnp.asarray(of, working_dtype(dtype)) for of in _padded(frequencies, X, y)]
+        predictions, weights = _play_set(*arrays, n=len(y), key=run_key, sampler=sampler)
     losses = {which: (of.astype(float) - y) ** 2 for which, of in predictions.items()}
     rounds = np.arange(1, len(y) + 1)
     return SetResult(
@@ -243,16 +244,14 @@ def play_set(
     )  # fmt: skip
 
 
-def _padded(frequencies, X, y, dtype):
-    """Arrays in which sets of most sizes have one shape, so that one program plays all of them; and the true length."""
+def _padded(frequencies, X, y):
+    """The same with more rounds and coordinates, zeros: sets of most sizes have one shape, and so the same programs."""
     n, d = X.shape
-    after, beside = max(LENGTH, 1 << (n - 1).bit_length()) - n, -d % WIDTH
-    rows = np.pad(X, ((0, after), (0, beside))), np.pad(y, (0, after))
-    wider = np.pad(frequencies, [(0, 0)] * (frequencies.ndim - 1) + [(0, beside)])
-    return *(jnp.asarray(of, dtype) for of in (wider, *rows)), n
+    after, beside = (0, max(LENGTH, 1 << (n - 1).bit_length()) - n), (0, -d % WIDTH)
+    return np.pad(frequencies, [(0, 0)] * 3 + [beside]), np.pad(X, (after, beside)), np.pad(y, after)
 
 
-def _play_set(frequencies, X, y, n, key, sampler):
+def _play_set(frequencies, X, y, *, n, key, sampler):
     """Of the first n rounds: predictions [S, n] and final weights [S, N], by algorithm and forecaster."""
     S, N, *shape = frequencies.shape
     jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype), n)
@@ -290,7 +289,7 @@ def _rules() -> dict[str, Any]:
     }
 
 
-_quickly = jitted(functools.partial(plainly, optimised=True))
+_quickly = jitted(functools.partial(plainly, optimised=True))  # one program a rule, which runs for a tenth of a second
 
 
 @_quickly
