@@ -143,12 +143,17 @@ class Dictionary:
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:
         """The features of an instance, one row a kernel."""
         # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
-        frequencies = jnp.asarray(self.frequencies, x.dtype)
-        # in this order a block of instances has its features in rows, as products with them need them
-        angles = jnp.tensordot(x, frequencies, axes=(0, -1), precision="highest")
-        scale = 1.0 / math.sqrt(frequencies.shape[-2])
+        return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
+
+    def of_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
+        """Those of many instances. In this order of the product they come in rows, as other products read them."""
+        frequencies = jnp.asarray(self.frequencies, X.dtype)
+        return self._features(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))
+
+    def _features(self, angles: Float[Array, "... m"]) -> Float[Array, "... features"]:
+        scale = 1.0 / math.sqrt(angles.shape[-1])
         if self.phases is not None:
-            return sincos(angles + jnp.asarray(self.phases, x.dtype))[1] * (math.sqrt(2.0) * scale)
+            return sincos(angles + jnp.asarray(self.phases, angles.dtype))[1] * (math.sqrt(2.0) * scale)
         return jnp.concatenate(sincos(angles), axis=-1) * scale
 
 

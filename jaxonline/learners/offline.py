@@ -236,7 +236,10 @@ def scan_blocks(
     n_blocks = -(-n // block)
 
     def columns(rows):
-        return rows.T if features is None else jax.vmap(lambda x: jnp.ravel(features(x)), out_axes=1)(rows)
+        if features is None:
+            return rows.T
+        of_rows = getattr(features, "of_rows", None) or jax.vmap(features)
+        return of_rows(rows).reshape(len(rows), -1).T
 
     def step(state, rows):
         x, target, n_left = rows
