@@ -7,6 +7,21 @@ import jax
 import pytest
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
+_names: list[str] = []
+
+
+def n_compiled(function: str | None = None) -> int:
+    """How many programs of a function, as "advance", this process has compiled or taken from the cache on disk; by
+    default of all."""
+    return len(_names) if function is None else _names.count(f"jit({function})")
+
+
+def _listen(event, seconds, fun_name="", **_):
+    if event == COMPILED:
+        _names.append(fun_name)
+
+
+jax.monitoring.register_event_duration_secs_listener(_listen)
 
 
 def pytest_addoption(parser):

@@ -5,11 +5,11 @@ import re
 import jax
 import numpy as np
 import pytest
+from count_programs import n_compiled
 
 import jaxonline as jo
 from jaxonline.learners import InverseTime
 from jaxonline.simulation import ahead, monte_carlo
-from jaxonline.simulation.segments import advance
 
 STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
 
@@ -28,8 +28,17 @@ def test_every_program_is_compiled_once(caplog):
     said = " ".join(record.message for record in caplog.records)
     for name in ("begin", "advance"):
         assert len(re.findall(rf"MLIR module conversion jit\({name}\)", said)) == len(STEPS)
-    assert "XLA compilation of jit(begin)" in said
-    assert "XLA compilation of jit(advance)" not in said
+        assert f"XLA compilation of jit({name})" not in said
+
+
+def test_those_of_a_single_learner_are_compiled_side_by_side(caplog):
+    with jax.log_compiles():
+        study(37, ("fixed",))
+    said = " ".join(record.message for record in caplog.records)
+    for name in ("begin", "advance"):
+        assert len(re.findall(rf"MLIR module conversion jit\({name}\)", said)) == 1
+    for name in ("keys_of_runs", "begin", "advance"):  # in threads
+        assert f"XLA compilation of jit({name})" not in said
 
 
 def test_the_numbers_are_those_of_each_learner_alone():
@@ -40,7 +49,7 @@ def test_the_numbers_are_those_of_each_learner_alone():
 
 def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
     begun, played = [], []
-    monkeypatch.setattr(ahead, "_lowered", lambda job: begun.append(job) or jax.jit(lambda: 0).lower())
+    monkeypatch.setattr(ahead, "_compiled", lambda job, _: begun.append(job) or [])
     monkeypatch.setattr(monte_carlo, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study(29)
@@ -50,9 +59,14 @@ def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
     assert first.name == "fixed"
 
 
-def test_a_single_job_is_just_played(monkeypatch):
-    monkeypatch.setattr(ahead, "_lowered", None)
-    assert list(ahead.compiled_ahead(["job"])) == ["job"]
+def test_jobs_that_are_finished_need_no_programs(monkeypatch, tmp_path):
+    path = tmp_path / "study"
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+    options = {"n_runs": 2, "n_rounds": 20, "record_at": 1, "checkpoint": path}
+    before = jo.simulate(game, learner, **options)
+    monkeypatch.setattr(ahead, "_compiled", None)
+    np.testing.assert_array_equal(jo.simulate(game, learner, **options).cumulative_loss, before.cumulative_loss)
 
 
 @pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:RuntimeWarning")
@@ -61,6 +75,6 @@ def test_a_search_is_one_program_also_where_its_first_rung_leaves_devices_idle()
     game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
     steps = {"step_size": [0.1, 0.2, 0.3, 0.4]}
-    before = advance.n_compiled()
+    before = n_compiled("advance")
     jo.tune(game, learner, steps, n_runs=27, n_rounds=5, rungs=2, factor=3)
-    assert advance.n_compiled() == before + 1
+    assert n_compiled("advance") == before + 1

@@ -8,6 +8,7 @@ import numpy as np
 import optax
 import pytest
 import stores
+from count_programs import n_compiled
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import some
@@ -54,20 +55,6 @@ def reference() -> jo.Result:
 @pytest.fixture(scope="module")
 def many_read_outs() -> jo.Result:
     return study(record_at=40)
-
-
-class Compilations:
-    """Counts programs that are compiled (or loaded from the compilation cache on disk)."""
-
-    def __init__(self):
-        self.count = 0
-        jax.monitoring.register_event_duration_secs_listener(self._listen)
-
-    def _listen(self, event: str, duration: float, **_):
-        self.count += event == "/jax/core/compile/backend_compile_duration"
-
-
-COMPILATIONS = Compilations()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -255,31 +242,31 @@ def test_sweeps_of_unlike_learners_are_refused():
 def test_twenty_step_sizes_are_one_compilation():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
     options = {"n_runs": 3, "block_size": 3, "comparator": None, "n_rounds": 8, "record_at": 2}
-    before = advance.n_compiled()
+    before = n_compiled("advance")
     study(jo.sweep([learner(eta) for eta in ETAS]), **options)
-    assert advance.n_compiled() == before + 1
+    assert n_compiled("advance") == before + 1
     for eta in [*ETAS, np.float64(0.1), np.float32(0.1), jnp.asarray(0.1)]:
         study(learner(eta), **options)
-    assert advance.n_compiled() == before + 2
+    assert n_compiled("advance") == before + 2
 
 
 def test_a_second_call_compiles_nothing(reference):
-    before = COMPILATIONS.count
+    before = n_compiled()
     assert_same_bits(study(), reference)
     study(learner(0.3), key=9, runs=[3])
-    assert COMPILATIONS.count == before
+    assert n_compiled() == before
     jax.jit(lambda x: x * 1.2345)(1.0)
-    assert COMPILATIONS.count == before + 1, "the counter works"
+    assert n_compiled() == before + 1, "the counter works"
 
 
 def test_horizons_recorded_rounds_and_numbers_of_runs_are_data():
     """Where blocks are equally wide, nothing is compiled for another horizon, other rounds or more runs."""
     study(n_runs=4)
-    before = COMPILATIONS.count
+    before = n_compiled()
     for options in ({"record_at": 40}, {"record_at": 7}, {"n_rounds": 79}, {"n_rounds": 61, "record_at": [1, 33]}):
         study(n_runs=4, **options)
     study(n_runs=7)
-    assert COMPILATIONS.count == before
+    assert n_compiled() == before
 
 
 # ---------------------------------------------------------------------------------------------------------------------

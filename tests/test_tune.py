@@ -6,6 +6,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from count_programs import n_compiled
 from fresh_python import ROOT
 from tiers import some
 
@@ -13,7 +14,6 @@ import jaxonline as jo
 from jaxonline.results.tuned import at_edge
 from jaxonline.simulation import halving, settings
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import advance
 from jaxonline.simulation.tried import Tried
 
 pytestmark = pytest.mark.fast_compile
@@ -40,15 +40,19 @@ def expected_loss(step):
 
 
 @pytest.fixture(scope="module")
-def programs():
-    return [advance.n_compiled()]
-
-
-@pytest.fixture(scope="module")
-def tuned(programs):
+def tuned():
+    before = n_compiled("advance")
     found = jo.tune(GAME, make, {"step": STEPS}, key=3, **SIZES)
-    programs.append(advance.n_compiled())
+    assert n_compiled("advance") == before + 1, "one program for all rungs"
     return found
+
+
+@pytest.fixture
+def no_further_program(tuned):
+    """What a test plays is played by the program of the search."""
+    before = n_compiled("advance")
+    yield
+    assert n_compiled("advance") == before
 
 
 def played(key):
@@ -149,7 +153,7 @@ def test_the_choice_is_the_best_step_that_was_tried(tuned):
         assert (np.abs(rung.of.mean[finite] - wanted) < 5 * rung.of.standard_error[finite]).all()
 
 
-def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, programs):
+def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, no_further_program):
     losses = played(jax.random.fold_in(jax.random.key(3), TUNING))
     failed = ~np.isfinite(losses)
     assert failed[3].all(), "a step that diverges is out"
@@ -163,7 +167,6 @@ def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, programs):
     assert tuned.rounds == T * (4 * 16 + 2 * 16)
     assert tuned.share == 96 / 128
     assert tuned.seconds > 0
-    assert programs[1] == programs[0] + 1 == advance.n_compiled(), "one program for all rungs, and no further one here"
 
 
 def test_the_runs_that_choose_are_not_those_that_are_reported():
@@ -229,7 +232,7 @@ class Bisection:
         self.told += zip(tried, losses, strict=True)
 
 
-def test_a_sampler_is_told_before_it_is_asked_again(programs):
+def test_a_sampler_is_told_before_it_is_asked_again(no_further_program):
     sampler = Bisection()
     grid = {"step": jo.Range(1e-3, 10.0, log=True)}
     found = jo.tune(GAME, make, grid, key=3, sampler=sampler, n_settings=4, together=2, **SIZES)
@@ -239,7 +242,6 @@ def test_a_sampler_is_told_before_it_is_asked_again(programs):
     means = np.where(np.isnan(found.rungs[0].of.mean), np.inf, found.rungs[0].of.mean)
     np.testing.assert_array_equal([loss for _, loss in sampler.told], means)
     assert np.isinf(means).tolist() == [False, True, False, False]
-    assert advance.n_compiled() == programs[0] + 1
 
 
 @pytest.mark.parametrize("given", some(["optuna", "study"], "optuna"))
@@ -300,13 +302,12 @@ def test_settings_that_differ_in_numbers_share_a_program():
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
 
 
-def test_a_program_that_is_not_full_is_filled_up(tuned, programs):
+def test_a_program_that_is_not_full_is_filled_up(tuned, no_further_program):
     """Three settings, two in a program: what fills it up changes nothing, and is not there."""
     three = jo.tune(GAME, make, {"step": STEPS[:3]}, key=3, **SIZES)
     assert [each["step"] for each in three.settings] == STEPS[:3]
     np.testing.assert_array_equal(three.rungs[0].of.mean, tuned.rungs[0].of.mean[:3])
     assert three.rounds == T * (3 * 16 + 2 * 16)
-    assert advance.n_compiled() == programs[0] + 1
 
 
 @pytest.mark.long
@@ -360,14 +361,13 @@ def test_fields_of_a_learner():
 # What is said
 
 
-def test_a_choice_at_the_edge_is_warned_of(programs):
+def test_a_choice_at_the_edge_is_warned_of(no_further_program):
     with pytest.warns(
         RuntimeWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
     ):
         found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
     assert found.at_edge == ("step",)
     assert repr(found).endswith("step = 0.2 is the largest that was tried, so that a better one may lie beyond")
-    assert advance.n_compiled() == programs[0] + 1
 
 
 def test_edges_are_those_of_numbers():
@@ -482,7 +482,6 @@ def test_the_page_on_tuning_runs():
     assert 0.1 < sampled.choice["eta"] < 1.0
 
 
-def test_no_setting_is_left(programs):
+def test_no_setting_is_left(no_further_program):
     with pytest.raises(ValueError, match="settings must have one with finite losses, and all 4 that were tried have n"):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
-    assert advance.n_compiled() == programs[0] + 1

@@ -70,10 +70,6 @@ class Program:
         """The program of such arguments, traced; calls take what is compiled of it."""
         return self._of(args[0], mesh).lower(*args, mesh=mesh, **static)
 
-    def n_compiled(self) -> int:
-        """How many programs there are of the function, one for each kind of arguments."""
-        return sum(jitted._cache_size() for jitted in self._compiled.values())
-
 
 @contextlib.contextmanager
 def called_seldom() -> Iterator[None]:
@@ -118,14 +114,16 @@ def of_products(platform: str) -> dict[str, Any]:
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in options.items() if name not in os.environ.get("XLA_FLAGS", "")}
-    if _is_known(options):
+    every = _PLAIN | _UNSHARED | _WIDE | _PRODUCTS | options  # asked for once, whatever programs there will be
+    if _are_known(tuple(sorted(every.items()))):
         return options
-    return {name: value for name, value in options.items() if _is_known({name: value})}
+    return {name: value for name, value in options.items() if _are_known(((name, value),))}
 
 
-def _is_known(options: dict[str, Any]) -> bool:
+@functools.cache
+def _are_known(options: tuple[tuple[str, Any], ...]) -> bool:
     try:
-        jax.jit(lambda: 0).lower().compile(compiler_options=options)
+        jax.jit(lambda: 0).lower().compile(compiler_options=dict(options))
     except jax.errors.JaxRuntimeError:
         return False
     return True

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
 
 from jaxonline._util import check
 from jaxonline._util.threads import usable_cores
@@ -121,3 +122,9 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
 
     specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
     return jax.shard_map(on_device, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(AXIS), check_vma=False)
+
+
+def results_of(program: Any, mesh: Mesh) -> PyTree:
+    """Shapes, dtypes and devices of what a traced program of `over_blocks` returns."""
+    own = NamedSharding(mesh, PartitionSpec(AXIS))
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=own), program.out_info)

@@ -1,6 +1,7 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -208,7 +209,8 @@ def _simulate(
     teams = _teams(game, learners)
     members = {name: learner for team in teams for name, learner in team.members.items()}
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
-        measure.init(team.record)  # raises where the learner's rounds have not what is measured
+        # raises where the learner's rounds have not what is measured
+        jax.eval_shape(functools.partial(measure.init, team.record))
     warn_of_other_losses(game, members)
     if antithetic:
         _check_antithetic(game, teams)
