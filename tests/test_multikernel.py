@@ -194,6 +194,15 @@ def test_bad_arguments(call, message):
 # Dictionaries
 
 
+@pytest.mark.parametrize("layout", ["pair", "cosine"])
+def test_features_of_many_instances_are_those_of_each(x64, layout):
+    dictionary = Dictionary.draw(jax.random.key(0), [Gaussian(0.5), Laplacian(2.0)], 3, 5, layout)
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    rows = dictionary.of_rows(jnp.asarray(X))
+    assert rows.shape == (4, 2, dictionary.n_features)
+    np.testing.assert_allclose(rows, [dictionary(jnp.asarray(x)) for x in X], rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("layout", some(["pair", "cosine"], "cosine"))
 def test_drawn_features_make_the_kernels(x64, layout):

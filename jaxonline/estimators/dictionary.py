@@ -148,7 +148,7 @@ class Dictionary:
     def of_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
         """Those of many instances. In this order of the product they come in rows, as other products read them."""
         frequencies = jnp.asarray(self.frequencies, X.dtype)
-        return self._features(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))
+        return jax.vmap(self._features)(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))
 
     def _features(self, angles: Float[Array, "... m"]) -> Float[Array, "... features"]:
         scale = 1.0 / math.sqrt(angles.shape[-1])
