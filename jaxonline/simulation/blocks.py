@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import PyTree
 
 from jaxonline._util import check
 from jaxonline._util.threads import usable_cores
@@ -108,6 +107,18 @@ def on_every_device(tree: T, mesh: Mesh) -> T:
     return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
 
 
+def specs(tree: T, mesh: Mesh, *, blockwise: bool = False) -> T:
+    """Shapes, dtypes and devices of arrays without the numbers, of which a program can be made.
+
+    Args:
+        tree: of anything with a shape and a dtype.
+        mesh: where the arrays will be.
+        blockwise: whether each device has an entry of the leading axis, as `over_blocks` returns it, and not all.
+    """
+    place = NamedSharding(mesh, PartitionSpec(AXIS) if blockwise else PartitionSpec())
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place), tree)
+
+
 def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockwise: int) -> Callable[..., Any]:
     """Run `block_fn(*shared, *blockwise)` once per device.
 
@@ -120,11 +131,5 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
         out = block_fn(*args[:n_shared], *own)
         return jax.tree.map(lambda a: a[None], out)
 
-    specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
-    return jax.shard_map(on_device, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(AXIS), check_vma=False)
-
-
-def results_of(program: Any, mesh: Mesh) -> PyTree:
-    """Shapes, dtypes and devices of what a traced program of `over_blocks` returns."""
-    own = NamedSharding(mesh, PartitionSpec(AXIS))
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=own), program.out_info)
+    in_specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
+    return jax.shard_map(on_device, mesh=mesh, in_specs=in_specs, out_specs=PartitionSpec(AXIS), check_vma=False)

@@ -1,7 +1,6 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
 import contextlib
-import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -209,8 +208,7 @@ def _simulate(
     teams = _teams(game, learners)
     members = {name: learner for team in teams for name, learner in team.members.items()}
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
-        # raises where the learner's rounds have not what is measured
-        jax.eval_shape(functools.partial(measure.init, team.record))
+        measure.init(team.record)  # raises where the learner's rounds have not what is measured
     warn_of_other_losses(game, members)
     if antithetic:
         _check_antithetic(game, teams)
