@@ -76,12 +76,9 @@ def test_mlir_builds_the_loops_of_those_who_ask_for_it():
     assert jo.learners.NoisyKernel.long_rounds
 
 
-@pytest.mark.parametrize(("control_variates", "traces"), [(False, 2), (True, 3)])
+@pytest.mark.parametrize(("control_variates", "traces"), [(False, 1), (True, 2)])
 def test_how_often_a_round_is_traced(monkeypatch, control_variates, traces):
-    """When the learner is bound to the game, and in the program of the rounds; the first state needs shapes only.
-
-    A shadowed learner has other diagnostics than the one that was bound, and their shapes are found once more.
-    """
+    """When the learner is bound to the game; the programs take that trace. A shadowed learner is another one."""
     traced, update = [], jo.GradientLearner.update
     monkeypatch.setattr(jo.GradientLearner, "update", lambda *args: traced.append(args) or update(*args))
     game = jo.Game(jo.environments.LinearModel(np.ones(30 + traces)), jo.NoisyCopies(jo.noise.gaussian(0.1)))

@@ -2,7 +2,7 @@
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -78,7 +78,7 @@ def check_loss_range(learner: Any, environment: Any) -> None:
             check.numbers(f"y, the losses of arms that {type(learner).__name__} plays,", outcomes, ge=low, le=high)
 
 
-def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
+def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[..., Any] = jax.eval_shape) -> Bound:
     """Check that the learner can play the game, by tracing a round of it; nothing is computed.
 
     So a feedback that does not answer what the learner asks is found before the first round of a study, for any
@@ -88,6 +88,7 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
         game: the game.
         learner: a learner, or an `Entrant`.
         name: what a study calls it.
+        shapes_of: `jax.eval_shape`, or what does the same where rounds will be played, so that the trace serves there.
 
     Raises:
         TypeError: for something that is no learner, a feedback that does not answer what the learner asks, a move that
@@ -112,7 +113,8 @@ def bind(game: Game, learner: Any, name: str | None = None) -> Bound:
     with _cannot_play(what, game, entrant):
         if own_feedback:
             try_feedback(entrant.feedback, game.specs, dtype)
-        before, after, record = jax.eval_shape(_first_round, game, entrant, jax.eval_shape(lambda: jax.random.key(0)))
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        before, after, record = shapes_of(_first_round, game, entrant, key)
     check_state(f"{what}: update", before.learner, after.learner)
     check_state(f"{type(game.environment).__name__}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():

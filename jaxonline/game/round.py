@@ -10,6 +10,7 @@
 Every method is a pure function of its arguments and a key (`keys`). Instance, move and outcome are any pytree.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -220,9 +221,19 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
 
 
 def play_round(
-    game: Game, entrant: Entrant | None, keys: StreamKeys, t: Int[Array, ""], states: States
+    game: Game, entrant: Entrant | None, keys: StreamKeys, t: Int[Array, ""], states: States, code: str = ""
 ) -> tuple[States, Round]:
-    """Play round t = 1, 2, ... With `entrant=None` only the environment moves (it must be oblivious)."""
+    """Play round t = 1, 2, ... With `entrant=None` only the environment moves (it must be oblivious).
+
+    It is traced once for all programs that play such rounds. `code` tells apart what a user's own functions were when
+    they were traced, where somebody keeps account of that.
+    """
+    return _play_round(game, entrant, keys, t, states, code=code)
+
+
+@functools.partial(jax.jit, static_argnames="code", inline=True)
+def _play_round(game, entrant, keys, t, states, code):
+    del code
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
     x, environment = game.environment.instance(jax.random.fold_in(environment_key, 0), states.environment, t)
 

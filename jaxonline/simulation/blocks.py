@@ -6,6 +6,7 @@ number of devices, not on the order of the blocks, not on which other blocks are
 another width, changes the last bits of float32.)
 """
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
 
 from jaxonline._util import check
 from jaxonline._util.threads import usable_cores
@@ -133,3 +135,14 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
 
     in_specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
     return jax.shard_map(on_device, mesh=mesh, in_specs=in_specs, out_specs=PartitionSpec(AXIS), check_vma=False)
+
+
+def shapes_of(mesh: Mesh, function: Callable[..., Any], *args: Any) -> PyTree:
+    """`jax.eval_shape(function, *args)` within a program of `over_blocks`, which needs not trace it again."""
+    out = jax.eval_shape(_in_block(function, mesh, len(args)), *args)
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), out)
+
+
+@functools.cache  # one for each function, so that jax knows it again
+def _in_block(function: Callable[..., Any], mesh: Mesh, n_args: int) -> Callable[..., Any]:
+    return over_blocks(function, mesh, n_shared=n_args, n_blockwise=0)

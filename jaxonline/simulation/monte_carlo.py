@@ -1,6 +1,7 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -39,7 +40,7 @@ from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.recording import record_rounds, selected_runs
 from jaxonline.simulation.runner import Job, Plan, numbers_of, play_job
-from jaxonline.simulation.segments import Matchup, as_structure, mirrored
+from jaxonline.simulation.segments import Matchup, mirrored
 from jaxonline.simulation.stored import layout_of, what_decides
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 
@@ -205,7 +206,10 @@ def _simulate(
         check.instance("checkpoint", checkpoint, good, "a folder, or a Checkpoint")
     _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
-    teams = _teams(game, learners)
+    own = sorted({int(run) // width for run in selected})
+    # a device without a block of its own would play one for nothing
+    mesh = blocks.default_mesh(list(mesh.devices.flat)[: 1 if workers else len(own)])
+    teams = _teams(game, learners, mesh)
     members = {name: learner for team in teams for name, learner in team.members.items()}
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises where the learner's rounds have not what is measured
@@ -214,9 +218,6 @@ def _simulate(
         _check_antithetic(game, teams)
     counting = with_controls(teams) if control_variates else [(team.entrant, {}) for team in teams]
 
-    own = sorted({int(run) // width for run in selected})
-    # a device without a block of its own would play one for nothing
-    mesh = blocks.default_mesh(list(mesh.devices.flat)[: 1 if workers else len(own)])
     kind = workers.machine.kind if workers else mesh.devices.flat[0].device_kind
     folder = None if checkpoint is None else Checkpoint.of(checkpoint)
     summed = None if isinstance(comparator, HindsightComparator) else comparator
@@ -323,7 +324,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
             ) from error
 
 
-def _teams(game: Game, learners: Any) -> list[Team]:
+def _teams(game: Game, learners: Any, mesh: Mesh) -> list[Team]:
     if isinstance(learners, list | tuple):
         raise TypeError(
             "learners must be one, or a dictionary of them by name, got a list: give them names, or a sweep"
@@ -331,7 +332,8 @@ def _teams(game: Game, learners: Any) -> list[Team]:
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
         raise ValueError("learners must be at least one, got none")
-    teams = [as_team(game, name, item) for name, item in named.items()]
+    shapes_of = functools.partial(blocks.shapes_of, mesh)
+    teams = [as_team(game, name, item, shapes_of) for name, item in named.items()]
     distinct("learners", [name for team in teams for name in team.members])
     return teams
 
@@ -357,8 +359,7 @@ def _job(
 ) -> Job:  # fmt: skip
     """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    record = as_structure(team.record) if entrant is team.entrant else None  # that of a shadowed learner is another one
-    matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code, record)
+    matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code)
     start = end - len(team.members)
     return Job(team.name, Rows(f"learner {start}", f"learner {team.name}", (start, end), plan.width), matchup, plan)
 

@@ -35,7 +35,6 @@ class Matchup:
         antithetic: whether each run is played twice, with opposite noise.
         code: what the user's own functions and classes in it were when it was made: programs of other code, in which
             another value of a global is a constant, are not used for it.
-        record: the shapes of a `Round` of theirs (`as_structure`), where somebody has traced one; else None.
     """
 
     game: Any
@@ -45,27 +44,6 @@ class Matchup:
     members: int = static(default=1)
     antithetic: bool = static(default=False)
     code: str = static(default="")
-    record: Any = None
-
-
-@struct
-class _Shape:
-    """The shape and dtype of an array, without the array: all of it is structure."""
-
-    shape: tuple[int, ...] = static()
-    dtype: Any = static()
-
-
-def as_structure(specs: PyTree) -> PyTree:
-    """Shapes and dtypes as a pytree that has no leaves, so that they can be part of what a program is called with."""
-    return jax.tree.map(lambda spec: _Shape(spec.shape, spec.dtype), specs)
-
-
-def _as_specs(structure: PyTree) -> PyTree:
-    """The shapes and dtypes of which `as_structure` made it."""
-    return jax.tree.map(
-        lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype), structure, is_leaf=lambda one: isinstance(one, _Shape)
-    )
 
 
 class Totals(NamedTuple):
@@ -109,7 +87,7 @@ def over_members(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> 
 
 def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
     entrant = Entrant(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
-    return Matchup(matchup.game, entrant, matchup.comparator, matchup.measures, record=matchup.record)
+    return replace(matchup, entrant=entrant, members=1, antithetic=False)
 
 
 def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
@@ -145,14 +123,14 @@ def mirrored(feedback: Any, sign: Array | float) -> Any:
     return feedback
 
 
+def _played(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
+    return play_round(matchup.game, matchup.entrant, keys, t, states, code=matchup.code)
+
+
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
     """The carry of a run before round 1."""
     states = start(matchup.game, matchup.entrant, keys)
-    if matchup.record is not None:
-        record = _as_specs(matchup.record)
-    else:
-        play = functools.partial(play_round, matchup.game, matchup.entrant)
-        _, record = jax.eval_shape(play, keys, jax.ShapeDtypeStruct((), jnp.int32), states)
+    _, record = jax.eval_shape(functools.partial(_played, matchup, keys, jnp.int32(1)), states)
     statistic = ()
     if matchup.comparator is not None:
         statistic = Statistic.empty(matchup.comparator, Specs(record.x_comparator, record.y_comparator))
@@ -162,7 +140,7 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
 
 def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
     """The carry after round t."""
-    states, record = play_round(matchup.game, matchup.entrant, keys, t, carry.states)
+    states, record = _played(matchup, keys, t, carry.states)
     totals = carry.totals
     measures = {name: measure.add(totals.measures[name], t, record) for name, measure in matchup.measures.items()}
     statistic = totals.statistic
@@ -261,7 +239,7 @@ def collect(
 
     def block(matchup, t, keys, states):
         def one_round(states, t):
-            play = jax.vmap(lambda keys, states: play_round(matchup.game, None, keys, t, states))
+            play = jax.vmap(lambda keys, states: _played(matchup, keys, t, states))
             states, record = play(keys, states)
             return states, (record.x_comparator, record.y_comparator)
 

@@ -1,7 +1,9 @@
 """Learners that differ in numbers only, played as one program; a single learner is a sweep of one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import jax
 
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves, stack, static, struct
@@ -72,8 +74,8 @@ class Team(NamedTuple):
     record: Round
 
 
-def as_team(game: Game, name: Any, item: Any) -> Team:
-    """A learner, an `Entrant` or a sweep of a study, checked against the game.
+def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = jax.eval_shape) -> Team:
+    """A learner, an `Entrant` or a sweep of a study, checked against the game; `shapes_of` as for `game.bind`.
 
     Raises:
         TypeError, ValueError: what cannot play the game (`game.bind`).
@@ -91,7 +93,7 @@ def as_team(game: Game, name: Any, item: Any) -> Team:
     for each in list(members.values())[1:]:
         check_feedback(each, entrant.feedback)  # `bind` looks at the first one
     first = next(iter(members))
-    bound = bind(game, Entrant(members[first], entrant.feedback), first)
+    bound = bind(game, Entrant(members[first], entrant.feedback), first, shapes_of)
     cast = [cast_leaves(each, game.dtype, f"learner {label!r}") for label, each in members.items()]
     stacked = cast_leaves(stack(cast), game.dtype)
     return Team(name, members, Entrant(stacked, bound.entrant.feedback), bound.game, bound.record)
