@@ -227,6 +227,26 @@ def test_learners_of_a_study_do_not_disturb_each_other(reference):
     assert result.mean("queries").mean[:, -1].tolist() == [80.0, 160.0, 160.0, 80.0]
 
 
+@jo.struct
+class LastOutcome:
+    """Moves as the outcome of the round before: its state is a plain number at first."""
+
+    def init(self, key, specs):
+        return 0.0
+
+    def predict(self, key, state, x):
+        return state
+
+    def update(self, key, state, oracle):
+        return oracle.y, ()
+
+
+def test_a_state_may_begin_as_a_plain_number():
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.array([1.0, 3.0, 6.0])), jo.FullInformation())
+    result = jo.simulate(game, LastOutcome(), n_runs=1, n_rounds=3, record_at=[1, 2, 3])
+    assert result.cumulative_loss[0].tolist() == [[1.0, 1.0 + 4.0, 1.0 + 4.0 + 9.0]]
+
+
 def test_sweeps_of_unlike_learners_are_refused():
     with pytest.raises(ValueError, match="item 1"):
         jo.sweep([learner(), learner(estimator=KnownCovariance())])

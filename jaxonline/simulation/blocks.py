@@ -131,7 +131,7 @@ def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_block
     def on_device(*args):
         own = jax.tree.map(lambda a: a[0], args[n_shared:])
         out = block_fn(*args[:n_shared], *own)
-        return jax.tree.map(lambda a: a[None], out)
+        return jax.tree.map(lambda a: jnp.expand_dims(a, 0), out)
 
     in_specs = (PartitionSpec(),) * n_shared + (PartitionSpec(AXIS),) * n_blockwise
     return jax.shard_map(on_device, mesh=mesh, in_specs=in_specs, out_specs=PartitionSpec(AXIS), check_vma=False)
