@@ -14,6 +14,7 @@ from jaxonline._util.compiling import Program, called_seldom, in_one_program, of
 from jaxonline.game import Entrant
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
+from jaxonline.study.ready import multikernel
 from jaxonline.study.ready.multikernel import play_set
 from jaxonline.verify.sampling import Sampler
 
@@ -167,3 +168,11 @@ def test_sets_of_most_sizes_are_played_by_the_same_programs(compiled):
         played = play_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
         assert all(len(of) == n for of in played.running.values())
         assert bool(compiled) == (n == 30), compiled
+
+
+def test_sets_are_not_padded_where_that_takes_memory():
+    """Of 3 x 4 kernels, 12 x 8,192 forecasts are few; of 50 x 76 they would be 31 million instead of 4."""
+    X, y = np.ones((1030, 5)), np.ones(1030)
+    for shape, rounds in (((3, 4, 1, 5), 8192), ((50, 76, 1, 5), 1030)):
+        frequencies, padded, targets = multikernel._padded(np.ones(shape), X, y)
+        assert (padded.shape, targets.shape, frequencies.shape) == ((rounds, 8), (rounds,), (*shape[:3], 8))

@@ -230,6 +230,7 @@ def scan_blocks(
 ) -> tuple[Forecasts, Any]:
     """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
 
+    Those of a block come from `features.of_rows`, [n, ...], where there is such a method, as of a `Dictionary`.
     Of `n_rounds` only the first are played, as `play_sequence` has it.
     """
     n, block = len(y), min(block, len(y))

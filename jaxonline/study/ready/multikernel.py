@@ -33,6 +33,7 @@ COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "
 BEST = "best-expert"
 MAX_SEEDS = 10_000
 LENGTH, WIDTH = 8192, 8  # sets are padded to at least so many rounds, and to a multiple of so many coordinates
+MOST_PADDED = 2**24  # forecasts of all kernels: where they are more, rounds that nobody plays would take up memory
 DESCENT = ("Raker", "OMKL-GF")
 ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
 # Table 2 as printed, MSE x 1000
@@ -246,8 +247,9 @@ def play_set(
 
 def _padded(frequencies, X, y):
     """The same with more rounds and coordinates, zeros: sets of most sizes have one shape, and so the same programs."""
-    n, d = X.shape
-    after, beside = (0, max(LENGTH, 1 << (n - 1).bit_length()) - n), (0, -d % WIDTH)
+    (n, d), (S, N) = X.shape, frequencies.shape[:2]
+    length = max(LENGTH, 1 << (n - 1).bit_length())
+    after, beside = (0, length - n if S * N * length <= MOST_PADDED else 0), (0, -d % WIDTH)
     return np.pad(frequencies, [(0, 0)] * 3 + [beside]), np.pad(X, (after, beside)), np.pad(y, after)
 
 
