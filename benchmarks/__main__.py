@@ -77,7 +77,11 @@ def main() -> None:
     )
     asked = [sys.executable, "-c", "import json, jaxonline as jo; jo.use_all_cores(); from benchmarks import _limits; "
              "print(json.dumps(_limits.measured()))"]  # fmt: skip
-    limits = json.loads(subprocess.run(asked, check=True, env=environment, capture_output=True, text=True).stdout)
+    answer = subprocess.run(asked, env=environment, capture_output=True, text=True)
+    if answer.returncode:
+        reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
+        parser.error(f"jax does not play on the device {options.device or 'of its own choice'}: {reason}")
+    limits = json.loads(answer.stdout)
     for name, value in limits.items():
         print(f"{RESOURCES[name]}: {value:.3g} a second")
     found, machine = [], ""
