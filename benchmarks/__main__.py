@@ -79,8 +79,8 @@ def main() -> None:
              "print(json.dumps(_limits.measured()))"]  # fmt: skip
     answer = subprocess.run(asked, env=environment, capture_output=True, text=True)
     if answer.returncode:
-        reason = (answer.stderr.strip().splitlines() or ["no reason given"])[-1]
-        parser.error(f"jax does not play on the device {options.device or 'of its own choice'}: {reason}")
+        print(answer.stderr, file=sys.stderr)
+        parser.error(f"jax does not play on this device: {options.device or 'its own choice'} (why is above)")
     limits = json.loads(answer.stdout)
     for name, value in limits.items():
         print(f"{RESOURCES[name]}: {value:.3g} a second")
