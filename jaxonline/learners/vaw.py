@@ -5,11 +5,12 @@ Vovk (2001), Azoury and Warmuth (2001), in the form of Rokhlin and Gurtovaya (20
 which counts the instance z_t that it is about to answer. Online ridge takes S_(t-1) instead. By the matrix inversion
 lemma the two predictions differ by a number, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
 
-A block of b rounds is absorbed at once. With P = S^-1 and w = P sum y z at its start, instances as columns of Z,
-L L' = I + Z' P Z and L s = y - Z' w, the ridge predictions inside the block are Z' w plus the strictly lower part of L
-times s, the leverages are the squares of L's diagonal, and P - V V', w + V s with V = P Z L'^-1 are the next P and w.
-So b rank-one updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead
-of 16 m^2. The learner absorbs blocks of one round; over a sequence that is known `offline` absorbs larger ones.
+A block of b rounds is absorbed at once. With P = S^-1 and w = P sum y z at its start, instances as columns of Z, and
+W the inverse of L in L L' = I + Z' P Z, the leverages are 1 / W_tt^2, and W (y - Z' w) = s is what online ridge misses
+each target by, times W_tt: so its predictions are Z' w less the strictly lower part of W times y - Z' w, over W_tt.
+P - V V' and w + V s with V = P Z W' are the next P and w. So b rank-one updates are matrix products: 4 m^2 + 4 b m flops
+a round, and 16 m^2 / b bytes of memory traffic instead of 16 m^2. The learner absorbs blocks of one round; over a
+sequence that is known `offline` absorbs larger ones.
 """
 
 from typing import Any, NamedTuple
@@ -133,13 +134,14 @@ def absorb(
         The next state, the predictions of online ridge, each from the rounds before it, and the leverages.
     """
     PZ = product(state.inverse, Z)
-    L, L_inverse = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))
-    roots = L_inverse
+    _, W = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))
+    roots = W
     if n_rounds is not None:  # column i of V is what round i does to P, whatever follows
         played = jnp.arange(len(y)) < n_rounds
         roots, y = jnp.where(played[:, None], roots, 0.0), jnp.where(played, y, 0.0)
     V = product(PZ, roots.T)
     prior = product(state.w, Z)
-    s = product(L_inverse, y - prior)
-    means = prior + product(jnp.tril(L, -1), s)
-    return VAWState(state.inverse - product(V, V.T), state.w + product(V, s)), means, jnp.diagonal(L) ** 2
+    missed, diagonal = y - prior, jnp.diagonal(W)
+    means = prior - product(jnp.tril(W, -1), missed) / diagonal
+    state = VAWState(state.inverse - product(V, V.T), state.w + product(V, product(W, missed)))
+    return state, means, 1.0 / diagonal**2
