@@ -5,12 +5,12 @@ Vovk (2001), Azoury and Warmuth (2001), in the form of Rokhlin and Gurtovaya (20
 which counts the instance z_t that it is about to answer. Online ridge takes S_(t-1) instead. By the matrix inversion
 lemma the two predictions differ by a number, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
 
-A block of b rounds is absorbed at once. With P = S^-1 and w = P sum y z at its start, instances as columns of Z, and
-W the inverse of L in L L' = I + Z' P Z, the leverages are 1 / W_tt^2, and W (y - Z' w) = s is what online ridge misses
-each target by, times W_tt: so its predictions are Z' w less the strictly lower part of W times y - Z' w, over W_tt.
-P - V V' and w + V s with V = P Z W' are the next P and w. So b rank-one updates are matrix products: 4 m^2 + 4 b m flops
-a round, and 16 m^2 / b bytes of memory traffic instead of 16 m^2. The learner absorbs blocks of one round; over a
-sequence that is known `offline` absorbs larger ones.
+A block of b rounds is absorbed at once. Let P = S^-1 and w = P sum y z at its start, the instances be columns of Z, and
+W = L^-1 with L L' = I + Z' P Z. In round t of the block online ridge predicts
+    <w, z_t> - sum_(i<t) W_ti (y_i - <w, z_i>) / W_tt,
+the leverage is 1 / W_tt^2, and P - V V' and w + V W (y - Z' w) with V = P Z W' are P and w after it. So b rank-one
+updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead of 16 m^2. The
+learner absorbs blocks of one round; over a sequence that is known `offline` absorbs larger ones.
 """
 
 from typing import Any, NamedTuple
