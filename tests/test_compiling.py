@@ -11,6 +11,7 @@ from count_programs import COMPILED
 import jaxonline as jo
 from jaxonline._util import compiling
 from jaxonline._util.compiling import Program, called_seldom, in_one_program, of_products, plainly
+from jaxonline._util.triangular import cholesky_and_inverse
 from jaxonline.game import Entrant
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
@@ -117,6 +118,12 @@ def test_what_users_set_is_theirs(monkeypatch):
     assert of_products.__wrapped__("cpu") == {
         name: value for name, value in ours.items() if name != "xla_disable_hlo_passes"
     }
+
+
+def test_operations_carry_the_lines_of_users_only():
+    text = jax.jit(lambda A: cholesky_and_inverse(A)).lower(jnp.eye(3)).as_text(debug_info=True)
+    assert "test_compiling.py" in text
+    assert "triangular.py" not in text
 
 
 def test_operations_are_one_program(compiled):
