@@ -75,7 +75,7 @@ def main() -> None:
     environment = dict(os.environ) | (
         {"JAX_PLATFORMS": {"gpu": "cuda"}.get(options.device, "cpu")} if options.device else {}
     )
-    asked = [sys.executable, "-c", "import json, jaxonline as jo; jo.use_all_cores(); from benchmarks import _limits; "
+    asked = [sys.executable, "-c", "import json; from benchmarks import _limits; "
              "print(json.dumps(_limits.measured()))"]  # fmt: skip
     answer = subprocess.run(asked, env=environment, capture_output=True, text=True)
     if answer.returncode:

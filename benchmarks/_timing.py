@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import jax
 
+from jaxonline.simulation.blocks import default_mesh, threads
+
 
 class Alone(NamedTuple):
     """What a contender costs beside its speed, measured in a process of its own.
@@ -79,7 +81,13 @@ def report(title: str, unit: str, rates: Mapping[str, Sequence[float]], ours: st
         print(f"  {name:{width}}  {statistics.median(values):10.4g} {unit}   ours / theirs {ratio}")
 
 
+def at_once() -> int:
+    """How many blocks are played at a time: by devices, or by threads on the cores of a CPU."""
+    mesh = default_mesh()
+    return mesh.devices.size * threads(mesh, 1_000_000)
+
+
 def machine() -> str:
     """The device and software in a line."""
     device = jax.devices()[0]
-    return f"{device.device_kind} x {jax.device_count()}, {platform.machine()}, jax {jax.__version__}"
+    return f"{device.device_kind} x {at_once()}, {platform.machine()}, jax {jax.__version__}"

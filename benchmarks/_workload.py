@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jaxonline as jo
 from benchmarks import _timing
 
 RESOURCES = {
@@ -66,7 +65,6 @@ def command(doc: str | None, workloads: Callable[[bool], Iterator[Workload]], re
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--alone", action="store_true", help="ours alone: compilation and memory")
     options = parser.parse_args()
-    jo.use_all_cores()
     found = []
     for one in workloads(options.quick):
         entry: dict[str, Any] = {"title": one.title, "unit": one.unit, "ours": one.ours, "needs": dict(one.needs)}

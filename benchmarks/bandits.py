@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 from benchmarks.bandits_numba import numba_loops
 
@@ -107,7 +108,7 @@ def contenders(name: str, runs: int, rounds: int) -> dict[str, Callable[[], floa
 
     def ours(learner) -> Callable[[], float]:
         def play() -> float:
-            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=-(-runs // jax.device_count()))
+            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=-(-runs // at_once()))
             return work
 
         return play

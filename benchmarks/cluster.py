@@ -1,4 +1,4 @@
-"""What workers cost: two processes of Dask on two cores against two devices of one process, with the same store.
+"""What workers cost: two processes of Dask on two cores against two threads of one process, with the same store.
 
 Both are warm: programs are compiled in a first study with another key. Then what a task costs that does nothing, and
 how many blocks of this study a store takes a second: what limits many workers (docs/clusters.md).
@@ -50,17 +50,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    jo.use_all_cores(2)
     with tempfile.TemporaryDirectory() as folder, workers_of(2) as workers:
         root = Path(folder)
-        contenders = {"two devices": timed(root, "devices"), "two workers": timed(root, "workers", cluster=workers)}
+        contenders = {"two threads": timed(root, "threads"), "two workers": timed(root, "workers", cluster=workers)}
         rates = side_by_side(contenders, options.repeats)
-        of = ratios(rates, "two workers", "two devices")
+        of = ratios(rates, "two workers", "two threads")
         print(f"\n{BLOCKS} blocks of {WIDTH} runs and {ROUNDS:,} rounds, on {machine()}")
         for name, values in rates.items():
             seconds = BLOCKS * WIDTH * ROUNDS / statistics.median(values)
             print(f"  {name}: {statistics.median(values):.3g} rounds/s, {seconds:.2f} s")
-        print(f"  workers / devices: {statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})")
+        print(f"  workers / threads: {statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})")
         print(f"  tasks that do nothing: {workers.tasks_a_second(2000):,.0f} a second")
 
 

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 from benchmarks.noisy_kernel_numpy import SETTINGS, Outcome, problem, run, run_ahead, run_tensor
 from benchmarks.noisy_kernel_rounds import run_rounds
@@ -72,7 +73,7 @@ def ours(n_rounds: int, runs: int, sure: bool) -> Callable[[], float]:
     game, entrant = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
 
     def play() -> float:
-        width = -(-runs // jax.device_count())
+        width = -(-runs // at_once())
         result = jo.simulate(game, entrant, n_runs=runs, n_rounds=n_rounds, record_at=1, block_size=width)
         assert result.failed.sum() + result.overflowed.sum() == 0
         return runs

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 
 D, T, RUNS, STD, STEP, RADIUS = 20, 2000, 1000, 0.1, 0.01, 1.0
@@ -129,7 +130,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
     def ours(game: jo.Game) -> float:
-        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // jax.device_count()))
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // at_once()))
         return runs * T
 
     def plain() -> float:  # on the first device

@@ -9,10 +9,10 @@ they can be compared. What a round must cost: 8 d = 160 floating-point operation
 
 from collections.abc import Iterator
 
-import jax
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 from benchmarks.noisy_linear import STEP, D, T, data
 
@@ -97,7 +97,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=STEP)
 
     def ours() -> float:
-        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // jax.device_count()))
+        jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // at_once()))
         return runs * T
 
     contenders = {"NumPy loop": lambda: numpy_loop(X, y), "NumPy batched": lambda: numpy_batched(X, y, runs)}

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 import jaxonline as jo
-from benchmarks._timing import machine, side_by_side
+from benchmarks._timing import at_once, machine, side_by_side
 from benchmarks.noisy_linear import RADIUS, STD, STEP
 from jaxonline.results.plotting import COLOURS, log_log, tidy
 
@@ -38,11 +38,11 @@ LABELS = {"runs": "runs", "d": "dimension (256 runs)", "rounds": "rounds"}
 
 
 def ours(size: Size) -> float:
-    """A study, with blocks that keep every device busy."""
+    """A study, with blocks that keep every core or device busy."""
     X, y = data(size)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(STD**2)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
-    width = min(-(-size.runs // jax.device_count()), 512 if jax.default_backend() == "cpu" else 16_384)
+    width = min(-(-size.runs // at_once()), 512 if jax.default_backend() == "cpu" else 16_384)
     jo.simulate(game, learner, n_runs=size.runs, n_rounds=size.rounds, record_at=1, block_size=width)
     return size.runs * size.rounds
 
@@ -96,7 +96,6 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write what was measured to this file")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    jo.use_all_cores()
     measured: dict[str, list[dict[str, Any]]] = {}
     for name, sizes in AXES.items():
         for size in sizes:

@@ -25,7 +25,7 @@ from jaxonline._util.places import place_of
 from jaxonline.results.layout import Blocks, Kept, Rows, StoreLayout
 from jaxonline.results.storage import load_result
 from jaxonline.results.store import Store
-from jaxonline.simulation import monte_carlo, use_all_cores
+from jaxonline.simulation import monte_carlo
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.study import Context
 from jaxonline.study.ready import load_study
@@ -117,7 +117,6 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=200, help="written by each number of writers")
     parser.add_argument("--json", help="a file for the numbers")
     options = parser.parse_args()
-    use_all_cores()
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         place = options.place or folder

@@ -112,7 +112,6 @@ def main() -> None:
     parser.add_argument("--json", help="write what was measured to this file")
     parser.add_argument("--figure", help="where to draw the half-width against time")
     arguments = parser.parse_args()
-    jo.use_all_cores()
     measured = {}
     for order in ORDERS:
         measured[order] = measure(order, arguments.runs, arguments.repeats)

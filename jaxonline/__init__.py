@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
     from jaxonline.results import Result
     from jaxonline.results.storage import load_result
-    from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune, use_all_cores
+    from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
 
@@ -73,7 +73,7 @@ _HOMES = {
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
     "results": ("Result",),
     "results.storage": ("load_result",),
-    "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune", "use_all_cores"),
+    "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
@@ -87,7 +87,7 @@ __all__ = [
     "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite",
     "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels", "learners",
     "load_result", "load_study_file", "losses", "measures", "noise", "play", "replace", "results", "simulate", "static",
-    "struct", "sweep", "tune", "use_all_cores", "verify",
+    "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 

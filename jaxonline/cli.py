@@ -130,7 +130,6 @@ def _top(
 
 def study_command(name: str) -> Any:
     """The command of a study: an option for each field, and those of every study."""
-    _use_all_cores()
     study = load_study(name)
     made = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -239,7 +238,6 @@ def verify(
     ] = None,
 ) -> None:
     """Is it unbiased, does it hold? One row per claim of the papers; exit 1 if a verdict is not the expected one."""
-    _use_all_cores()
     from jaxonline.claims.report import verify_command
 
     with _refusing("jaxonline verify", ("claim", "json", "samples", "seed", "figure")):
@@ -295,7 +293,6 @@ def _run(
     ] = None,
 ) -> None:
     """Play the study of a file, in a folder. Interrupted, it goes on where it was with the same command."""
-    _use_all_cores()
     with _refusing("jaxonline run", ("out", "runs", "rounds", "seed", "cluster", "workers")):
         from jaxonline.study.files.commands import run_file
 
@@ -378,14 +375,6 @@ def _forget_output() -> None:
     """What is still to be written to standard output is lost."""
     with contextlib.suppress(OSError), open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
-
-
-def _use_all_cores() -> None:
-    from jaxonline.simulation.blocks import use_all_cores
-
-    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-        with contextlib.suppress(RuntimeError):  # called from a program that has used jax before
-            use_all_cores()
 
 
 def main() -> None:

@@ -48,6 +48,12 @@ def _fast_compile(request):
 
 
 @pytest.fixture
+def one_core(monkeypatch):
+    """Blocks are played one after the other, so that it is known which of them are finished at a given moment."""
+    monkeypatch.setattr("jaxonline.simulation.blocks.usable_cores", lambda: 1)
+
+
+@pytest.fixture
 def x64():
     """float64 inside this test only."""
     with jax.enable_x64(True):

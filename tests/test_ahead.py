@@ -1,6 +1,7 @@
 """Programs that are compiled ahead are the ones that are played."""
 
 import re
+from concurrent.futures import Future
 
 import jax
 import numpy as np
@@ -41,6 +42,15 @@ def test_those_of_a_single_learner_are_compiled_side_by_side(caplog):
         assert f"XLA compilation of jit({name})" not in said
 
 
+@pytest.mark.parametrize("settings", [lambda: jax.enable_x64(True), lambda: jax.default_matmul_precision("highest")])
+def test_what_jax_is_set_to_by_a_context_makes_no_second_program(settings):
+    """The threads that compile are not in that context."""
+    before = [n_compiled(name) for name in ("begin", "advance")]
+    with settings():
+        study(43)
+    assert [n_compiled(name) for name in ("begin", "advance")] == [n + len(STEPS) for n in before]
+
+
 def test_the_numbers_are_those_of_each_learner_alone():
     together = study(29)
     for i, name in enumerate(STEPS):
@@ -48,9 +58,10 @@ def test_the_numbers_are_those_of_each_learner_alone():
 
 
 def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
-    begun, played = [], []
+    begun, played, ready = [], [], Future()
+    ready.set_result(None)
     monkeypatch.setattr(ahead, "_known", set())
-    monkeypatch.setattr(ahead, "_compiled", lambda job, _: begun.append(job) or [])
+    monkeypatch.setattr(ahead, "_compiled", lambda job, _: begun.append(job) or [ready] * 3)
     monkeypatch.setattr(monte_carlo, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study(29)

@@ -98,7 +98,6 @@ def of_simulations():
     yield from rows("checkpoint", with_argument("checkpoint"), TypeError, 3, True, ["kept"])
     yield from count("n_rounds", lambda n: record_rounds(n, 4))
     yield from option("spacing", lambda spacing: record_rounds(10, 4, spacing), "lin")
-    yield from count("n_devices", jo.use_all_cores, optional=True)
     yield from rows("learners", jo.sweep, (TypeError, ValueError), None, [], {}, "a", 3, LEARNER)
     yield from rows("learners", lambda each: jo.sweep([each]), TypeError, None, 0.1, "a", learners.Perceptron, FULL)
     yield from rows("learners", lambda each: jo.sweep([LEARNER, each]), ValueError, *_other_structures())

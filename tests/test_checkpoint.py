@@ -34,7 +34,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def kept(monkeypatch):
+def kept(monkeypatch, one_core):
     """The rounds at which blocks in progress were kept; the process ends after so many of them."""
     rounds, limit = [], [10**9]
     keep = InProgress.keep

@@ -152,7 +152,6 @@ SHORT_EXAMPLES = [
         "load_study_file",
         "simulate",
         "tune",
-        "use_all_cores",
     )
 ]
 

@@ -360,7 +360,7 @@ def test_a_checkpoint_knows_the_numbers_inside_optax(tmp_path):
         study(second, n_runs=2, checkpoint=tmp_path)
 
 
-def test_progress_is_told_from_the_host(reference):
+def test_progress_is_told_from_the_host(reference, one_core):
     seen = []
     assert_same_bits(study(progress=lambda *each: seen.append(each)), reference)
     assert [done for done, _, _ in seen] == list(range(1, 81))

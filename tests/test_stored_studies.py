@@ -25,7 +25,7 @@ from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.results.store import Store
 from jaxonline.simulation import runner
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import advance, keys_of_runs
+from jaxonline.simulation.segments import BlockPrograms
 from jaxonline.study import Context
 
 SWEEP = {"one": learner(), "two": jo.sweep([learner(0.1), learner(0.3)])}
@@ -49,25 +49,29 @@ def reference():
 
 
 @pytest.fixture
-def played(monkeypatch):
+def played(monkeypatch, one_core):
     """The segments (rounds before, blocks) that are played."""
-    seen, waves = [], []
+    seen, waves, programs_of = [], [], runner._programs
 
-    def remembered(key, wave, **sizes):
-        waves.append(wave.tolist())
-        return keys_of_runs(key, wave, **sizes)
+    def watched(*arguments):
+        programs = programs_of(*arguments)
 
-    def counted(matchup, keys, t, until, carry, **mesh):
-        seen.append((int(t), waves[-1]))
-        return advance(matchup, keys, t, until, carry, **mesh)
+        def remembered(key, wave):
+            waves.append(wave.tolist())
+            return programs.keys_of_runs(key, wave)
 
-    monkeypatch.setattr(runner, "keys_of_runs", remembered)
-    monkeypatch.setattr(runner, "advance", counted)
+        def counted(matchup, keys, t, until, carry):
+            seen.append((int(t), waves[-1]))
+            return programs.advance(matchup, keys, t, until, carry)
+
+        return BlockPrograms(remembered, programs.begin, counted)
+
+    monkeypatch.setattr(runner, "_programs", watched)
     return seen
 
 
 @pytest.fixture
-def interrupted(tmp_path):
+def interrupted(tmp_path, one_core):
     """Of four blocks, all of the comparator, all of the first learner, and two of the sweep."""
     with pytest.raises(Stop):
         study(SWEEP, n_runs=7, checkpoint=tmp_path / "kept", progress=stop_after(16 + 16 + 9))

@@ -96,7 +96,7 @@ def test_the_numbers_are_those_of_simulate(played):
 def test_the_same_command_again_computes_nothing_anew(played, monkeypatch):
     folder, _ = played
     before = (folder / "out" / "numbers.json").read_text()
-    monkeypatch.setattr("jaxonline.simulation.runner.advance", None)
+    monkeypatch.setattr("jaxonline.simulation.runner._play_wave", None)
     assert call("run", folder / "arms.toml", "--out", folder / "out").exit_code == 0
     assert (folder / "out" / "numbers.json").read_text() == before
 

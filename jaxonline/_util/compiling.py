@@ -4,7 +4,7 @@ XLA builds the loops of a CPU with MLIR and lets LLVM optimise them in up to 32 
 MLIR are as fast, and are there in two thirds of the time. In a program that is called a few times, optimisation takes
 longer than it saves, too: without it a program is compiled in a sixth of the time.
 
-It shares out each longer loop to the cores, and waits for them. Where there is a device for each core anyhow, these
+It shares out each longer loop to the cores, and waits for them. Where each core has a block of its own to play, these
 have other work to do, and a round is up to a third slower for it.
 
 What users set in XLA_FLAGS is theirs, and is not set here.
@@ -32,7 +32,7 @@ register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 # What makes compilation faster, as far as the installed compiler knows of it.
 _QUICK = {"xla_cpu_use_fusion_emitters": False}
 _PLAIN = _QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
-# What keeps every loop on one core. With two of them it is faster for a device that has both, too.
+# What keeps every loop on one core. With two of them it is faster for a program that has both, too.
 _UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
 # Loops in the widest registers, if the machine has them: not faster for everybody.
@@ -46,7 +46,7 @@ _seldom = contextvars.ContextVar("seldom", default=False)
 class Program:
     """A function of arrays and a mesh, compiled for the platform of the mesh: on a CPU, without MLIR.
 
-    Loops stay on the core of their device, unless there are more than two cores for each.
+    Loops stay on one core, unless there are more than two for each program that is called at a time.
 
     Args:
         function: with the keyword argument `mesh`.

@@ -1,16 +1,29 @@
 """Jobs side by side on the cores of a CPU.
 
-XLA runs the operations of a loop one after the other on one core of a CPU, so that independent loops want a thread
-each; compilations, too, go side by side.
+XLA runs the operations of a loop one after the other on one core of a CPU, and the programs that one thread launches
+one after the other, so that independent loops want a thread each; compilations, too, go side by side.
 """
 
+import contextlib
+import contextvars
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+_sharing = contextvars.ContextVar("sharing", default=1)  # jobs that are done at a time, this one among them
+
+
+class Unwanted(Exception):
+    """Raised in a job that nobody waits for any more."""
 
 
 def in_parallel(jobs: Sequence[Callable[[], Any]], at_once: int | None = None) -> list[Any]:
@@ -20,14 +33,78 @@ def in_parallel(jobs: Sequence[Callable[[], Any]], at_once: int | None = None) -
         jobs: are begun in this order; when one fails, those that have not begun are left out.
         at_once: how many are done at a time; by default one for each core of a CPU, and one on other devices.
     """
-    enabled = jnp.result_type(float) == jnp.float64
-
-    def run(job):
-        with jax.enable_x64(enabled):
-            return jax.block_until_ready(job())
-
-    with ThreadPoolExecutor(max_workers=default_at_once() if at_once is None else at_once) as pool:
+    at_once = default_at_once() if at_once is None else at_once
+    run = as_here(lambda job: jax.block_until_ready(job()), min(at_once, len(jobs)))
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
         return list(pool.map(run, jobs))
+
+
+def side_by_side(
+    function: Callable[[T], U], items: Iterable[T], at_once: int, ended: threading.Event | None = None
+) -> Iterator[U]:
+    """`function(item)` for every item, in their order; float64 is enabled there where it is enabled here.
+
+    Args:
+        function: is called in threads, where several items are worked on at a time.
+        items: are asked for here, no more than twice `at_once` ahead of the results.
+        at_once: how many are worked on at a time; 1 is this thread.
+        ended: is set when one has failed, or when no more results are asked for. Then those that have not begun are
+            left out, and the others should look, and raise `Unwanted`, as they are waited for.
+    """
+    if at_once == 1:
+        yield from map(function, items)
+        return
+    ended, failures = threading.Event() if ended is None else ended, []
+    elsewhere = as_here(function, at_once)
+
+    def run(item: T) -> U:
+        if ended.is_set():
+            raise Unwanted
+        try:
+            return elsewhere(item)
+        except BaseException as error:
+            failures.append(error)  # the first one; the others have seen that it ended
+            ended.set()
+            raise
+
+    waiting: deque[Future[U]] = deque()
+    pool = ThreadPoolExecutor(max_workers=at_once)
+    try:
+        for item in items:
+            waiting.append(pool.submit(run, item))
+            if len(waiting) > 2 * at_once:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except Unwanted:
+        raise failures[0] from None
+    finally:
+        ended.set()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def sharing_cores(at_once: int) -> Iterator[None]:
+    """In this context a job has its share of the cores only, as so many are done at a time."""
+    token = _sharing.set(_sharing.get() * at_once)
+    try:
+        yield
+    finally:
+        _sharing.reset(token)
+
+
+def as_here(function: Callable[..., U], at_once: int = 1) -> Callable[..., U]:
+    """The function for another thread, of so many: float64 is enabled there where it is enabled here.
+
+    Without that jax takes what was compiled there for something else, too.
+    """
+    enabled, already = jnp.result_type(float) == jnp.float64, _sharing.get()
+
+    def called(*args: Any) -> U:
+        with jax.enable_x64(enabled), sharing_cores(already * at_once):
+            return function(*args)
+
+    return called
 
 
 def default_at_once() -> int:
@@ -36,6 +113,7 @@ def default_at_once() -> int:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use, at least 1."""
+    """The cores that this thread may use: its share of those of the process, at least 1."""
     affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    cores = len(affinity(0)) if affinity is not None else (os.cpu_count() or 1)
+    return max(1, cores // _sharing.get())

@@ -10,7 +10,6 @@ numbers by playing: `settings` says what is tried, `tried` plays it, `halving` n
 """
 
 from jaxonline.simulation import measures
-from jaxonline.simulation.blocks import use_all_cores
 from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.precision import Precision
@@ -20,5 +19,5 @@ from jaxonline.simulation.sweeps import sweep
 from jaxonline.simulation.tuning import tune
 
 __all__ = [
-    "Checkpoint", "Precision", "Range", "measures", "record_rounds", "simulate", "sweep", "tune", "use_all_cores",
+    "Checkpoint", "Precision", "Range", "measures", "record_rounds", "simulate", "sweep", "tune",
 ]  # fmt: skip

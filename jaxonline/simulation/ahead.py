@@ -9,12 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import jax
-import numpy as np
 
+from jaxonline._util.threads import as_here, sharing_cores
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.runner import Job
-from jaxonline.simulation.segments import advance, begin, keys_of_runs
+from jaxonline.simulation.segments import BlockPrograms, traced_programs
 
 _known: set[int] = set()  # kinds of jobs that have their programs
 
@@ -22,7 +22,7 @@ _known: set[int] = set()  # kinds of jobs that have their programs
 def compiled_ahead(jobs: Sequence[Job], store: Store | None = None) -> Iterator[Job]:
     """The jobs, each when its programs are ready; those of the next job that lacks them are being compiled then.
 
-    A job whose blocks are all in the store needs none.
+    A job brings the programs that were compiled for it. One whose blocks are all in the store needs none.
     """
     to_compile = [job for job in jobs if _kind(job) not in _known and not _is_finished(job, store)]
     if not to_compile:
@@ -33,9 +33,8 @@ def compiled_ahead(jobs: Sequence[Job], store: Store | None = None) -> Iterator[
         for job in jobs:
             if to_compile and job is to_compile[0]:
                 waiting += [_compiled(each, pool) for each in to_compile[len(waiting) : 2]]
-                for program in waiting.pop(0):
-                    program.result()
                 _known.add(_kind(to_compile.pop(0)))
+                job = job._replace(programs=BlockPrograms(*(program.result() for program in waiting.pop(0))))
             yield job
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -44,7 +43,9 @@ def compiled_ahead(jobs: Sequence[Job], store: Store | None = None) -> Iterator[
 def _kind(job: Job) -> int:
     """The same for jobs that are played by the same programs; to ask for programs takes longer than to compute it."""
     leaves, structure = jax.tree.flatten((job.matchup, job.plan.key))
-    return hash((structure, *((leaf.shape, leaf.dtype) for leaf in leaves), job.plan.width, job.plan.mesh))
+    plan = job.plan
+    of_leaves = ((leaf.shape, leaf.dtype) for leaf in leaves)
+    return hash((structure, *of_leaves, plan.width, plan.mesh, blocks.threads(plan.mesh, len(plan.blocks))))
 
 
 def _is_finished(job: Job, store: Store | None) -> bool:
@@ -52,15 +53,8 @@ def _is_finished(job: Job, store: Store | None) -> bool:
 
 
 def _compiled(job: Job, pool: ThreadPoolExecutor) -> list[Future[Any]]:
-    """The programs of a job, traced, and in the hands of the pool; calls with arguments like these take them."""
-    plan, mesh = job.plan, job.plan.mesh
-    wave, _ = next(blocks.waves(plan.blocks, mesh))
-    matchup, key = blocks.specs((job.matchup, plan.key), mesh)
-    of_keys = keys_of_runs.lower(key, wave, width=plan.width, mesh=mesh)
-    compiled = [pool.submit(of_keys.compile)]
-    keys = blocks.specs(of_keys.out_info, mesh, blockwise=True)
-    of_start = begin.lower(matchup, keys, mesh=mesh)
-    compiled.append(pool.submit(of_start.compile))
-    carry, t = blocks.specs(of_start.out_info, mesh, blockwise=True), np.int32(0)
-    of_rounds = advance.lower(matchup, keys, t, t, carry, mesh=mesh)
-    return [*compiled, pool.submit(of_rounds.compile)]
+    """The programs of a job, traced, and in the hands of the pool."""
+    plan = job.plan
+    with sharing_cores(blocks.threads(plan.mesh, len(plan.blocks))):
+        programs = traced_programs(job.matchup, plan.key, plan.width, plan.mesh)
+        return [pool.submit(as_here(traced.compile)) for traced in programs]

@@ -4,11 +4,14 @@ A block is `width` runs vmapped together. The program of one block is the same w
 that the numbers of a run depend on its key, its index and the width of its block, and on nothing else: not on the
 number of devices, not on the order of the blocks, not on which other blocks are played. (Automatic sharding, or
 another width, changes the last bits of float32.)
+
+Several devices play a block each, in one program that is partitioned. The cores of a CPU are one device, which is
+given blocks by as many threads: the program of one device is compiled sooner than one that is partitioned.
 """
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -18,37 +21,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from jaxonline._util import check
-from jaxonline._util.threads import usable_cores
+from jaxonline._util.threads import side_by_side, usable_cores
 
 AXIS = "blocks"
+THREADS = 32  # of a CPU that is one device: XLA has it work on so many programs at a time, and no more
 T = TypeVar("T")
 U = TypeVar("U")
-
-
-def use_all_cores(n_devices: int | None = None) -> int:
-    r"""Make every core of a CPU a device of its own; call it before anything else uses jax.
-
-    The small operations of a round keep only one core busy, so that on a CPU blocks of runs should be played on
-    several devices. The numbers stay the same, bit for bit. Accelerators are not concerned.
-
-    Args:
-        n_devices: how many; by default one for each core that this process may use.
-
-    Returns:
-        The number of CPU devices.
-
-    Raises:
-        RuntimeError: if jax has been used already.
-
-    Example:
-        >>> import subprocess, sys
-        >>> program = "import jax, jaxonline as jo; print(jo.use_all_cores(3), jax.device_count('cpu'))"
-        >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={}).stdout
-        '3 3\n'
-    """
-    n_devices = usable_cores() if n_devices is None else check.count("n_devices", n_devices)
-    jax.config.update("jax_num_cpu_devices", n_devices)
-    return n_devices
 
 
 def default_mesh(devices: Sequence[Any] | None = None) -> Mesh:
@@ -68,6 +46,15 @@ def check_mesh(mesh: Mesh) -> Mesh:
     return mesh
 
 
+def threads(mesh: Mesh, n_blocks: int) -> int:
+    """How many threads play so many blocks: one for each core of a CPU that is one device, otherwise a single one.
+
+    The small operations of a round keep only one core busy.
+    """
+    one_cpu = mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu"
+    return max(1, min(usable_cores(), n_blocks, THREADS)) if one_cpu else 1
+
+
 def default_width(n_runs: int, backend: str) -> int:
     """Runs per block: wide on an accelerator, 512 on a CPU, and never wider than the study."""
     widest = 512 if backend == "cpu" else 16_384
@@ -85,11 +72,19 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
         yield np.concatenate([wave, np.repeat(wave[-1:], size - len(wave))]), len(wave)
 
 
-def pipelined(launch: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
+def pipelined(launch: Callable[[T], U], items: Sequence[T], at_once: int = 1) -> Iterator[U]:
     """`launch(item)` for every item; a result is handed out when the next one has been launched.
 
     What jax launches runs on the device while the host works on the result before it.
+
+    Args:
+        launch: what returns arrays.
+        items: of several devices, or one after the other for one.
+        at_once: how many are launched at a time, by threads, where the device has so many cores.
     """
+    if at_once > 1:
+        yield from side_by_side(lambda item: jax.block_until_ready(launch(item)), items, at_once)
+        return
     pending: deque[U] = deque()
     for item in items:
         pending.append(launch(item))
@@ -118,7 +113,12 @@ def specs(tree: T, mesh: Mesh, *, blockwise: bool = False) -> T:
         blockwise: whether each device has an entry of the leading axis, as `over_blocks` returns it, and not all.
     """
     place = NamedSharding(mesh, PartitionSpec(AXIS) if blockwise else PartitionSpec())
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place), tree)
+
+    def spec(leaf):
+        weak = getattr(leaf, "weak_type", False)
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=place, weak_type=weak)
+
+    return jax.tree.map(spec, tree)
 
 
 def over_blocks(block_fn: Callable[..., Any], mesh: Mesh, n_shared: int, n_blockwise: int) -> Callable[..., Any]:

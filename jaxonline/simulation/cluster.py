@@ -212,7 +212,7 @@ def _play_block(join: Callable[[], Store], machine: Machine, x64: bool, job: Job
     impl, data = job.plan.key  # type: ignore[misc]
     with jax.enable_x64(x64), join() as store:
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
-        plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]))
+        plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
         for _ in play_blocks(job._replace(matchup=_unpacked(content), plan=plan), [block], Reporter(False, 0), store):
             pass
 

@@ -101,7 +101,8 @@ def simulate(
         antithetic: each run is the mean of two plays with opposite noise, in the same environment; noise is drawn once
             for both. Laws must be symmetric. `n_runs` counts such pairs.
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
-        mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default.
+        mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default. A CPU is one device
+            whose cores have a thread each, up to 32 (for more of them: `jax.config.update("jax_num_cpu_devices", n)`).
         progress: True for a progress bar, or a function (done, total, what), called at every recorded round of blocks.
         checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
             rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study. More than 64 MB of

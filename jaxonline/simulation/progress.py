@@ -6,6 +6,7 @@ and then where that is no terminal), or a function `progress(done, total, what)`
 """
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +28,8 @@ class Reporter:
     Args:
         progress: False for silence, True for a progress bar on standard error (a plain line now and then where it
             is no terminal), or a function called as `progress(done, total, what)` for each finished piece, for what is
-            done of a piece, and before the first one for each line that is said.
+            done of a piece, and before the first one for each line that is said; from several threads, one after the
+            other.
         total: the number of pieces.
 
     Example:
@@ -47,6 +49,7 @@ class Reporter:
         self._bar: Any = None
         self._done = 0
         self._total = total
+        self._lock = threading.RLock()  # pieces are played by threads
         if callable(progress):
             self._report = progress
         elif progress:
@@ -66,7 +69,8 @@ class Reporter:
 
     def skip(self, pieces: int) -> None:
         """Some pieces were done before."""
-        self._done += pieces
+        with self._lock:
+            self._done += pieces
 
     def say(self, line: str) -> None:
         """Something worth knowing before the work begins."""
@@ -79,9 +83,10 @@ class Reporter:
 
     def advance(self, what: str) -> None:
         """One more piece is done; `what` says what it was part of."""
-        self._done += 1
-        if self._report is not None:
-            self._report(self._done, self._total, what)
+        with self._lock:
+            self._done += 1
+            if self._report is not None:
+                self._report(self._done, self._total, what)
 
     def within(self, what: str) -> Progress:
         """The progress of the work inside the next piece, which is called `what`."""
@@ -89,8 +94,9 @@ class Reporter:
 
     def part(self, fraction: float, what: str) -> None:
         """A fraction of the next piece is done."""
-        if self._report is not None:
-            self._report(self._done + fraction, self._total, what)
+        with self._lock:
+            if self._report is not None:
+                self._report(self._done + fraction, self._total, what)
 
     def _update_bar(self, done: float, total: float, what: str) -> None:
         self._bar.update(self._task, completed=done, total=total, description=what)

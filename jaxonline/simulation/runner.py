@@ -1,5 +1,6 @@
-"""How jobs are played: blocks of runs in waves over the devices, segment after segment."""
+"""How jobs are played: blocks of runs in waves over the devices, or by threads, segment after segment."""
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -10,12 +11,13 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util.struct import replace
+from jaxonline._util.threads import Unwanted, sharing_cores, side_by_side
 from jaxonline.results.layout import BEST, FIRSTS, Kept, Rows
 from jaxonline.results.reduction import HALF_DIFFERENCE
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.segments import Matchup, Totals, advance, begin, keys_of_runs
+from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
 from jaxonline.simulation.sums import in_float64
 from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
 
@@ -56,12 +58,14 @@ class Plan(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A matchup to be played, and how. The `name` is what progress calls it, `rows` are its place in a store."""
+    """A matchup to be played, and how. The `name` is what progress calls it, `rows` are its place in a store, and
+    `programs` play it, where they have been compiled for it."""
 
     name: str
     rows: Rows
     matchup: Matchup
     plan: Plan
+    programs: BlockPrograms | None = None
 
     def blocks_in_words(self, some: Sequence[int]) -> str:
         """The job, and which of its blocks are played, where it has several: "EXP3, blocks 3-4 of 7"."""
@@ -130,24 +134,50 @@ def play_blocks(
     Blocks share no file of the store, so that several processes may play different ones. One that was finished with
     fewer rounds goes on from its state there, where that was kept.
     """
+    plan, ended, n_threads = job.plan, threading.Event(), blocks.threads(job.plan.mesh, len(some))
+    matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
+    job = job._replace(matchup=matchup, plan=plan._replace(key=key))
+    programs = _programs(job, n_threads)
     earlier = {} if store is None else _shorter(job, some, store)
 
     def rounds(block: int) -> int:
         return earlier[block].rounds if block in earlier else 0
 
-    for begun, together in groupby(sorted(some, key=rounds), rounds):
-        for wave, real in blocks.waves(list(together), job.plan.mesh):
-            in_progress = None if store is None else InProgress(store, job.rows, wave, real)
-            recorded, end = _play_wave(job, wave, reporter, in_progress, begun)
-            for device, block in enumerate(wave[:real].tolist()):
-                found = recorded.select(lambda part, device=device: part[device])
-                if block in earlier:
-                    found = _joined(_from_arrays(job.rows, earlier[block].arrays), found, len(job.plan.rounds))
-                if store is not None:
-                    store.blocks.write(job.rows, block, Kept(job.plan.n_rounds, _to_arrays(job.rows, found)))
-                yield block, found
-            if in_progress is not None:
-                in_progress.finish(end)
+    def waves() -> Iterator[tuple[int, np.ndarray, int]]:
+        for begun, together in groupby(sorted(some, key=rounds), rounds):
+            for wave, real in blocks.waves(list(together), job.plan.mesh):
+                yield begun, wave, real
+
+    def play(item: tuple[int, np.ndarray, int]) -> list[tuple[int, Recorded]]:
+        begun, wave, real = item
+        in_progress = None if store is None else InProgress(store, job.rows, wave, real)
+        recorded, end = _play_wave(job, programs, wave, reporter, in_progress, begun, ended)
+        played = []
+        for device, block in enumerate(wave[:real].tolist()):
+            found = recorded.select(lambda part, device=device: part[device])
+            if block in earlier:
+                found = _joined(_from_arrays(job.rows, earlier[block].arrays), found, len(job.plan.rounds))
+            if store is not None:
+                store.blocks.write(job.rows, block, Kept(job.plan.n_rounds, _to_arrays(job.rows, found)))
+            played.append((block, found))
+        if in_progress is not None:
+            in_progress.finish(end)
+        return played
+
+    for played in side_by_side(play, waves(), n_threads, ended):
+        yield from played
+
+
+def _programs(job: Job, n_threads: int) -> BlockPrograms:
+    """Those of a job, to be called by so many threads."""
+    plan = job.plan
+    several = plan.mesh.devices.size > 1  # empty arrays of theirs are not always where compiled programs expect them
+    if job.programs is not None and not several:
+        return job.programs
+    if n_threads == 1 or several:
+        return BlockPrograms.when_called(plan.width, plan.mesh)
+    with sharing_cores(n_threads):
+        return BlockPrograms.compiled(job.matchup, plan.key, plan.width, plan.mesh)
 
 
 def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> Iterator[tuple[int, Recorded]]:
@@ -169,26 +199,31 @@ def _shorter(job: Job, some: Sequence[int], store: Store) -> dict[int, Kept]:
 
 
 def _play_wave(
-    job: Job, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None, begun: int
-) -> tuple[Recorded, Position]:
+    job: Job, programs: BlockPrograms, wave: np.ndarray, reporter: Reporter, in_progress: InProgress | None, begun: int,
+    ended: threading.Event,
+) -> tuple[Recorded, Position]:  # fmt: skip
     """One block per device through all segments; the host reads one piece behind, so that the device never waits.
 
     Args:
-        job: whose blocks are played.
+        job: whose blocks are played, on the devices.
+        programs: that play them.
         wave: a block for each device.
         reporter: is told of segments.
         in_progress: where to go on, and to keep.
         begun: rounds whose numbers are known.
+        ended: is set when nobody waits for it any more.
 
     Returns:
         What was recorded after the rounds that are known (all of it where the wave began anew), and where it ended.
+
+    Raises:
+        Unwanted: nobody waits for it any more.
     """
-    plan, mesh = job.plan, job.plan.mesh
-    matchup, key = blocks.on_every_device((job.matchup, plan.key), mesh)
-    keys = keys_of_runs(key, wave, width=plan.width, mesh=mesh)
+    plan, matchup = job.plan, job.matchup
+    keys = programs.keys_of_runs(plan.key, wave)
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
     name = job.blocks_in_words(wave.tolist())
-    start, carry, read = 0, begin(matchup, keys, mesh=mesh), []
+    start, carry, read = 0, programs.begin(matchup, keys), []
     pace = None
     if in_progress is not None:
         position = in_progress.restore(carry)
@@ -215,7 +250,9 @@ def _play_wave(
         if in_progress is not None and t > start and in_progress.due():
             finish_piece()
             in_progress.keep(Position(t, carry, read))
-        carry, totals = advance(matchup, keys, np.int32(t), np.int32(until), carry, mesh=mesh)
+        if ended.is_set():
+            raise Unwanted
+        carry, totals = programs.advance(matchup, keys, np.int32(t), np.int32(until), carry)
         launched.append((until, totals))
         if len(launched) > 1:
             finish_piece()

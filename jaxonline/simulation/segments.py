@@ -5,11 +5,12 @@ and the bounds of a segment are arguments, never constants of the program.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
@@ -246,3 +247,38 @@ def collect(
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
 
     return blocks.over_blocks(block, mesh, n_shared=2, n_blockwise=2)(matchup, t, keys, states)
+
+
+class BlockPrograms(NamedTuple):
+    """What plays the blocks of a job: functions of arrays."""
+
+    keys_of_runs: Callable[[Array, np.ndarray], StreamKeys]
+    begin: Callable[[Matchup, StreamKeys], Carry]
+    advance: Callable[[Matchup, StreamKeys, np.int32, np.int32, Carry], tuple[Carry, Totals]]
+
+    @classmethod
+    def when_called(cls, width: int, mesh: Mesh) -> "BlockPrograms":
+        """Traced and compiled by the first call, where that has not been done."""
+        return cls(
+            functools.partial(keys_of_runs, width=width, mesh=mesh),
+            functools.partial(begin, mesh=mesh),
+            functools.partial(advance, mesh=mesh),
+        )
+
+    @classmethod
+    def compiled(cls, matchup: Matchup, key: Array, width: int, mesh: Mesh) -> "BlockPrograms":
+        """Compiled already, so that what jax is set to in the thread that calls them does not matter."""
+        return cls(*(traced.compile() for traced in traced_programs(matchup, key, width, mesh)))
+
+
+def traced_programs(matchup: Matchup, key: Array, width: int, mesh: Mesh) -> Iterator[Any]:
+    """The programs of a job, one after the other, to be compiled; calls with arguments like these take them."""
+    matchup, key = blocks.specs((matchup, key), mesh)
+    wave, t = np.zeros(mesh.devices.size, np.int32), np.int32(0)
+    of_keys = keys_of_runs.lower(key, wave, width=width, mesh=mesh)
+    yield of_keys
+    keys = blocks.specs(of_keys.out_info, mesh, blockwise=True)
+    of_start = begin.lower(matchup, keys, mesh=mesh)
+    yield of_start
+    carry = blocks.specs(of_start.out_info, mesh, blockwise=True)
+    yield advance.lower(matchup, keys, t, t, carry, mesh=mesh)

@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 from jaxonline._util import check
 from jaxonline._util.compiling import are_called_seldom, plainly
 from jaxonline._util.struct import struct
-from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, waves
+from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, threads, waves
 from jaxonline.verify.bets import Bets
 
 Progress = Callable[[int, int], None]
@@ -219,13 +219,17 @@ class Sampler:
 
         The next group of blocks is computed while the host works on the last one.
         """
-        left = n
+        left, groups = n, list(waves(range(first, first + -(-n // self.width)), self.mesh))
+        n_threads, own = threads(self.mesh, len(groups)), {"width": self.width, "mesh": self.mesh}
+        draw = functools.partial(self._draw, **own)
+        if n_threads > 1:  # compiled here, so that what jax is set to in the threads does not matter
+            draw = self._draw.lower(self.estimator, self.key, groups[0][0], **own).compile()
 
         def launch(wave):
             indices, real = wave
-            return self._draw(self.estimator, self.key, indices, width=self.width, mesh=self.mesh), real
+            return draw(self.estimator, self.key, indices), real
 
-        for (values, exceeded), real in pipelined(launch, waves(range(first, first + -(-n // self.width)), self.mesh)):
+        for (values, exceeded), real in pipelined(launch, groups, n_threads):
             values, exceeded = np.asarray(values), np.asarray(exceeded)
             for i in range(real):
                 take = min(left, self.width)
