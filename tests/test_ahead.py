@@ -51,6 +51,13 @@ def test_what_jax_is_set_to_by_a_context_makes_no_second_program(settings):
     assert [n_compiled(name) for name in ("begin", "advance")] == [n + len(STEPS) for n in before]
 
 
+def test_nor_does_float64_when_it_is_called_again(x64):
+    study(47)
+    before = n_compiled("advance")
+    study(47)
+    assert n_compiled("advance") == before
+
+
 def test_the_numbers_are_those_of_each_learner_alone():
     together = study(29)
     for i, name in enumerate(STEPS):

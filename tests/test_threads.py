@@ -118,7 +118,12 @@ def test_what_jax_is_set_to_here_holds_in_the_threads(cores):
 def test_progress_counts_on(reference, cores):
     cores(3)
     told = []
-    study(n_runs=RUNS, progress=lambda *each: told.append(each))
+
+    def slowly(done, total, what):
+        time.sleep(0.003 * (done % 3))
+        told.append((done, total, what))
+
+    study(n_runs=RUNS, progress=slowly)
     assert [done for done, _, _ in told] == list(range(1, 41))
     assert {total for _, total, _ in told} == {40}
     assert {what for _, _, what in told} == {
