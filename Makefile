@@ -70,7 +70,8 @@ test-all: $(VENV)/.test-all
 # environments of their own at both ends of what pyproject.toml allows, and the tests that touch every dependency;
 # at the lowest versions, dependencies warn of one another
 ENDS := cli bad_commands datasets result tables report statistics noise study variance_study quickstart \
-	gradient_learner simulate verify_bias zarr3 places store stored_studies benchmark_suites cite live_estimators
+	gradient_learner simulate verify_bias zarr3 places store stored_studies benchmark_suites cite live_estimators \
+	threads ahead
 
 .venv-%/.test: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-$*
