@@ -114,6 +114,9 @@ def test_gradient_descent_keeps_to_its_bound_and_needs_half_of_it(x64):
     for step in (bound.step_size, half.step_size):
         regret = linear_regret(lambda g, step=step: GradientLearner(g, step, radius=1.0), gradients)[0]
         assert half.value / 20 < regret <= (bound.value if step == bound.step_size else half.value)
+    zinkevich = (2.0**2 / (2 * 0.3) + 0.3) * np.sqrt([1.0, 200.0])  # (D^2 / (2 eta) + eta G) sqrt(T)
+    np.testing.assert_allclose(bound.inverse_sqrt_step(0.3, [1, 200]), zinkevich, rtol=1e-14)
+    np.testing.assert_allclose(half.inverse_sqrt_step(0.3, [1, 200]), zinkevich, rtol=1e-14)
     constant = np.tile([[0.6, 0.8, 0.0]], (200, 1))
     regret = linear_regret(lambda g: GradientLearner(g, half.step_size, radius=1.0), constant)[0]
     assert 0.5 * half.value < regret <= half.value
@@ -163,6 +166,20 @@ def test_exponentiated_gradient_on_linear_losses_is_hedge_and_keeps_to_its_bound
     big = ExponentiatedGradient(FullGradient(), 1.0)
     state = big.init(None, jo.game.Specs.of_vectors(3))
     assert np.isfinite(big.w(state._replace(logarithms=jnp.asarray([0.0, -1e30, -1e6], jnp.float32)))).all()
+
+
+def test_exponentiated_gradient_with_falling_steps_has_no_bound(x64):
+    """An expert is bad for 0.3 T rounds, and the other one from then on: the regret grows as T, in proportion."""
+    bound = bounds.exponentiated_gradient(2, 1.0, 1000)
+    regrets = {}
+    for step in (bound.step_size, jo.InverseSqrt(np.sqrt(np.log(2)))):
+        for n_rounds in (250, 1000):
+            losses = np.where(np.arange(n_rounds)[:, None] < 0.3 * n_rounds, [[0.0, 1.0]], [[1.0, 0.0]])
+            regrets[step, n_rounds] = linear_regret(lambda g, step=step: ExponentiatedGradient(g, step), losses)[1]
+    constant, falling = ([regrets[step, T] for T in (250, 1000)] for step, _ in list(regrets)[::2])
+    assert np.all(constant <= bound.constant_step(bound.step_size, [250, 1000]))
+    assert falling[1] > 3.9 * falling[0] > 3.9 * 95
+    assert np.isinf(bound.inverse_sqrt_step(0.8, [250, 1000])).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -328,6 +345,37 @@ def test_online_to_batch_averages_what_was_played(x64):
     perceptron = online_to_batch(Perceptron(), X, y, Hinge())
     twice = online_to_batch(Perceptron(), X, y, Hinge(), hypothesis=lambda state: 2 * state)
     np.testing.assert_allclose(twice.hypothesis, 2 * perceptron.hypothesis)
+
+
+@pytest.mark.parametrize(
+    ("learner", "w"),
+    [
+        (GradientLearner(FullGradient(Hinge()), 0.2, hypothesis="average"), lambda state: state.average),
+        (jo.learners.PNormPerceptron(3.0), jo.learners.PNormPerceptron(3.0).w),
+        (ExponentiatedGradient(FullGradient(Hinge()), 0.2), ExponentiatedGradient(FullGradient(), 0.2).w),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_online_to_batch_takes_what_predicts_and_not_what_is_in_the_state(x64, learner, w):
+    X, y = data(6, 40, classes=True)
+    moves, states, _ = played(learner, rows(X, y))
+    first = learner.init(None, jo.game.Specs.of_vectors(D, np.float64)) if hasattr(learner, "init") else jnp.zeros(D)
+    hypotheses = np.vstack([w(first), jax.vmap(w)(states)[:-1]])
+    np.testing.assert_allclose((hypotheses * X).sum(axis=1), moves, rtol=1e-12, atol=1e-14)
+    found = online_to_batch(learner, X, y, Hinge())
+    np.testing.assert_allclose(found.hypothesis, hypotheses.mean(axis=0), rtol=1e-12)
+
+
+def test_online_to_batch_refuses_what_is_not_played(x64):
+    """The forward forecaster shrinks <w, x>, and ridge does not."""
+    from jaxonline.learners.vaw import VAW
+
+    X, y = data(6, 40)
+    state = jo.play(jo.Game(DataStream(X[:-1], y[:-1]), jo.FullInformation()), VAW(forward=False), KEY, 39)[0]
+    found = online_to_batch(VAW(forward=False), X, y, jo.losses.Squared())
+    assert found.hypothesis.shape == state.w.shape
+    with pytest.raises(TypeError, match="hypothesis must be given: VAW does not predict <w, x> .*round 2,"):
+        online_to_batch(VAW(), X, y, jo.losses.Squared())
 
 
 @pytest.mark.long

@@ -59,13 +59,16 @@ def projected_gradient(diameter: float, gradient_bound: float, n_rounds: int) ->
         (60.0, 0.0667)
     """
     check.positive("diameter", diameter)
-    return gradient_descent(diameter, check.positive("gradient_bound", gradient_bound) ** 2, n_rounds)
+    bound = gradient_descent(diameter, check.positive("gradient_bound", gradient_bound) ** 2, n_rounds)
+    return bound._replace(diameter=diameter)
 
 
 def exponentiated_gradient(n_weights: int, gradient_bound: float, n_rounds: int, scale: float = 1.0) -> RegretBound:
     """Of `ExponentiatedGradient` with |g|_inf <= G: scale G sqrt(2 T ln n), with the step sqrt(2 ln n / T) / (scale G).
 
-    Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14. It grows with the logarithm of n.
+    Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14. It grows with the logarithm of n. Any constant
+    step has a bound, falling ones have none, as the entropy of some weights relative to others may be arbitrarily large:
+    what an expert has lost by large steps in a bad first third of the rounds, small ones do not give back.
 
     Args:
         n_weights: n, at least 2: the dimension, or twice the dimension for signed weights.
@@ -84,7 +87,7 @@ def exponentiated_gradient(n_weights: int, gradient_bound: float, n_rounds: int,
     check.positive("scale", scale)
     check.positive("gradient_bound", gradient_bound)
     radius = math.sqrt(2.0 * math.log(check.count("n_weights", n_weights, ge=2)))  # twice the range of the entropy
-    return gradient_descent(radius, (scale * gradient_bound) ** 2, n_rounds)
+    return gradient_descent(radius, (scale * gradient_bound) ** 2, n_rounds)._replace(diameter=math.inf)
 
 
 def online_newton_step(

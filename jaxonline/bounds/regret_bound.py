@@ -1,5 +1,6 @@
 """What the theorems on gradient descent promise: a bound at the horizon, and at every round of a run."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ class RegretBound(NamedTuple):
         value: the bound at the horizon with the step size below.
         step_size: the constant step the theorem prescribes.
         G: the bound on the second moment of the gradient estimate.
-        radius: of the ball, which holds learner and comparator.
+        radius: of the ball, which holds learner and comparator; where it is another set, the largest distance of a
+            comparator from the first hypothesis.
+        diameter: the largest distance between two hypotheses, twice the radius where it is None.
 
     Example:
         >>> from jaxonline.bounds import two_copies
@@ -27,6 +30,7 @@ class RegretBound(NamedTuple):
     step_size: float
     G: float
     radius: float
+    diameter: float | None = None
 
     def constant_step(self, step_size: float, rounds: np.ndarray) -> np.ndarray:
         """The bound after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
@@ -40,15 +44,17 @@ class RegretBound(NamedTuple):
         )
 
     def inverse_sqrt_step(self, eta: float, rounds: np.ndarray) -> np.ndarray:
-        """The bound after each of `rounds` for steps eta / sqrt(t): (2 radius^2 / eta + eta G) sqrt(t).
+        """The bound after each of `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
-        Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, with D = 2 radius and
-        sum of 1/sqrt(s) <= 2 sqrt(t).
+        Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, with sum of 1/sqrt(s) <= 2 sqrt(t). It is inf
+        where the diameter is: then nothing is promised for falling steps.
         """
         check.positive("eta", eta)
-        return (2 * self.radius**2 / eta + eta * self.G) * np.sqrt(
-            np.asarray(check.numbers("rounds", rounds, ge=0.0), float)
-        )
+        rounds = np.asarray(check.numbers("rounds", rounds, ge=0.0), float)
+        diameter = 2 * self.radius if self.diameter is None else self.diameter
+        if math.isinf(diameter):
+            return np.full(rounds.shape, math.inf)
+        return (diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(rounds)
 
 
 def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:

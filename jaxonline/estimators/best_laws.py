@@ -21,6 +21,7 @@ from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.kernels.dot_product import require_dot_product
 
 _TERMS, _MOST_TERMS = 256, 4096
+_CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
 _SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
 
 
@@ -40,8 +41,9 @@ def best_feature_map(
         kernel: with a series, or a `Gaussian`.
         copy_moment: M = E|x~|^2, above 0.
         pair_moment: F = E <x~, x~'>^2 of two copies, above 0; M^2 when None. For the Gaussian kernel only.
-        overhead: the price of an estimate in copies: laws in proportion to a_n / sqrt(overhead + n) ask for fewer
-            copies. With inf copies cost nothing.
+        overhead: the price of an estimate in copies, besides those it asks for: laws in proportion to
+            a_n / sqrt(overhead + n) ask for fewer. With inf copies cost nothing. Of the Gaussian kernel's two laws
+            each has the mean price of the other one as a part of its overhead.
 
     Raises:
         ValueError: moments or overhead not above 0, a series that diverges at `copy_moment`, or moments so large that
@@ -73,8 +75,14 @@ def best_feature_map(
         def from_here_on(sizes: np.ndarray) -> float:  # the a_n rise and then fall, ever faster
             return float(sizes[-1]) if np.argmax(sizes) < len(sizes) - 1 else math.inf
 
-        law = _law("copy_moment", levels, from_here_on, overhead)
-        return GaussianFeatureMap(kernel, law, _law("pair_moment", pairs, from_here_on, overhead / 2))  # two copies
+        beside = math.inf  # what is spent on an estimate besides the copies of its level: more than there need be
+        while True:
+            law = _law("copy_moment", levels, from_here_on, beside)
+            pair_law = _law("pair_moment", pairs, from_here_on, (overhead + law.mean()) / 2)  # two copies each
+            best = overhead + 2.0 * pair_law.mean()
+            if best >= beside * (1.0 - _CLOSE):  # it falls: with less beside them levels ask for less, and so do pairs
+                return GaussianFeatureMap(kernel, law, pair_law)
+            beside = best
     kernel_radius = require_dot_product("kernel", kernel).radius()
     if copy_moment >= kernel_radius:
         raise ValueError(f"copy_moment must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")

@@ -1,5 +1,6 @@
 """From online to batch: one predictor from all hypotheses of a run: Cesa-Bianchi, Conconi and Gentile (2004)."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -57,8 +58,9 @@ def online_to_batch(
         X: instances.
         y: outcomes.
         loss: `loss(y_hat, y)`, convex in the prediction.
-        hypothesis: `hypothesis(state)`, of a state of the learner; by default the state's `w`, or the state itself
-            where it is an array.
+        hypothesis: `hypothesis(state)`, of a state of the learner: what its next prediction is linear in. By default
+            the vector w of predictions <w, x>: the learner's `w(state)`, the state's `average` or `w`, or the state
+            itself where it is an array, the first of these that there is. That it is played is checked.
         seed: of the learner's random numbers.
 
     Returns:
@@ -66,7 +68,7 @@ def online_to_batch(
 
     Raises:
         ValueError: `X` and `y` are not rows of one number.
-        TypeError: the state has no `w`, and no `hypothesis` is given.
+        TypeError: no `hypothesis` is given, and none of these is what the learner predicts with.
 
     Example:
         >>> import numpy as np
@@ -87,30 +89,51 @@ def online_to_batch(
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
     key = check.key_of("seed", seed)
-    mean, losses = _averaged(bound.game, bound.entrant, key, n_rounds, hypothesis or _hypothesis)
+    mean, losses, are_played = _averaged(bound.game, bound.entrant, key, n_rounds, hypothesis)
+    if not np.all(are_played):
+        first = int(np.argmin(are_played)) + 1
+        raise TypeError(
+            f"hypothesis must be given: {type(learner).__name__} does not predict <w, x> with the w of its state "
+            f"(in round {first}, for one), got None"
+        )
     return BatchPredictor(jax.tree.map(np.asarray, mean), float(np.mean(np.asarray(losses, float))), n_rounds)
 
 
-def _hypothesis(state: PyTree) -> Array:
+def _vector(learner: Any, state: PyTree) -> Array:
+    """The vector with which a learner predicts, as far as one can see."""
+    if callable(getattr(learner, "w", None)):
+        return learner.w(state)
     if isinstance(state, jax.Array):
         return state
-    if not hasattr(state, "w"):
+    found = getattr(state, "average", None)
+    found = getattr(state, "w", None) if found is None else found
+    if found is None:
         raise TypeError(f"hypothesis must be given for a state without w, {type(state).__name__}, got None")
-    return state.w
+    return found
+
+
+def _predicts(w: Array, x: Array, y_hat: Array) -> Array:
+    """Whether y_hat is <w, x>, as far as rounding tells."""
+    if w.shape != x.shape or jnp.shape(y_hat):
+        return jnp.bool_(False)
+    return jnp.abs(y_hat - w @ x) <= jnp.sqrt(jnp.finfo(w.dtype).eps) * (jnp.abs(w) @ jnp.abs(x))
 
 
 @jax.jit(static_argnames=("n_rounds", "hypothesis"))
 def _averaged(game, entrant, key, n_rounds, hypothesis):
     keys = stream_keys(key)
+    of_state = functools.partial(_vector, entrant.learner) if hypothesis is None else hypothesis
 
     def one_round(carry, t):
         states, mean = carry
-        mean = jax.tree.map(lambda m, w: m + (w - m) / t.astype(m.dtype), mean, hypothesis(states.learner))
+        played = of_state(states.learner)
+        mean = jax.tree.map(lambda m, w: m + (w - m) / t.astype(m.dtype), mean, played)
         states, record = play_round(game, entrant, keys, t, states)
-        return (states, mean), record.loss
+        is_played = jnp.bool_(True) if hypothesis is not None else _predicts(played, record.x, record.y_hat)
+        return (states, mean), (record.loss, is_played)
 
     first = start(game, entrant, keys)
-    mean = jax.tree.map(jnp.zeros_like, hypothesis(first.learner))
+    mean = jax.tree.map(jnp.zeros_like, of_state(first.learner))
     rounds = jnp.arange(1, n_rounds + 1, dtype=jnp.int32)
-    (_, mean), losses = jax.lax.scan(one_round, (first, mean), rounds)
-    return mean, losses
+    (_, mean), (losses, are_played) = jax.lax.scan(one_round, (first, mean), rounds)
+    return mean, losses, are_played

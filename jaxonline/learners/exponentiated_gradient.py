@@ -40,7 +40,7 @@ class ExponentiatedGradient:
     The weights are `scale` times those of the simplex, or with `signed` (EG+-) differences of two halves of 2 d weights
     of sum `scale`: every |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n / T) / (scale G)
     the regret to every such w is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
-    grows with the logarithm of the dimension.
+    grows with the logarithm of the dimension. With falling steps it may grow as T.
 
     Args:
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.bounds import RegretBound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
@@ -109,7 +110,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
 
 
 def bound_on(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
-    """A bound after each of the rounds; NaN where it is known at the horizon only."""
+    """A bound after each of the rounds; NaN where it is known at the horizon only, or not at all for such steps."""
     if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
         return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
     if hasattr(bound, "constant_step") and isinstance(step, Constant):
@@ -117,5 +118,7 @@ def bound_on(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
     if hasattr(bound, "after"):
         return np.asarray(bound.after(rounds), float)
     curve = np.full(len(rounds), np.nan)
+    if isinstance(bound, RegretBound) and step is not None:
+        return curve
     curve[-1] = float(np.asarray(getattr(bound, "value", bound)))
     return curve
