@@ -374,7 +374,7 @@ def test_online_to_batch_refuses_what_is_not_played(x64):
     state = jo.play(jo.Game(DataStream(X[:-1], y[:-1]), jo.FullInformation()), VAW(forward=False), KEY, 39)[0]
     found = online_to_batch(VAW(forward=False), X, y, jo.losses.Squared())
     assert found.hypothesis.shape == state.w.shape
-    with pytest.raises(TypeError, match="hypothesis must be given: VAW does not predict <w, x> .*round 2,"):
+    with pytest.raises(TypeError, match=r"hypothesis must be given: VAW does not predict <w, x> .*round 2,"):
         online_to_batch(VAW(), X, y, jo.losses.Squared())
 
 

@@ -179,6 +179,12 @@ def test_second_moment(x64):
     p = np.exp(Geometric(1.5).log_table(60))
     expected = sum(moment**k / math.factorial(k) ** 2 / p[k] for k in n)
     np.testing.assert_allclose(estimator.second_moment(moment), expected, rtol=1e-10)
+    outside = GradientLength.for_loss(Exponential(), Geometric(1.5), moment, constant_outside=True)
+    mean, drawn = 0.3, expected - 1 / p[0]
+    promised = 1 + 2 * (math.exp(-mean) - 1) + drawn  # (-1 + what is drawn)^2, which is 1 - e^-mean in the mean
+    np.testing.assert_allclose(outside.second_moment(moment, mean), promised, rtol=1e-10)
+    with pytest.raises(ValueError, match="mean must be given"):
+        outside.second_moment(moment)
 
 
 def test_too_few_values_are_a_cap():

@@ -220,6 +220,10 @@ def test_printed_bounds_are_violated():
     """E4: each bound printed in an example fails for the loss of that example."""
     assert printed_losses.printed_absolute_majorant(1.0, 1.0) < special.erfi(1.0)
     assert printed_losses.printed_hinge_majorant(1.0, 1.0) < SmoothedHinge(1.0).majorant(1.0)
+    right = 2.0 * np.expm1(9.0) / (3.0 * np.sqrt(np.pi))  # with the 1 of Appendix C outside the exponent
+    assert printed_losses.printed_hinge_majorant(3.0, 1.0) == pytest.approx(1121.2, abs=0.05)
+    assert SmoothedAbsolute(1.0).majorant(3.0) == pytest.approx(special.erfi(3.0), rel=1e-12)
+    assert 1.4 * 1121.3 < special.erfi(3.0) < right
 
 
 def test_printed_antiderivative_needs_sigma_equal_to_s(x64):

@@ -1,6 +1,7 @@
 """Nothing silently wrong: what may be a mistake is said before a study is played, or when it is over."""
 
 import warnings
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -195,3 +196,53 @@ def test_a_struct_of_ones_own_is_checked_as_well():
         Line(1.0, "yes")
     with pytest.raises(ValueError, match="must be one of 'first', got 'frist': did you mean 'first'"):
         jo.Result(("first",), np.arange(1), np.array([1]), {"queries": np.ones((1, 1, 1))}).select("frist")
+
+
+@jo.struct
+class Declares:
+    """An environment of one's own, which does not keep to what it declares where it is told so."""
+
+    instance_spec: Any = jo.static(default=jax.ShapeDtypeStruct((2,), np.float32))
+    outcome_spec: Any = jo.static(default=jax.ShapeDtypeStruct((), np.float32))
+    instances: int = jo.static(default=2)
+    outcomes: tuple = jo.static(default=())
+    state: bool = jo.static(default=True)
+    oblivious: Any = jo.static(default=True)
+    deterministic: Any = jo.static(default=True)
+
+    def init(self, key):
+        return jnp.zeros(())
+
+    def instance(self, key, state, t):
+        x = jnp.ones(self.instances)
+        return (x, state) if self.state else x
+
+    def answer(self, key, state, t, x, y_hat):
+        return jnp.ones(self.outcomes), state
+
+
+class Mute(Asks):
+    """A learner that asks for nothing."""
+
+    def update(self, key, state, oracle):
+        return state, ()
+
+
+jax.tree_util.register_static(Mute)
+
+
+@pytest.mark.parametrize(
+    ("declared", "error", "message"),
+    [
+        ({"oblivious": "yes"}, TypeError, "Declares.oblivious must be True or False, got 'yes'"),
+        ({"deterministic": 1}, TypeError, "Declares.deterministic must be True or False, got 1"),
+        ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec must be of jax.ShapeDtypeStruct"),
+        ({"instances": 3}, ValueError, r"Declares.instance must return an instance .* float32\[2\], got float32\[3\]"),
+        ({"state": False}, TypeError, "Declares.instance must return an instance and the next state"),
+        ({"outcomes": (2,)}, ValueError, r"Declares.answer must return an outcome .* float32\[\], got float32\[2\]"),
+    ],
+)
+def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, message):
+    with pytest.raises(error, match=message):
+        jo.play(jo.Game(Declares(**declared), jo.FullInformation()), Mute(), jax.random.key(0), 2)
+    jo.play(jo.Game(Declares(), jo.FullInformation()), Mute(), jax.random.key(0), 2)

@@ -174,7 +174,8 @@ def hidden_attribute_examples(dimension: int, n_attributes: int, eps: float) -> 
     if d < 4 * k:
         raise ValueError(f"dimension must be at least 4 n_attributes = {4 * k}, got {d}")
     eps = float(check.number("eps", eps, gt=0.0, lt=1 / 16))
-    return math.ceil(math.floor(d / (96 * k * eps)) / 2)
+    tests = d / (96 * k * eps) * (1 + 1e-12)  # where it is a whole number, whatever rounding makes of it
+    return math.ceil(math.floor(tests) / 2)
 
 
 def _even(n_attributes: int) -> int:

@@ -67,8 +67,8 @@ def exponentiated_gradient(n_weights: int, gradient_bound: float, n_rounds: int,
     """Of `ExponentiatedGradient` with |g|_inf <= G: scale G sqrt(2 T ln n), with the step sqrt(2 ln n / T) / (scale G).
 
     Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14. It grows with the logarithm of n. Any constant
-    step has a bound, falling ones have none, as the entropy of some weights relative to others may be arbitrarily large:
-    what an expert has lost by large steps in a bad first third of the rounds, small ones do not give back.
+    step has a bound, falling ones have none, as the entropy of some weights relative to others may be of any size: what
+    an expert has lost by large steps in a bad first third of the rounds, small ones do not give back.
 
     Args:
         n_weights: n, at least 2: the dimension, or twice the dimension for signed weights.

@@ -171,8 +171,8 @@ def perturbed_leader(n_experts: int, n_rounds: int, eta: float | None = None) ->
 def regularized_leader(n_experts: int, n_rounds: int, eta: float | None = None) -> RateBound:
     """Of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2, or sqrt((K - 1) T).
 
-    Shalev-Shwartz (2012), Theorem 2.11: the regularizer is strongly convex and has the range (1 - 1/K) / 2 on the
-    simplex, and |loss|^2 <= K. For every sequence.
+    The regularizer is 1-strongly convex and has the range (1 - 1/K) / 2 on the simplex, and |loss|^2 <= K. By duality,
+    as in Nesterov (2009), with half of the second term of Shalev-Shwartz (2012), Theorem 2.11. For every sequence.
 
     Args:
         n_experts: K, at least 2.

@@ -50,7 +50,8 @@ def printed_absolute_majorant(a: float, scale: float) -> float:
 def printed_hinge_majorant(a: float, scale: float) -> float:
     """E4, Example 4: the bound 2 e^(s^2 a^2 - 1) / (s a sqrt(pi)), printed for the smoothed hinge loss.
 
-    The appendix derives it, with the 1 subtracted outside the exponent, for the absolute loss.
+    The appendix derives it for the absolute loss, and there, too, the 1 is in the exponent; outside of it, as the sum
+    of (s a)^(2n+2) / (n+1)! has it, the bound would be right for that loss.
     """
     reach = check.positive("scale", scale) * check.positive("a", a)
     return 2.0 * math.exp(reach**2 - 1.0) / (reach * math.sqrt(math.pi))

@@ -208,6 +208,19 @@ def _absolute_majorant(form: str, options: Options) -> Verification:
     return bound(float(np.abs(loss.coefficients(120)) @ a ** np.arange(120)), limit)
 
 
+@claim(
+    "majorant l'_+ of the smoothed absolute loss, the appendix",
+    "A, Appendix C",
+    erratum=4,
+    cost="exact",
+    printed="violated",
+)
+def _absolute_majorant_appendix(form: str, options: Options) -> Verification:
+    """The bound of Example 4, which the appendix derives for the absolute loss: 1121 where the sum is 1630."""
+    coefficients = SmoothedAbsolute(1.0).coefficients(120)
+    return bound(float(np.abs(coefficients) @ 3.0 ** np.arange(120)), printed_hinge_majorant(3.0, 1.0))
+
+
 @claim("series estimate of l', logistic loss inside its disc", "A, Lemma 1", improved="unbiased")
 def _logistic(form: str, options: Options) -> Verification:
     return _by_strata(Logistic(), Geometric(P), options)

@@ -150,7 +150,7 @@ class HiddenBestArm(WithoutContext):
     """The environment of the minimax lower bound: coins of which one, drawn in each run, is a little better.
 
     Losses are 0 or 1, with the mean 1/2 - gap for the good arm and 1/2 for the others. With gap = sqrt(K / T) / 4
-    (`over_horizon`) no learner has an expected pseudo-regret below sqrt(K T) / 20 (`bounds.minimax`): Auer,
+    (`over_horizon`) no learner has an expected pseudo-regret below min(sqrt(K T), T) / 20 (`bounds.minimax`): Auer,
     Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1.
 
     Args:

@@ -180,10 +180,17 @@ class GradientLength:
             return self.series.estimate_from(values - y, n)
         return y * self.series.estimate_from(y * values, n)
 
-    def second_moment(self, factor_moment: float) -> float:
+    def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
         """E g~^2 when E X^2 of one factor is `factor_moment`, exactly.
 
         Labels are +1 and -1 in classification. In regression the noise of the labels is in E (<w, Psi~> - y~)^2 like
         that of the copies, as each factor has its own.
+
+        Args:
+            factor_moment: above 0.
+            mean: E X of a factor, y <w, Psi> or <w, Psi> - y; needed only where a constant is outside of the series.
+
+        Raises:
+            ValueError: infinite, or a constant and no mean.
         """
-        return exact_second_moment(self.series, factor_moment)
+        return exact_second_moment(self.series, factor_moment, mean)

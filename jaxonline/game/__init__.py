@@ -1,8 +1,9 @@
 """The round of online learning, written once.
 
 `round` is the game and one round of it; `protocols` what environments, feedbacks and learners must offer, and what some
-offer beyond that; `oracles` how they are opened; `regret` the notions of regret; `keys` how randomness is derived;
-`binding` checks a learner against a game before anything is played; `history` plays one run and keeps everything.
+offer beyond that; `specs` what an environment declares; `oracles` how they are opened; `regret` the notions of regret;
+`keys` how randomness is derived; `binding` checks a learner against a game before anything is played; `history` plays
+one run and keeps everything.
 """
 
 from jaxonline.game.binding import Bound, as_entrant, bind, check_feedback, same_loss, warn_of_other_losses

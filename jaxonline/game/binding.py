@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
 
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
@@ -24,6 +23,7 @@ from jaxonline.game.protocols import (
     Oracle,
 )
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
+from jaxonline.game.specs import check_spec, said, try_instance
 from jaxonline.losses import Loss, ZeroOne
 
 
@@ -95,7 +95,8 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
             the loss cannot judge, a loss that is no number.
         ValueError: for noise of another dimension than the instances, states that change their type, noise with which
             the learner would be wrong, outcomes that are no classes where the learner's loss is one of a margin, or
-            losses of arms outside the range that the learner declares.
+            losses of arms outside the range that the learner declares, an environment whose instances or outcomes are
+            not what its `instance_spec` and `outcome_spec` say.
     """
     entrant = as_entrant(game, learner)
     check_feedback(entrant.learner, entrant.feedback)
@@ -115,8 +116,11 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
             try_feedback(entrant.feedback, game.specs, dtype)
         key = jax.eval_shape(lambda: jax.random.key(0))
         before, after, record = shapes_of(_first_round, game, entrant, key)
+    name = type(game.environment).__name__
+    check_spec(f"{name}.instance", "instance", game.specs.instance, record.x)
+    check_spec(f"{name}.answer", "outcome", game.specs.outcome, record.y)
     check_state(f"{what}: update", before.learner, after.learner)
-    check_state(f"{type(game.environment).__name__}.answer", before.environment, after.environment)
+    check_state(f"{name}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
         raise TypeError(
             f"loss must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
@@ -158,12 +162,6 @@ def same_loss(game: Game, loss: Any) -> bool:
     return structure == own_structure and all(map(alike, leaves, own_leaves))
 
 
-def said(spec: PyTree) -> str:
-    """Shapes and dtypes in a few words."""
-    leaves = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(spec)]
-    return ", ".join(leaves) or "nothing"
-
-
 def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, States, Round]:
     keys = stream_keys(key)
     before = start(game, entrant, keys)
@@ -189,6 +187,7 @@ def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
             advice = "; give it jax.random.wrap_key_data(jax.random.key_data(key)), the same key for jax's generator"
         raise NotImplementedError(f"{what} cannot play: {_first_line(error)}{advice}") from error
     except (TypeError, ValueError) as error:
+        try_instance(game.environment)
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
 

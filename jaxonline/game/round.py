@@ -33,6 +33,7 @@ from jaxonline.game.protocols import (
     StatesExpectedOutcomes,
 )
 from jaxonline.game.regret import CleanRegret, Regret
+from jaxonline.game.specs import check_declared
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 
@@ -87,6 +88,7 @@ class Game:
             lacking = [name for name in _ENVIRONMENT if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(lacking)}"
             raise TypeError(f"environment must have the attributes and methods of Environment, got {what}")
+        check_declared(self.environment)
         if not isinstance(self.feedback, Feedback):
             raise TypeError(f"feedback must have the method open of Feedback, got {type(self.feedback).__name__}")
         if isinstance(self.loss, Loss):

@@ -15,8 +15,8 @@ from jax.sharding import Mesh
 from jaxonline._util import check
 from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
-from jaxonline.game.binding import said
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
+from jaxonline.game.specs import said
 from jaxonline.results import Result
 from jaxonline.results.layout import BEST, FIRSTS, Rows
 from jaxonline.results.reduction import CONTROL

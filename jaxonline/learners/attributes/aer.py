@@ -29,14 +29,15 @@ def aer(
     output after m examples leaves w_1 out, and is (m + 1) / m times that of round m + 1.
 
     Args:
-        n_attributes: k, even, at least 2, at most 2 d: an attribute that is chosen twice is charged twice.
+        n_attributes: k, even, at least 2, at most d (the budget of `Attributes`): an attribute that is chosen twice is
+            charged twice.
         regularizer: lambda, above 0; Theorem 2 asks for ((B + 1) d / B_2) sqrt(log(m) / (m k)).
         radius: B, above 0.
         hypothesis: "average", or "last" to predict with the last w.
 
     Raises:
         TypeError, ValueError: for an odd or too small `n_attributes`, a number that is not above 0, or an unknown
-            `hypothesis`; for n_attributes > 2 d when it is played.
+            `hypothesis`; for n_attributes > d when it is played.
 
     Example:
         >>> import numpy as np
@@ -67,14 +68,14 @@ def aerr(
     replacement. Its step size is constant, in proportion to sqrt(k / (d m)) (`bounds.aerr_regret`).
 
     Args:
-        n_attributes: k, even, at least 2, at most 2 d.
+        n_attributes: k, even, at least 2, at most d.
         step_size: as for `GradientLearner`.
         radius: B, above 0.
         hypothesis: "average", or "last" to predict with the last w.
 
     Raises:
         TypeError, ValueError: for an odd or too small `n_attributes`, a number that is not above 0, or an unknown
-            `hypothesis`; for n_attributes > 2 d when it is played.
+            `hypothesis`; for n_attributes > d when it is played.
 
     Example:
         >>> import jaxonline as jo

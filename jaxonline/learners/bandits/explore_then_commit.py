@@ -16,7 +16,7 @@ from jaxonline.learners.bandits.tally import Tally, first_smallest
 class ExploreThenCommit:
     """Pulls the arms in turn, m times each, and then for ever the one with the smallest mean loss.
 
-    The first of several. `bounds.explore_then_commit` has its theorem, and the m that it prescribes.
+    The first of several. `bounds.explore_then_commit` has its theorem, for every m.
 
     Args:
         pulls_each: m, at least 1.

@@ -13,6 +13,7 @@ from jaxonline import bounds
 from jaxonline._util.threads import in_parallel
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.learners.attributes.streams import play_streams
+from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.tables import Interval, Number, Table, Text
 from jaxonline.simulation.halving import least
 from jaxonline.study import Context
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 REGULARIZERS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in units of d / 16, for the hidden attribute
 POOL = 200_000  # examples from which the runs of the hidden attribute draw theirs
-COVERAGE = 1.96
 
 
 class Findings(NamedTuple):
@@ -155,7 +155,7 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
         labels.append(y[train])
         tests.append((scaled[test], y[test]))
     parameters = np.array([(rate, radius) for rate in RATES for radius in RADII])
-    found = play_streams(
+    played = play_streams(
         "aer", np.concatenate(data), np.concatenate(labels), np.stack(orders),
         jax.random.split(jax.random.key(seed), splits), parameters[:, 0],
         parameters[:, 1], PATIENTS_K,
@@ -163,7 +163,7 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
     )  # fmt: skip
 
     rows = []
-    for budget, of_aer in zip(BUDGETS, np.asarray(found, float), strict=True):
+    for budget, of_aer in zip(BUDGETS, np.asarray(played, float), strict=True):
         patients = min(budget // d, n_train)
         aer = np.array([_errors(w, *test) for w, test in zip(of_aer, tests, strict=True)])
         ridge = np.array([
@@ -175,8 +175,8 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
         judged["difference"] = judged["aer"] - judged["ridge"]
         row: dict[str, Any] = {"budget": budget, "patients": patients}
         for name, each in judged.items():
-            margin = COVERAGE * each.std(ddof=1) / np.sqrt(len(each))
-            row |= {name: each.mean(), f"{name}_low": each.mean() - margin, f"{name}_high": each.mean() + margin}
+            found = mean_over_runs(each[None])
+            row |= {name: found.mean[0], f"{name}_low": found.low[0], f"{name}_high": found.high[0]}
         low, high = row["difference_low"], row["difference_high"]
         row["wins"] = "AER" if high < 0 else "all" if low > 0 else "open"
         rows.append(row)
