@@ -1,5 +1,6 @@
 """An interrupted study goes on, in the middle of a block as well, and never with numbers of another one."""
 
+import math
 import os
 import random
 import shutil
@@ -152,8 +153,8 @@ def test_stops_do_not_change_the_numbers_and_are_rare(kept, reference, tmp_path)
 
 def test_pieces_and_their_pace():
     """Pieces grow as long as they take less than an eighth of the time between two keepings."""
-    assert list(pieces([(0, 40), (40, 80)], 0, None)) == [(0, 40), (40, 80)]
-    assert list(pieces([(0, 40), (40, 80)], 50, None)) == [(50, 80)]
+    assert list(pieces([(0, 40), (40, 80)], 0, Pace(1.0, rounds=40))) == [(0, 40), (40, 80)]
+    assert list(pieces([(0, 40), (40, 80)], 50, Pace(1.0, rounds=40))) == [(50, 80)]
     pace, seen = Pace(every=1e6), []
     for t, until in pieces([(0, 100), (100, 130)], 5, pace):
         seen.append((t, until))
@@ -288,7 +289,7 @@ folder, out, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 checkpoint = jo.Checkpoint(folder, every=0.05)
 print("begin", flush=True)
 result = jo.simulate(
-    game, learners, n_runs=96, n_rounds=rounds, key=7, block_size=32, record_at=3, comparator=jo.L2Ball(1.0),
+    game, learners, n_runs=96, n_rounds=rounds, key=7, block_size=8, record_at=3, comparator=jo.L2Ball(1.0),
     checkpoint=checkpoint,
 )
 np.savez(out, loss=result.cumulative_loss, best=result.comparator_loss, queries=result.queries)
@@ -296,20 +297,28 @@ np.savez(out, loss=result.cumulative_loss, best=result.comparator_loss, queries=
 
 
 def readable(folder, blocks):
-    """What is finished is there, and the rest is NaN."""
+    """What is finished is there, and the rest is NaN, but for blocks that were killed between their numbers and their
+    records, of which each thread plays one."""
     if not (folder / "zarr.json").exists():
         assert blocks == 0
         return
     with warnings.catch_warnings(action="error"), xarray.open_zarr(folder) as data:
         played = np.isfinite(data.cumulative_loss.values).all(axis=2)
-    if blocks <= 3:  # of the comparator, which is played first
+    recorded = np.zeros_like(played)
+    for path in stores.finished(folder):
+        job, block = path.parent.name, int(path.name.split(".")[1])
+        learners = {"comparator": [], "learner 0": [0], "learner 1": [1], "learner 2": [2, 3]}[job]
+        recorded[learners, 8 * block : 8 * (block + 1)] = True
+    assert (played >= recorded).all()
+    assert played.sum() - recorded.sum() <= 2 * 8 * os.cpu_count()
+    if not recorded.any():  # the comparator is played first
         return
     with warnings.catch_warnings(action="ignore"):
         result = jo.load_result(folder)
-    assert result.runs.tolist() == np.flatnonzero(played.any(axis=0)).tolist()
+    assert result.runs.tolist() == np.flatnonzero(recorded.any(axis=0)).tolist()
     missing = result.meta.get("missing", {})
-    assert [96 - missing.get(name, 0) for name in result.learners] == (played.sum(axis=1) // 32 * 32).tolist()
-    np.testing.assert_array_equal(np.isfinite(result.cumulative_loss[:, :, 0]), played[:, result.runs])
+    assert [96 - missing.get(name, 0) for name in result.learners] == recorded.sum(axis=1).tolist()
+    np.testing.assert_array_equal(np.isfinite(result.cumulative_loss[:, :, 0]), recorded[:, result.runs])
 
 
 @pytest.mark.long
@@ -325,27 +334,42 @@ def test_twenty_kills_at_random_moments(tmp_path):
         assert process.stdout.readline() == b"begin\n"
         return process
 
+    def wait(process, until, blocks):
+        """Until a moment, or a block more than so many of the study is finished."""
+        while time.monotonic() < until and process.poll() is None and len(stores.finished(folder)) <= blocks:
+            time.sleep(0.01)
+
     def finished() -> dict:
         return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in stores.finished(folder)}
 
     with start(tmp_path / "whole", "whole.npz") as whole:
         began = time.monotonic()
+        while not stores.finished(tmp_path / "whole") and whole.poll() is None:
+            time.sleep(0.01)
+        first = time.monotonic() - began  # until then it is compiled, at each start again
         assert whole.wait() == 0
-    usual, seen, kills = time.monotonic() - began, {}, 0
-    while kills < 20:
+    each, seen, kills = (time.monotonic() - began - first) / 48, {}, 0
+    for _ in range(60):  # one that has nothing left to play may end before it is killed
         with start(folder, "killed.npz") as process:
-            time.sleep(moments.uniform(0.0, 0.15 * usual))
+            if kills % 2:  # before the next block is finished
+                wait(process, time.monotonic() + moments.uniform(0.0, first), len(seen))
+            else:  # soon after it, however fast the machine is now
+                wait(process, math.inf, len(seen))
+                time.sleep(moments.uniform(0.0, 2 * each))
             kills += process.poll() is None
             process.send_signal(signal.SIGKILL)
         now = finished()
         assert {path: now.get(path) for path in seen} == seen, "a finished block was written again"
         seen = now
         readable(folder, len(seen))
+        if kills == 20:
+            break
+    assert kills == 20
     with start(folder, "killed.npz") as process:
         assert process.wait() == 0
     now = finished()
     assert {path: now.get(path) for path in seen} == seen
-    assert 0 < len(seen) <= len(now) == 12
+    assert 0 < len(seen) <= len(now) == 48
     assert stores.tree(folder) == stores.tree(tmp_path / "whole"), "the final store has the same bytes"
     with np.load(tmp_path / "whole.npz") as first, np.load(tmp_path / "killed.npz") as second:
         for name in ("loss", "best", "queries"):

@@ -6,17 +6,21 @@ import re
 import numpy as np
 import pytest
 from made_results import NASTY
+from matplotlib.text import Text
 
 from jaxonline.results.formats import (
+    figure_words,
     html_words,
     markdown_words,
     measured,
     plain,
     readable,
+    short_names,
     shortened,
     terminal_width,
     tex_words,
     tick,
+    visible,
 )
 
 
@@ -41,7 +45,7 @@ def test_readable(value, words):
         (-1.234, 0.5, "-1.23 ± 0.50"), (1.0, 25.0, "1 ± 25"), (0.0, 0.0012, "0.0000 ± 0.0012"),
         (1.2345e12, 3.1e9, "(1.2345 ± 0.0031) × 10¹²"), (1.2e-6, 3.0e-8, "(1.200 ± 0.030) × 10⁻⁶"),
         (2.5, 0.0, "2.500 ± 0"), (2.5, np.nan, "2.500"), (np.nan, np.nan, "-"), (3.0, 1e-13, "3 ± 1.0 × 10⁻¹³"),
-        (2.0, np.inf, "2 ± ∞"),
+        (2.0, np.inf, "2 ± ∞"), (20461.37, 0.02, "20,461.370 ± 0.020"), (100000.9, 0.05, "100,000.900 ± 0.050"),
     ],
 )  # fmt: skip
 def test_measured(value, half, words):
@@ -81,13 +85,30 @@ def test_letters_of_formulas_in_latex():
 
 def test_words_in_markdown():
     assert markdown_words("one | two\n*b* `c` <d>") == r"one \| two \*b\* \`c\` &lt;d>"
+    assert markdown_words("&lt;b&gt; &#60; A & B; AT&T") == "&amp;lt;b&amp;gt; &amp;#60; A & B; AT&T"
 
 
 def test_words_on_a_terminal():
     assert plain("\x1b[31mred\nnew\tline") == "�[31mred new line"
+    assert visible("\x1b[31mred\r\n  a\xa0\tb\u202e") == "�[31mred�\n  a\xa0\tb�"
     assert terminal_width("学習") == 4
     assert shortened("a name", 6) == "a name"
     for most in range(3, 20):
         short = shortened("学習 gradient descent[η = 0.125]", most)
         assert terminal_width(short) <= most
         assert "…" in short
+
+
+def test_names_that_are_shortened_alike_are_told_apart():
+    names = ["x" * 40 + f"{i}" + "y" * 40 for i in range(12)] + ["short", "short", "other\nline", "short (1)"]
+    found = short_names(names, 20)
+    assert len(set(found)) == len(names)
+    assert max(map(terminal_width, found)) <= 20
+    assert [each[-5:] for each in found[9:12]] == [" (10)", " (11)", " (12)"]
+    assert found[12:] == ["short (1)", "short (2)", "other line", "short (1) (1)"]
+
+
+def test_a_dollar_in_a_figure_is_a_dollar():
+    for words in ("$x$", r"\$", r"\\$5 and $", "none"):
+        text = Text(text=figure_words(words))
+        assert text._preprocess_math(text.get_text()) == (words, False)

@@ -2,6 +2,7 @@
 
 import errno
 import re
+from pathlib import Path
 
 import pytest
 
@@ -44,8 +45,26 @@ def test_kinds_of_places(tmp_path):
     assert is_url("s3://bucket/kept")
     assert isinstance(place_of("memory://kept"), Bucket)
     assert isinstance(place_of(f"file://{tmp_path}"), Folder)
-    place_of(f"file://{tmp_path}").write({"a": b"1"})
-    assert (tmp_path / "a").read_bytes() == b"1"
+    place_of((tmp_path / "a study, 100 %").as_uri()).write({"a": b"1"})
+    assert (tmp_path / "a study, 100 %" / "a").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/kept", "file:///kept", "memory://kept"])
+def test_a_path_that_was_a_url_is_refused(url):
+    """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
+    with pytest.raises(ValueError, match=f"a URL must be given as a text .*, got '{Path(url)}'"):
+        place_of(Path(url))
+
+
+def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    place = place_of("kept")
+    place.write({"a": b"1"})
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    place.write({"b": b"2"})
+    assert (place.read("a"), place.names(), place.name) == (b"1", ["a", "b", "blocks"], "kept")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_what_goes_wrong_at_a_url_names_it(monkeypatch):

@@ -13,9 +13,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from jaxonline.results import Standings
 from jaxonline.results.curves import apart
 from jaxonline.results.figure import ResultFigure
-from jaxonline.results.plotting import is_logarithmic, log_log, tidy
+from jaxonline.results.plotting import COLOURS, is_logarithmic, log_log, tidy
 
 
 def drawn(figure):
@@ -156,6 +157,48 @@ def test_fonts_are_embedded_and_nothing_global_changes(tmp_path):
         assert b"/FontFile2" in pdf
         assert b"/Type3" not in pdf
     assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Words that anyone typed
+
+DOLLARS = r"a $\frac$ b", "$5 to $10", r"$\foo$"
+
+
+@pytest.mark.parametrize("options", [{}, {"style": "paper"}])
+@pytest.mark.parametrize("recorded", [1, 10])
+def test_a_dollar_begins_no_formula(options, recorded):
+    result = made_result(names=DOLLARS, n_runs=2, recorded=recorded)
+    result.measures[r"cost_in_$\bar$"] = result.cumulative_loss
+    bounds = {DOLLARS[0]: 9.0 * np.sqrt(result.rounds)}
+    quantity = r"cost_in_$\bar$"
+    figure = result.plot(quantity=quantity, bounds=bounds, title=r"Is $\eta_{opt}=\foo$ best?", **options)
+    drawn(figure)
+    texts = [each for each in figure.findobj(Text) if "$" in each.get_text()]
+    assert len(texts) >= len(DOLLARS) + 1
+    assert [text.get_text() for text in texts if text.get_text().count("$") != text.get_text().count(r"\$")] == []
+
+
+def test_a_dollar_in_standings():
+    made = made_result(names=DOLLARS, n_runs=2)
+    drawn(Standings({r"game $\foo$": made, "$1 and $2": made}).plot(title=r"$\foo$"))
+
+
+def test_the_legend_has_every_curve_by_its_own_name():
+    """Names that are shortened alike, one that matplotlib would hide, and one that the legend has already."""
+    long = "GradientLearner[estimator={}, radius=0.1, eta=0.1]"
+    names = long.format("TwoCopies"), long.format("NaiveCopy"), "_hidden", "theorem's bound"
+    result = made_result(names=names, n_learners=4, n_runs=2)
+    figure = result.plot(style="paper", bounds={"_hidden": 9.0 * np.sqrt(result.rounds)})
+    legend = figure.legends[0]
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words[:2] == ["theorem's bound", "_hidden"]
+    assert [each[-5:] for each in words[2:]] == ["] (2)", "] (1)", "bound"]
+    assert [line.get_color() for line in legend.legend_handles] == [*reversed(COLOURS[:4]), "0.4"]
+    screen = result.plot(bounds={"_hidden": 9.0 * np.sqrt(result.rounds)}).axes[1].get_legend()
+    assert [line.get_color() for line in screen.legend_handles] == ["0.4"]
+    ticks = Standings({"first": result, "second": result}).plot().axes[0].get_yticklabels()
+    assert len({tick.get_text() for tick in ticks}) == 4
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,13 +2,19 @@
 
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from made_results import NASTY, Tags, made_result
 from matplotlib.figure import Figure
 
+import jaxonline.results
 from jaxonline.results.columns import Interval, Number, Text
+from jaxonline.results.formats import measured, readable, tick
 from jaxonline.results.page import chart_data, html_page
 from jaxonline.results.tables import Table
 from jaxonline.study import Report
@@ -102,7 +108,7 @@ def test_cells_say_what_to_sort_by():
     ]
     table = Table("", rows, (Text("name"), Number("x"), Number("n", form="{:d}"))).html()
     assert re.findall(r'<td class="number"(?: data-value="([^"]*)")?>([^<]*)<', table) == [
-        ("3333333.33333", "3.33333e+06"), ("12", "12"), ("", "-"), ("", "-"), ("-inf", "-inf"), ("0", "0"),
+        ("3333333.33333", "3.33333e+06"), ("12", "12"), ("", "-"), ("", "-"), ("-Infinity", "-inf"), ("0", "0"),
     ]  # fmt: skip
 
 
@@ -183,6 +189,48 @@ def test_bad_bounds(bounds, words):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Scripts
+
+
+def scripted(code: str) -> Any:
+    """What an expression in the scripts of the page is, without the page."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    folder = Path(jaxonline.results.__file__).parent
+    script = (folder / "chart.js").read_text() + (folder / "page.js").read_text().partition("themeSwitch();\n")[0]
+    done = subprocess.run(
+        ["node"], input=f"{script}\nconsole.log(JSON.stringify({code}))", capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_numbers_of_the_script_are_those_of_the_tables():
+    numbers = [20.4567, -1.234, 0.0, 3.0, 2.7, 20461.37, 100000.9, 123456.7, 1.2345e12, 1.2e-6, 0.00025, 9999999.7]
+    pairs = [(a, b) for a in numbers for b in (0.0, 1e-13, 1e-9, 0.02, 0.0996, 290.4, 3e9)]
+    found = scripted(
+        f"[{numbers}.map((a) => [readable(a), tick(a)]), {[*map(list, pairs)]}.map((p) => measured(...p))]"
+    )
+    assert found[0] == [[readable(number), tick(number)] for number in numbers]
+    assert found[1] == [measured(*pair) for pair in pairs]
+
+
+def test_learners_may_have_any_name():
+    """Also that of what every object of a script has, so that a bound seems to be there."""
+    names = "constructor", "__proto__", "toString"
+    result = made_result(names=names)
+    data = chart_data(result, {"__proto__": 9.0 * np.sqrt(result.rounds)})
+    made = "chart.data = data; chart.promised = new Map(Object.entries(data.bounds)); chart.at = 0;"
+    made += "chart.shown = [true, true, true]; chart.log = { x: false, y: false }; chart.bands = chart.bounds = true;"
+    code = f"((chart, data) => {{ {made} return [chart.extent(), chart.dwarfed()]; }})"
+    extent, dwarfed = scripted(f"{code}(Object.create(Chart.prototype), JSON.parse({json.dumps(json.dumps(data))}))")
+    low, high = extent["y"]
+    assert low < min(map(min, data["quantities"][0]["low"]))
+    assert high == pytest.approx(90.0 + 0.03 / 1.06 * (high - low))
+    assert not dwarfed
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Reports of studies
 
 
@@ -211,3 +259,13 @@ def test_a_report_as_a_page_and_in_latex(tmp_path):
     assert paths[-1].name == "report.html"
     assert data_of(paths[-1].read_text(encoding="utf-8")) == data_of(page)
     assert len(drawn) == 1, "once for its file and the page"
+
+
+def test_results_are_saved_before_figures_are_drawn(tmp_path):
+    def draw():
+        raise RuntimeError("it cannot be drawn")
+
+    report = Report({"table": Table("", ROWS, COLUMNS)}, {"a figure": draw}, results={"result": made_result()})
+    with pytest.raises(RuntimeError, match="it cannot be drawn"):
+        report.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "numbers.json", "result.zarr"}

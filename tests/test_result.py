@@ -394,6 +394,31 @@ def test_whenever_saving_is_killed_the_old_or_the_new_one_is_whole(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("learners", "measures", "message"),
+    [
+        (("α", "β", "α"), (), "learners must be distinct, got 'α' more than once"),
+        *(
+            ("αβγ", (name,), f"measures must have names of their own, got '{name}', which results have already")
+            for name in ("learner", "run", "round", "first_overflow", "comparator_loss")
+        ),
+    ],
+)
+def test_names_that_are_taken(learners, measures, message):
+    """In a store two of one name would be in one place."""
+    made = {"cumulative_loss": np.zeros((3, 2, 1))}
+    with pytest.raises(ValueError, match=message):
+        Result(tuple(learners), np.arange(2), np.array([1]), made | dict.fromkeys(measures, made["cumulative_loss"]))
+
+
+def test_names_of_learners_have_a_checksum(tmp_path):
+    path = made_up().save(tmp_path / "study")
+    first = (path / "zarr.json").read_text()
+    (path / "zarr.json").write_text(first.replace("b, c", "b, d"))
+    with pytest.raises(ValueError, match="study is damaged: the names of learners are not what was written"):
+        Result.load(path)
+
+
+@pytest.mark.parametrize(
     "make",
     [
         lambda: Result(("α",), np.array([3, 1, 3]), np.array([1]), {"cumulative_loss": np.zeros((1, 3, 1))}),

@@ -1,5 +1,6 @@
 """Numbers that stay in the store of a study: read in parts, they are those in memory."""
 
+import json
 import shutil
 import warnings
 
@@ -7,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 from fresh_python import run_python
+from test_result import made_up
 from test_simulate import ROUNDS, RUNS, assert_same_bits, learner, study
 
 import jaxonline as jo
@@ -160,6 +162,67 @@ def test_a_store_that_is_gone_or_damaged(played, nothing_held, tmp_path):
     shutil.rmtree(tmp_path / "kept")
     with pytest.raises(FileNotFoundError, match=r"'queries' is not in .*kept any more: a result of more than 0 MB"):
         found.mean("queries")
+
+
+@pytest.fixture(params=["folder", "URL"])
+def place(request, tmp_path):
+    return tmp_path / "saved" if request.param == "folder" else f"memory://{tmp_path.as_posix()}/saved"
+
+
+def test_a_store_in_whose_place_another_one_is_put(nothing_held, place):
+    """Its numbers are not those of the result."""
+    made_up().save(place)
+    old = jo.load_result(place)
+    made_up(comparator=False).select(runs=slice(None, None, -1)).save(place)
+    with pytest.raises(FileNotFoundError, match=r"'cumulative_loss' is not in .*saved any more.*another one was put"):
+        old.mean("cumulative_loss")
+    with pytest.raises(FileNotFoundError, match="'comparator_loss' is not in"):
+        old.save(place)
+    with pytest.raises(FileNotFoundError):
+        np.asarray(old.queries)
+    assert jo.load_result(place).comparator_loss is None, "nothing was saved"
+
+
+def test_saved_in_the_place_of_its_own_numbers(nothing_held, place, monkeypatch):
+    """They go on to be read from there; a result that was read before is another one."""
+    wanted = made_up().select("b, c", "α", runs=slice(9))
+    made_up().save(place)
+    old = jo.load_result(place)
+    found = old.select("b, c", "α", runs=slice(9))
+    for _ in range(2):
+        found.save(place)
+        assert isinstance(found.cumulative_loss, StoredArray)
+        for each in (found, jo.load_result(place)):
+            np.testing.assert_array_equal(each.cumulative_loss, wanted.cumulative_loss)
+            np.testing.assert_array_equal(each.regret, wanted.regret)
+    with pytest.raises(FileNotFoundError, match="another one was put there"):
+        old.regret  # noqa: B018
+    again = found.select("α")
+    again.save(place)
+    np.testing.assert_array_equal(again.regret, wanted.regret[1:])
+
+
+def test_a_study_in_whose_place_another_one_is_put(played, nothing_held, tmp_path):
+    """Another key, or other recorded rounds."""
+    for name, was, now in (("key", "study", "0" * 16), ("rounds", "rounds", [10, 20, 30, 80])):
+        shutil.copytree(played[1], tmp_path / name)
+        found, path = jo.load_result(tmp_path / name), tmp_path / name / "zarr.json"
+        root = json.loads(path.read_bytes())
+        root["attributes"] |= {"title": "noted"}
+        path.write_text(json.dumps(root))
+        found.queries[0]
+        marker = root["attributes"]["jaxonline"]
+        (marker if was == "study" else marker["layout"])[was] = now
+        path.write_text(json.dumps(root))
+        with pytest.raises(FileNotFoundError, match="another one was put there"):
+            found.queries[0]
+
+
+def test_the_working_directory_may_change(played, nothing_held, monkeypatch, tmp_path):
+    monkeypatch.chdir(played[1].parent)
+    found = jo.load_result("kept")
+    monkeypatch.chdir(tmp_path)
+    assert_same_bits(found, played[0])
 
 
 MEMORY = """

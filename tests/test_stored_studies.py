@@ -16,11 +16,12 @@ import stores
 import test_hindsight
 import xarray
 from fresh_python import ROOT, run_python
+from test_result import made_up
 from test_simulate import assert_same_bits, learner, study
 from tiers import some
 
 import jaxonline as jo
-from jaxonline._util.places import Folder
+from jaxonline._util.places import Bucket, Folder, place_of
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.results.store import Store
 from jaxonline.simulation import runner
@@ -177,6 +178,14 @@ def test_whoever_stopped_by_looking_is_told_so_by_the_store(tmp_path):
     assert loaded.meta["precision"] == found.meta["precision"]
     assert (loaded.runs.tolist(), len(found.runs) < 100) == (found.runs.tolist(), True)
     np.testing.assert_array_equal(loaded.mean("cumulative_loss").low, found.mean("cumulative_loss").low)
+    plain = study(n_runs=len(found.runs), checkpoint=tmp_path)
+    loaded = jo.load_result(tmp_path)
+    assert "precision" not in loaded.meta, "the number of runs was given"
+    np.testing.assert_array_equal(loaded.mean("cumulative_loss").low, plain.mean("cumulative_loss").low)
+    with pytest.raises(Stop):
+        study(n_runs=1000, precision=wanted, checkpoint=tmp_path / "new", progress=stop_after(1))
+    with xarray.open_zarr(tmp_path / "new") as data:
+        assert not data.attrs["precision"]["reached"], "told from the start"
 
 
 @pytest.mark.long
@@ -339,7 +348,7 @@ def test_a_study_in_memory(reference, tmp_path):
     with pytest.raises(ValueError, match=f"checkpoint {url} holds another study: key"):
         study(SWEEP, n_runs=7, checkpoint=url, key=4)
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
-    files = jo.simulation.checkpoint.place_of(url)
+    files = place_of(url)
     for key, content in stores.tree(tmp_path).items():
         assert key == "blocks/lock" or files.read(key) == content
     saved = f"memory://{tmp_path.name}/saved"
@@ -348,8 +357,51 @@ def test_a_study_in_memory(reference, tmp_path):
     assert_same_bits(jo.load_result(saved), reference)
     with pytest.raises(FileExistsError, match="is no result of jaxonline"):
         reference.save(url)
+    place_of(saved).write({"note.txt": b"mine"})
+    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+        reference.save(saved)
+    assert place_of(saved).read("note.txt") == b"mine"
     with pytest.raises(FileNotFoundError, match="memory://nowhere"):
         jo.load_result("memory://nowhere")
+
+
+def saved_at_a_url(tmp_path, monkeypatch, fail):
+    """A store that is replaced by another one, where a part of it fails."""
+    url = f"memory://{tmp_path.name}/saved"
+    made_up().save(url)
+    with monkeypatch.context() as patch:
+        fail(patch)
+        with pytest.raises(OSError, match="full"):
+            made_up().select("b, c").save(url)
+    return url
+
+
+def full(*arguments):
+    raise OSError(errno.ENOSPC, "full")
+
+
+def test_at_a_url_the_old_result_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
+    write, left = Bucket.write, [3]
+
+    def until_it_is_full(self, files, durable=True):
+        left[0] -= 1
+        if left[0] < 0:
+            full()
+        write(self, files, durable)
+
+    url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "write", until_it_is_full))
+    assert jo.load_result(url).learners == ("α", "b, c")
+    place_of(url).write({".unfinished/a/c.0": b"of a process that was killed"})
+    made_up().select("b, c").save(url)
+    assert jo.load_result(url).learners == ("b, c",)
+    assert ".unfinished" not in place_of(url).names()
+
+
+def test_at_a_url_the_new_result_is_whole_before_the_old_one_goes(tmp_path, monkeypatch):
+    url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "copy", full))
+    with pytest.raises(FileNotFoundError, match="interrupted, and the new one is in ") as error:
+        jo.load_result(url)
+    assert jo.load_result(str(error.value).rpartition(" ")[2]).learners == ("b, c",)
 
 
 def test_numbers_of_a_part_at_a_url(tmp_path):
@@ -396,7 +448,8 @@ with pytest.raises(ValueError, match="holds another study"):
     study(SWEEP, n_runs=7, checkpoint=url, key=4)
 with pytest.raises(OSError, match="s3://nobodys/kept"):
     study(SWEEP, n_runs=7, checkpoint="s3://nobodys/kept")
-reference.save("s3://bucket/saved")
+for result in (reference.select("one"), reference):
+    result.save("s3://bucket/saved")
 assert_same_bits(jo.load_result("s3://bucket/saved"), reference)
 print("done")
 """

@@ -123,3 +123,39 @@ def test_across_puts_rows_side_by_side():
         {"learner": "b", "0": 1.0, "0_low": 0.5, "0_high": 1.5, "1": 2.0, "1_low": 1.5, "1_high": 2.5},
     ]
     assert [Interval("1", form="{:.0f}").show(row) for row in found] == ["", "2 ± 0"]
+
+
+MARKED = "Steps [0.1, 1] and [bold], [/b] :smile:"
+
+
+def test_words_of_the_terminal_are_words():
+    """No markup and no emoji in titles, heads and captions, and nothing that moves the cursor anywhere."""
+    columns = Text("learner", MARKED), Number("x", "a\x1b[31m\nb")
+    rows = [{"group": "\x1b[2Jg", "learner": "a\x1b[31mRED\x07", "x": 1.0}]
+    text = "\n".join(printed(Table(MARKED, rows, columns, group="group", headed=True, caption=f"{MARKED}\x07"), 120))
+    assert text.count(MARKED) == 3
+    assert not set(text) & {"\x1b", "\x07"}
+    for words in ("�[2Jg", "a�[31mRED�", "a�[31m "):
+        assert words in text
+
+
+def test_a_row_of_latex_is_no_option_of_the_line_before():
+    rows = [{"learner": name, "x": 1.0} for name in ("[0.1] step", "*best", "b [c]")]
+    tex = Table("", rows, (Text("learner", "[head]"), Number("x"))).latex().splitlines()
+    assert tex[2] == r"{}[head] & x \\"
+    assert tex[4:7] == [r"{}[0.1] step & 1 \\", r"{}*best & 1 \\", r"b [c] & 1 \\"]
+
+
+def test_decimals_are_as_many_as_the_interval_needs():
+    """As always where they are enough, so also for what is 0 and for what is 0 but for the rounding of floats."""
+    small = {"learner": "a", "queries_per_round": 2.0, "regret": 3.527e-4, "low": 3.443e-4, "high": 3.611e-4}
+    small |= {"regret_per_round": 3.5e-9, "bound": 0.4}
+    usual = {"learner": "b", "queries_per_round": 0.0, "regret": 123.45, "low": 122.25, "high": 124.65}
+    usual |= {"regret_per_round": 0.12345, "bound": 2000.4}
+    exact = usual | {"low": 123.45 - 1e-14, "high": 123.45 + 1e-14, "regret_per_round": 0.0, "bound": np.inf}
+    one = small | {"low": np.nan, "high": np.nan}
+    cells = [[column.show(row) for column in REGRET[1:5]] for row in (small, usual, exact, one)]
+    assert cells == [
+        ["2.00", "0.0003527 ± 0.0000084", "3.500 × 10⁻⁹", "0.4000"], ["0.00", "123.45 ± 1.20", "0.12345", "2,000"],
+        ["0.00", "123.45 ± 0.00", "0.00000", "inf"], ["2.00", "0.00", "3.500 × 10⁻⁹", "0.4000"],
+    ]  # fmt: skip

@@ -6,11 +6,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from jaxonline._util.places import is_url
+
 
 def check_folder(name: str, path: str | Path) -> Path:
     """Check that files can be written in a folder, which need not be there yet; nothing is left behind.
 
     Raises:
+        ValueError: a URL.
         OSError: it cannot be made, or nothing can be written there.
     """
     with _said(name, path, "a folder"), _made(Path(path)) as folder, tempfile.TemporaryFile(dir=folder):
@@ -21,6 +24,7 @@ def check_file(name: str, path: str | Path) -> Path:
     """Check that a file can be written, in a folder that need not be there yet; what is there stays as it is.
 
     Raises:
+        ValueError: a URL.
         OSError: it cannot be written.
     """
     with _said(name, path, "a file"):
@@ -88,6 +92,8 @@ def _said(name: str, path: str | Path, what: str) -> Iterator[None]:
     try:
         if not os.fspath(path):
             raise FileNotFoundError(0, "it is empty")
+        if is_url(path):
+            raise ValueError(f"{name} must be {what} of this computer, got '{path}', a URL")
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

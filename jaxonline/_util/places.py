@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
 import uuid
 import warnings
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.request import url2pathname
 
 from jaxonline._util.files import naming, set_aside, sync
 
@@ -30,31 +32,44 @@ def place_of(where: str | os.PathLike[str]) -> "Folder | Bucket":
     """The place with a path or a URL.
 
     Raises:
-        ValueError: a URL that needs a package that is not there, or whose kind nobody knows.
+        ValueError: a URL that needs a package that is not there, or whose kind nobody knows; a path that was a URL.
     """
-    if not is_url(where):
-        return Folder(Path(where))
-    url = str(where)
-    return Folder(Path(url.removeprefix("file://"))) if url.startswith("file://") else Bucket(url)
+    path = path_of(where)
+    return Bucket(str(where)) if path is None else Folder(path)
+
+
+def path_of(where: str | os.PathLike[str]) -> Path | None:
+    """The path of a folder, which may be said by a URL (`file:///home/me/a%20study`); None for any other URL.
+
+    Raises:
+        ValueError: a path that was a URL: `pathlib` makes one slash of two.
+    """
+    if is_url(where):
+        url = str(where)
+        return Path(url2pathname(url.removeprefix("file://"))) if url.startswith("file://") else None
+    path = Path(where)
+    if found := re.match("([A-Za-z][A-Za-z0-9.+-]+):/", path.as_posix()):
+        raise ValueError(f"a URL must be given as a text ('{found[1]}://...'), and not as a path, got {str(path)!r}")
+    return path
 
 
 class Folder:
     """A folder on a disk. Files are whole or absent, whenever the process is killed; errors name the folder.
 
     Args:
-        path: made when something is written.
+        path: made when something is written; where it is does not change with the working directory.
         scratch: a folder on the same disk for files that are being written; one inside by default.
     """
 
     def __init__(self, path: Path, scratch: Path | None = None):
-        self.name, self._path = str(path), path
-        self._blocks = path / "blocks"
+        self.name, self._path, self._told = str(path), path.absolute(), path
+        self._blocks = self._path / "blocks"
         self._scratch = scratch or self._blocks / "unfinished"
 
     @property
     def address(self) -> str:
         """The path, for processes that work in other folders."""
-        return str(self._path.absolute())
+        return str(self._path)
 
     def read(self, key: str) -> bytes | None:
         """The content of a file, nothing where a folder is in its place, None where there is none."""
@@ -77,7 +92,7 @@ class Folder:
                 whole, and the others are as they were.
         """
         beside = {self._scratch / uuid.uuid4().hex: self._path / key for key in files}
-        with naming(self._path):
+        with naming(self._told):
             try:
                 self._scratch.mkdir(parents=True, exist_ok=True)
                 for path, content in zip(beside, files.values(), strict=True):
@@ -96,7 +111,7 @@ class Folder:
     def remove(self, key: str) -> None:
         """A file, or a folder with all that is in it."""
         path = self._path / key
-        with naming(self._path):
+        with naming(self._told):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
@@ -122,12 +137,12 @@ class Folder:
             BlockingIOError: another process is working here.
             OSError: nothing can be written here.
         """
-        with naming(self._path):
+        with naming(self._told):
             self._blocks.mkdir(parents=True, exist_ok=True)
             file = (self._blocks / "lock").open("ab")
         with file:
             self._lock(file)
-            with naming(self._path):
+            with naming(self._told):
                 if self._scratch.exists():
                     shutil.rmtree(self._scratch)  # of a process that died
                 self._scratch.mkdir()  # now, and not after an hour of work, it is found that nothing can be written
@@ -198,6 +213,14 @@ class Bucket:
         self._do("invalidate_cache")
         with contextlib.suppress(FileNotFoundError):
             self._do("rm", self._at(key), recursive=True)
+
+    def copy(self, keys: Mapping[str, str]) -> None:
+        """Copy files, from a key to another one, several at once.
+
+        Raises:
+            OSError: one cannot be copied.
+        """
+        self._do("copy", [self._at(key) for key in keys], [self._at(key) for key in keys.values()])
 
     def names(self, key: str = "") -> list[str]:
         """What is below a key; nothing where there is none."""

@@ -8,6 +8,7 @@ const PAD = { left: 64, right: 26, top: 28, bottom: 42 };
 class Chart {
   constructor(figure) {
     this.data = JSON.parse(figure.querySelector("script").textContent);
+    this.promised = new Map(Object.entries(this.data.bounds));
     this.at = 0; // the quantity
     this.shown = this.best(this.data.learners.length > 21 ? 12 : Infinity);
     this.log = { x: this.data.log, y: this.data.log };
@@ -33,7 +34,7 @@ class Chart {
   // Whether bounds are so far above the curves that these would be one line
   dwarfed() {
     const largest = (lists) => Math.max(...lists.flat().filter((value) => value !== null));
-    return largest(Object.values(this.data.bounds)) > 3 * largest(this.data.quantities[0].mean);
+    return largest([...this.promised.values()]) > 3 * largest(this.data.quantities[0].mean);
   }
 
   build(figure) {
@@ -65,7 +66,7 @@ class Chart {
         box("logarithmic rounds", () => this.log.x, (on) => (this.log.x = on)),
         box("logarithmic values", () => this.log.y, (on) => (this.log.y = on)),
         ...(this.quantity.low ? [box("bands", () => this.bands, (on) => (this.bands = on))] : []),
-        ...(Object.keys(this.data.bounds).length ? [box("bounds", () => this.bounds, (on) => (this.bounds = on))] : []),
+        ...(this.promised.size ? [box("bounds", () => this.bounds, (on) => (this.bounds = on))] : []),
         made("span", {}, button("+", () => this.scale(0.5), "Zoom in"), " ", button("−", () => this.scale(2), "Zoom out"), " ",
           button("Reset", () => { this.zoom = null; this.draw(); }, "The whole picture")),
         ...(this.data.learners.length > 2
@@ -94,13 +95,13 @@ class Chart {
   }
 
   extent() {
-    const { rounds, bounds } = this.data, found = [];
+    const { rounds } = this.data, found = [];
     this.data.learners.forEach((name, i) => {
       if (!this.shown[i]) return;
       for (const part of ["mean", "low", "high"]) {
         if (this.quantity[part] && (part === "mean" || this.bands)) found.push(...this.points(this.quantity[part][i]));
       }
-      if (this.at === 0 && this.bounds && bounds[name]) found.push(...this.points(bounds[name]));
+      if (this.at === 0 && this.bounds && this.promised.has(name)) found.push(...this.points(this.promised.get(name)));
     });
     const ys = found.map(([, y]) => y);
     let [low, high] = ys.length ? [Math.min(...ys), Math.max(...ys)] : [this.log.y ? 1 : 0, 10];
@@ -184,7 +185,7 @@ class Chart {
       group.append(made("path", { class: "band", "data-learner": i, d, fill: `var(--c${i % 7})`, "fill-opacity": visible.length > 7 ? 0.1 : 0.2 }));
     }
     for (const i of visible) {
-      const points = this.points(this.quantity.mean[i]), bound = this.at === 0 && this.bounds && this.data.bounds[this.data.learners[i]];
+      const points = this.points(this.quantity.mean[i]), bound = this.at === 0 && this.bounds && this.promised.get(this.data.learners[i]);
       if (bound) group.append(made("path", { class: "bound", "data-learner": i, d: path(this.points(bound)), stroke: this.look(i).stroke }));
       if (points.length === 1) {
         const [low, high] = ["low", "high"].map((end) => this.bands && this.quantity[end] && this.points(this.quantity[end][i]));

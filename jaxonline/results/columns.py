@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from jaxonline.results.formats import measured, readable
+from jaxonline.results.formats import ROUNDING, fixed, measured, readable
 
 Row = Mapping[str, Any]
 Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
@@ -67,6 +67,27 @@ class Interval(Number):
         if self.brackets:
             return "{} [{}, {}]".format(*(_formed(self.form, each) for each in (value, low, high)))
         return f"{_formed(self.form, value)} ± {_formed(self.form, (high - low) / 2).removeprefix('+')}"
+
+
+@dataclass(frozen=True)
+class Fixed(Interval):
+    """A number with its interval by a `form` of so many decimals, or as `Measured` where they are too few for it.
+
+    Example:
+        >>> from jaxonline.results.columns import Fixed
+        >>> rows = {"regret": 20.46, "low": 20.17, "high": 20.75}, {"regret": 3.5e-4, "low": 3.4e-4, "high": 3.6e-4}
+        >>> [Fixed("regret", form="{:.2f}").show(row) for row in rows]
+        ['20.46 ± 0.29', '0.000350 ± 0.000010']
+    """
+
+    form: str = "{:.2f}"
+
+    def _words(self, value: Any, row: Row) -> str:
+        low, high = limits(row, self.key)
+        half = (high - low) / 2
+        if half > ROUNDING * abs(value) and fixed(self.form, half) != self.form.format(half):
+            return measured(value, half)
+        return super()._words(value, row)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.formats import plain, shortened, tick
+from jaxonline.results.formats import figure_words, short_names, tick
 from jaxonline.results.plotting import COLOURS, Style, band, log_log, tidy
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ class Curves:
         self.order = [int(i) for i in np.argsort(ends, kind="stable") if np.isfinite(ends[i])]  # from the best on
         many = len(result.learners) > TOLD_APART
         self.named = self.order[:BEST] if many else list(range(len(result.learners)))
-        self.names = [shortened(plain(name), 36) for name in result.learners]
+        self.names = [figure_words(name) for name in short_names(result.learners, 36)]
+        self.lines: dict[int, Any] = {}  # by learner, in the panel that was drawn last
+        self.bound: Any = None  # what a bound looks like, where there are some
 
     def height(self, paper: bool) -> float:
         """Of the figure: points and the names of a legend need room."""
@@ -56,15 +58,8 @@ class Curves:
         shade = 0.22 if len(self.names) <= 7 else 0.1
         for i, name in enumerate(self.names):
             named = i in self.named
-            band(
-                axes,
-                rounds,
-                self.estimate,
-                i,
-                alpha=shade if named else 0.0,
-                label=name if named else None,
-                **self.look(i),
-            )
+            own = {"alpha": shade if named else 0.0, "label": name if named else None, **self.look(i)}
+            self.lines[i] = band(axes, rounds, self.estimate, i, **own)
         for name, bound in bounds.items():
             i = self.result.learners.index(name)
             axes.plot(rounds, bound, color=self.look(i)["color"], ls=(0, (7, 2.5)), lw=0.7 * self.sizes.line)
@@ -76,7 +71,8 @@ class Curves:
             log_log(axes, linear_y=not (known.size and known.min() > 0) and not guides)
         if guides:
             if bounds:
-                axes.plot([], [], color="0.4", ls=(0, (7, 2.5)), lw=0.7 * self.sizes.line, label=BOUND)
+                look = {"color": "0.4", "ls": (0, (7, 2.5)), "lw": 0.7 * self.sizes.line, "label": BOUND}
+                (self.bound,) = axes.plot([], [], **look)
             _slope_guides(axes, rounds, mean, self.sizes)
 
     def draw_points(self, axes: "Axes", bounds: Mapping[str, np.ndarray], what: str) -> None:
@@ -97,14 +93,15 @@ class Curves:
         """Names at the ends of the curves, in the order of their ends; or in a legend below, in the same order."""
         shown = [i for i in reversed(self.order) if i in self.named]
         if below is not None:
-            handles, labels = axes.get_legend_handles_labels()
-            first = [self.names[i] for i in shown]
-            by_name = dict(zip(labels, handles, strict=True))
-            labels = [*first, *(label for label in labels if label not in first)]
-            below.legend(
-                [by_name[label] for label in labels], labels, loc="outside lower center", ncol=self._legend_columns(),
-                frameon=False, fontsize=self.sizes.font - 1, handlelength=2.4, columnspacing=1.0, labelspacing=0.3,
+            entries = [(self.lines[i], self.names[i]) for i in shown]
+            entries += [(self.bound, BOUND)] if self.bound is not None else []
+            legend = below.legend(
+                [line for line, _ in entries], ["name"] * len(entries), loc="outside lower center",
+                ncol=self._legend_columns(), frameon=False, fontsize=self.sizes.font - 1, handlelength=2.4,
+                columnspacing=1.0, labelspacing=0.3,
             )  # fmt: skip
+            for text, (_, name) in zip(legend.get_texts(), entries, strict=True):
+                text.set_text(name)  # a label that begins with _ is left out
             return
         words = {i: self.names[i] for i in shown}
         others = [i for i in self.order if i not in self.named]

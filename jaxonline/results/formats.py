@@ -1,11 +1,15 @@
 """One format of numbers for tables, figures and pages, and words made safe for what they are written into."""
 
 import html
+import itertools
 import math
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 
 LARGEST, SMALLEST = 7, -4  # numbers from 10^7 on, and those below 10^-4, are shown with a power of ten
+ROUNDING = 1e-12  # of a number: an interval that is narrower is that of floats
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -43,7 +47,7 @@ def measured(value: float, half: float) -> str:
     value, half = float(value), float(half)
     if not math.isfinite(value) or math.isnan(half):
         return readable(value)
-    if half == 0 or not math.isfinite(half) or half < 1e-6 * abs(value):
+    if not math.isfinite(half) or half <= ROUNDING * abs(value):
         return f"{readable(value)} ± {readable(half, 2)}"
     power = _power(max(abs(value), half), 2)
     if SMALLEST <= power < LARGEST:
@@ -52,6 +56,21 @@ def measured(value: float, half: float) -> str:
     scale = 10.0**power
     decimals = max(0, 1 - _power(half / scale, 2))
     return f"({value / scale:.{decimals}f} ± {half / scale:.{decimals}f}){_times_ten(power)}"
+
+
+def fixed(form: str, value: float) -> str:
+    """A number by a format of so many decimals; readable where they would show 0, which it is not.
+
+    Example:
+        >>> from jaxonline.results.formats import fixed
+        >>> [fixed("{:.2f}", number) for number in (20.4567, 0.0, 0.00035)]
+        ['20.46', '0.00', '0.0003500']
+    """
+    words = form.format(value)
+    return readable(value) if value and not _NOT_ZERO.search(words) else words
+
+
+_NOT_ZERO = re.compile("[1-9]|inf|nan")
 
 
 def tick(value: float) -> str:
@@ -95,7 +114,20 @@ def plain(words: str) -> str:
         >>> plain("a\\nb\\x1b[31m")
         'a b�[31m'
     """
-    return "".join(sign if sign.isprintable() else "�" for sign in " ".join(words.split()))
+    return visible(" ".join(words.split()))
+
+
+def visible(words: str) -> str:
+    """Words in their lines, in which nothing but letters, signs and blanks is left.
+
+    Example:
+        >>> from jaxonline.results.formats import visible
+        >>> visible("a  b\\nc\\x1b[31m")
+        'a  b\\nc�[31m'
+    """
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs" else "�" for sign in words
+    )
 
 
 def terminal_width(words: str) -> int:
@@ -123,7 +155,39 @@ def shortened(words: str, most: int) -> str:
     return f"{left}…{right}"
 
 
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Names in one line of so many columns at most each; those that would be alike end in numbers.
+
+    Example:
+        >>> from jaxonline.results.formats import short_names
+        >>> short_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
+        ['grad…25] (1)', 'grad…25] (2)', 'a']
+    """
+    short = [shortened(plain(name), most) for name in names]
+    times, numbers = Counter(short), {words: itertools.count(1) for words in short}
+    found: dict[str, None] = {}
+    for name, first in zip(names, short, strict=True):
+        words = first
+        while times[words] > 1 or words in found:
+            end = f" ({next(numbers[first])})"
+            words = shortened(plain(name), most - len(end)) + end
+        found[words] = None
+    return list(found)
+
+
+def figure_words(words: str) -> str:
+    r"""Words as they are, in a figure: a dollar is a dollar, and begins no formula.
+
+    Example:
+        >>> from jaxonline.results.formats import figure_words
+        >>> print(figure_words("from $5 to $10"))
+        from \$5 to \$10
+    """
+    return visible(words).replace("$", r"\$")
+
+
 _MARKED = re.compile(r"([\\`*_|\[\]])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def markdown_words(words: str) -> str:
@@ -134,7 +198,8 @@ def markdown_words(words: str) -> str:
         >>> markdown_words("a|b *c*")
         'a\\|b \\*c\\*'
     """
-    return _MARKED.sub(r"\\\1", " ".join(words.split())).replace("<", "&lt;")
+    words = _ENTITY.sub("&amp;", _MARKED.sub(r"\\\1", " ".join(words.split())))
+    return words.replace("<", "&lt;")
 
 
 def html_words(words: object) -> str:
@@ -145,7 +210,7 @@ def html_words(words: object) -> str:
         >>> html_words('<a href="b">')
         '&lt;a href=&quot;b&quot;&gt;'
     """
-    return html.escape("".join(sign if sign.isprintable() or sign in "\n\t" else "�" for sign in str(words)))
+    return html.escape(visible(str(words)))
 
 
 _NOTEBOOK = """<style>

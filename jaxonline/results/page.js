@@ -17,7 +17,7 @@ function readable(value, digits = 4) {
 
 function measured(value, half) {
   if (value === null || half === null || !isFinite(half)) return readable(value);
-  if (half === 0 || half < 1e-6 * Math.abs(value)) return `${readable(value)} ± ${readable(half, 2)}`;
+  if (half <= 1e-12 * Math.abs(value)) return `${readable(value)} ± ${readable(half, 2)}`;
   const power = powerOf(Math.max(Math.abs(value), half), 2);
   if (power >= -4 && power < 7) {
     const decimals = Math.max(0, 1 - powerOf(half, 2));
@@ -78,7 +78,7 @@ function sortable(table) {
     if (cell.classList.contains("number")) return "value" in cell.dataset ? Number(cell.dataset.value) : null;
     return cell.textContent.trim() || null;
   };
-  const compared = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true }));
+  const compared = (a, b) => (typeof a === "number" ? (a > b) - (a < b) : a.localeCompare(b, undefined, { numeric: true }));
   heads.forEach((head, at) => {
     const button = made("button", { type: "button", class: "sort" }, ...head.childNodes);
     button.addEventListener("click", () => {

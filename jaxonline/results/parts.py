@@ -1,21 +1,29 @@
 """Parts of a `Result`, and the parts of one study put together."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxonline._util import check
+from jaxonline.results.layout import BEST, CUBE, FIRSTS
 from jaxonline.results.stored_arrays import part
 
 
 def check_shapes(result: Any) -> None:
-    """Check that every array is of all learners, runs and rounds, and that no run is there twice."""
+    """Check that every array is of all learners, runs and rounds, and that nothing is there twice."""
     shape = len(result.learners), np.size(result.runs), np.size(result.rounds)
     for name, array in {"comparator_loss": result.comparator_loss, **result.measures}.items():
         if array is not None and np.shape(array)[:3] != shape:
             raise ValueError(f"{name} must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
+    for name, times in Counter(result.learners).items():
+        if times > 1:
+            raise ValueError(f"learners must be distinct, got {name!r} more than once")
+    for name in (*CUBE, *FIRSTS, BEST):
+        if name in result.measures:
+            raise ValueError(f"measures must have names of their own, got {name!r}, which results have already")
     runs, times = np.unique(result.runs, return_counts=True)
     if (times > 1).any():
         raise ValueError(
@@ -24,8 +32,8 @@ def check_shapes(result: Any) -> None:
         )
 
 
-def selected(result: Any, learners: Sequence[int], runs: Any = slice(None)) -> Any:
-    """The result of some learners and runs, by position.
+def selected(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
+    """The result of some learners and runs, by position; with other names, a learner may be there twice.
 
     Raises:
         ValueError: runs that are no positions.
@@ -40,7 +48,7 @@ def selected(result: Any, learners: Sequence[int], runs: Any = slice(None)) -> A
         return part(numbers, learners, runs)
 
     return dataclasses.replace(
-        result, learners=tuple(result.learners[i] for i in learners), runs=result.runs[runs],
+        result, learners=tuple(names or (result.learners[i] for i in learners)), runs=result.runs[runs],
         measures={name: of(array) for name, array in result.measures.items()},
         comparator_loss=None if result.comparator_loss is None else of(result.comparator_loss),
         first_nonfinite=of(result.first_nonfinite), first_overflow=of(result.first_overflow),

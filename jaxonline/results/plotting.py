@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results.formats import tick
+from jaxonline.results.formats import figure_words, tick
 from jaxonline.results.quantities import label_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def plot_result(
         >>> len(result.plot(quantity="cumulative_loss").axes)
         1
     """
-    from jaxonline.results.curves import BOUND, Curves
+    from jaxonline.results.curves import Curves
     from jaxonline.results.figure import ResultFigure
     from jaxonline.results.summary import quantity_of
 
@@ -90,25 +90,26 @@ def plot_result(
     paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
     figure = ResultFigure(figsize=(sizes.width * (1.6 if two else 1), curves.height(paper)), layout="constrained")
     panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
+    what = figure_words(label_of(quantity))
     words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
     words += f", {level:.0%} simultaneous bands" if np.isfinite(estimate.low).any() else ""
     if len(result.rounds) == 1:
-        curves.draw_points(panels[0], bounds, label_of(quantity))
+        curves.draw_points(panels[0], bounds, what)
         words = words.replace("simultaneous bands", "intervals")
     for axes in panels if len(result.rounds) > 1 else ():
         logarithmic = (two and axes is panels[1]) or (paper and bool(bounds))
         curves.draw(axes, bounds if logarithmic else {}, logarithmic or is_logarithmic(result.rounds), logarithmic)
-        tidy(axes, "round", label_of(quantity) if axes is panels[0] else "")
+        tidy(axes, "round", what if axes is panels[0] else "")
     if len(result.rounds) > 1:
         curves.name(panels[0], figure if paper else None)
     if not paper:
         panels[0].set_title(words, fontsize=10)
         if two:
-            panels[1].set_title("the same on logarithmic axes", fontsize=10)
-            lines = [line for line in panels[1].get_lines() if line.get_label() == BOUND]
-            panels[1].legend(handles=lines, frameon=False, fontsize=9)
+            same = "the same, with bounds" if is_logarithmic(result.rounds) else "the same on logarithmic axes"
+            panels[1].set_title(same, fontsize=10)
+            panels[1].legend(handles=[curves.bound], frameon=False, fontsize=9)
         if title:
-            figure.suptitle(title)
+            figure.suptitle(figure_words(title))
     for axes in panels if paper else ():
         _small(axes, sizes)
     if path is not None:
@@ -132,11 +133,12 @@ def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
     return bool(log.std() / log.mean() < linear.std() / linear.mean())
 
 
-def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> None:
-    """The mean of learner i as a line, and its interval, where there is one, as a band around it."""
-    axes.plot(x, estimate.mean[i], color=color, **line)
+def band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
+    """The mean of learner i as a line, which is returned, and its interval, where there is one, as a band around it."""
+    (drawn,) = axes.plot(x, estimate.mean[i], color=color, **line)
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
         axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
+    return drawn
 
 
 def _runs(result: "Result", n_runs: np.ndarray) -> str:

@@ -45,7 +45,8 @@ class Result:
     It prints as a table of a few lines, in a notebook as well.
 
     Raises:
-        ValueError: if a run is there twice.
+        ValueError: if a learner or a run is there twice, an array is not of all learners, runs and rounds, or a measure
+            has the name of something else ("run", "round", "learner", "comparator_loss", ...).
 
     Example:
         >>> import jax, numpy as np
@@ -278,12 +279,16 @@ class Result:
         """Write a zarr store that xarray and any zarr reader can open, replacing a result that is there.
 
         In a folder it is written beside its place and moved there: whenever this is killed, the old or the new one is
-        whole. At a URL (`s3://...`, what fsspec reaches) what is there is removed first. It is laid out as the store of
-        a study (`simulate(checkpoint=...)`), which is not replaced.
+        whole. At a URL (`s3://...`, what fsspec reaches) it is written below it, in `.unfinished`, before the one that
+        is there is removed. It is laid out as the store of a study (`simulate(checkpoint=...)`), which is not replaced.
+
+        Numbers that stay in a store (more than 64 MB) go on to be read from the new one where this replaces theirs;
+        other results with numbers there raise an error when they are asked for them.
 
         Raises:
-            FileExistsError: if something else is at the path, whatever it is.
-            ValueError: a path without a name, such as "..", or a URL that nothing reaches.
+            FileExistsError: if something else is at the path, whatever it is, or was put into the result there.
+            ValueError: a path without a name, such as "..", a path that was made of a URL, or a URL that nothing
+                reaches.
             OSError: it cannot be written; the error names the path.
         """
         from jaxonline.results.storage import save

@@ -8,7 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from jaxonline._util import check
 from jaxonline.results.figure import ResultFigure
-from jaxonline.results.formats import plain, shortened
+from jaxonline.results.formats import figure_words, short_names
 from jaxonline.results.plotting import STYLES
 from jaxonline.results.standings import GAP, Standings, ranked_words
 
@@ -44,8 +44,8 @@ def plot_standings(
     sizes = STYLES[check.choice("style", style, STYLES)]
     cells = {(row["game"], row["learner"]): row for row in standings.rows}
     order = np.argsort(standings.mean_rank, kind="stable")
-    names = [shortened(plain(standings.learners[i]), _NAME) for i in order]
-    games = ["\n".join(shortened(plain(name), _NAME).split()) for name in standings.games]
+    names = [figure_words(name) for name in short_names([standings.learners[i] for i in order], _NAME)]
+    games = ["\n".join(figure_words(name).split()) for name in short_names(standings.games, _NAME)]
     em = sizes.font / 72.0  # inches
     left = 0.55 * em * max(map(len, names)) + em
     widths = [max(4, *map(len, head.split("\n"))) for head in (*games, "mean rank")]
@@ -77,7 +77,7 @@ def plot_standings(
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.spines[:].set_visible(False)
     if heading:
-        figure.suptitle(heading, fontsize=sizes.font)
+        figure.suptitle(figure_words(heading), fontsize=sizes.font)
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)

@@ -1,6 +1,8 @@
 """Results in zarr stores, those that were saved and those of studies, finished or not."""
 
+import contextlib
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -13,8 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline._util.files import UNFINISHED, naming, sync, unfinished
-from jaxonline._util.places import Bucket, Folder, is_url, place_of
-from jaxonline._util.zarr3 import DOCUMENT, ArraySpec, decode_whole, document, encode_chunks, group, node
+from jaxonline._util.places import Bucket, Folder, path_of, place_of
+from jaxonline._util.zarr3 import (
+    DOCUMENT,
+    STRING,
+    ArraySpec,
+    decode_whole,
+    document,
+    encode_chunks,
+    group,
+    is_whole,
+    node,
+)
 from jaxonline.results.layout import BEST, CUBE, FIRSTS, Blocks, Rows, StoreLayout
 from jaxonline.results.reduction import CONTROL
 from jaxonline.results.store import MARKER, RESULT, STUDY, attributes_in, format_of
@@ -51,27 +63,36 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
 
 
 def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
-    """In a folder, write the store beside its place and move it there: the old or the new one is whole at any moment.
+    """Write the store beside its place, and put it there: the old or the new one is whole at any moment.
 
-    At a URL what is there is removed first.
+    What of the result's own numbers was in the store that is replaced is then read from the new one.
     """
-    if is_url(path):
-        return _save_at_url(result, str(path))
-    path = Path(path)
+    folder = path_of(path)
+    saved = _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
+    arrays = *result.measures.values(), result.comparator_loss
+    if not all(array.is_there() for array in arrays if isinstance(array, StoredArray)):
+        again = load_result(saved)
+        for name in ("measures", BEST):
+            object.__setattr__(result, name, getattr(again, name))
+    return saved
+
+
+def _save_in_folder(result: "Result", path: Path) -> Path:
     if path.name in ("", ".."):
         raise ValueError(f"path must end in the name of a store, got '{path}'")
     place = path.resolve() if path.is_symlink() else path
-    if os.path.lexists(path) and not (place.exists() and _is_ours(place)):
+    if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
         raise FileExistsError(f"{path} exists and is no result of jaxonline: it is not replaced, give another path")
     with naming(path):
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = unfinished(place)
         beside.mkdir()
     try:
-        with naming(path):
-            folder = Folder(beside / NEW, beside / "writing")
-            for files in _files(result):
+        folder = Folder(beside / NEW, beside / "writing")
+        for files in _files(result):
+            with naming(path):
                 folder.write(files)
+        with naming(path):
             sync(beside)
             _move(beside, place)
     finally:
@@ -81,18 +102,40 @@ def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
 
 
 def _save_at_url(result: "Result", url: str) -> str:
+    """Where there is one it is replaced when the new one is whole, below it: its first document goes first, and comes
+    last."""
     place = Bucket(url)
-    there = place.read(DOCUMENT)
-    if place.names() and format_of(attributes_in(there or b"") or {}) != RESULT:
+    before = place.names()
+    if before and not _is_ours(place, UNFINISHED):
         raise FileExistsError(f"{url} exists and is no result of jaxonline: it is not replaced, give another URL")
-    place.remove("")
-    for files in _files(result):
-        place.write(files)
+    if not before:
+        for files in _files(result):
+            place.write(files)
+        return url
+    place.remove(UNFINISHED)
+    keys: list[str] = []
+    try:
+        for files in _files(result):
+            place.write({f"{UNFINISHED}/{key}": content for key, content in files.items()})
+            keys += files
+    except BaseException:
+        with contextlib.suppress(OSError):
+            place.remove(UNFINISHED)
+        raise
+    for name in (DOCUMENT, *before):
+        if name != UNFINISHED:
+            place.remove(name)
+    for some in (keys[:-1], keys[-1:]):
+        place.copy({f"{UNFINISHED}/{key}": key for key in some})
+    place.remove(UNFINISHED)
     return url
 
 
 def _files(result: "Result") -> Iterator[dict[str, bytes]]:
-    """The store of a result, some files after the others: laid out as that of a study, without its blocks."""
+    """The store of a result, some files after the others: laid out as that of a study, without its blocks.
+
+    The first document comes last. It has a hash of all numbers, so that it is another one whenever they are.
+    """
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     rows = [Rows("", "", (each, each + 1), width) for each in range(len(result.learners))]
@@ -109,12 +152,18 @@ def _files(result: "Result") -> Iterator[dict[str, bytes]]:
     }  # fmt: skip
     kinds = {name: spec if name == "learner" else spec._replace(dtype=arrays[name].dtype.name)
              for name, spec in specs.items()}  # fmt: skip
+    digest = hashlib.sha256()
     for name, array in arrays.items():
         chunks = ((f"{node(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
         for _, some in groupby(chunks, _Batches()):
-            yield dict(some)
+            files = dict(some)
+            for content in files.values():
+                digest.update(content)
+            yield files
     yield {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
-    marker = {"format": RESULT, "learners": result.learners, "measures": list(result.measures)}
+    marker = {
+        "format": RESULT, "learners": result.learners, "measures": list(result.measures), "sha256": digest.hexdigest(),
+    }  # fmt: skip
     root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
     yield {DOCUMENT: root}
 
@@ -148,11 +197,11 @@ def _move(beside: Path, place: Path) -> None:
     sync(place.parent)
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a folder is a saved result, the whole of it: nothing was put in beside the arrays."""
-    content = Folder(path).read(DOCUMENT)
-    saved = content is not None and format_of(attributes_in(content) or {}) == RESULT
-    return saved and all(part.name == DOCUMENT or (part / DOCUMENT).is_file() for part in path.iterdir())
+def _is_ours(place: Folder | Bucket, *more: str) -> bool:
+    """Whether a place is a saved result, the whole of it: nothing was put in beside the arrays, but for these names."""
+    saved = format_of(attributes_in(place.read(DOCUMENT) or b"") or {}) == RESULT
+    names = (name for name in place.names() if name not in (DOCUMENT, *more))
+    return saved and all(place.read(f"{name}/{DOCUMENT}") is not None for name in names)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -192,12 +241,12 @@ def load_result(path: str | os.PathLike[str]) -> "Result":
     place = place_of(path)
     content = place.read(DOCUMENT)
     if content is None:
-        raise FileNotFoundError(f"there is no result at {path}{_hint(path)}")
+        raise FileNotFoundError(f"there is no result at {path}{_hint(place, path)}")
     attributes = attributes_in(content) or {}
     meta = {name: of for name, of in attributes.items() if name != MARKER}
     try:
         if format_of(attributes) == RESULT:
-            return _load_saved(place, json.loads(content), meta)
+            return _load_saved(place, content, meta)
         if format_of(attributes) == STUDY:
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
@@ -205,17 +254,31 @@ def load_result(path: str | os.PathLike[str]) -> "Result":
     raise ValueError(f"{path} is no result of jaxonline, as Result.save and simulate(checkpoint=...) write them")
 
 
-def _hint(path: str | os.PathLike[str]) -> str:
-    if is_url(path):
-        return ""
-    place = Path(path)
-    kept = sorted(place.parent.glob(f".{glob.escape(place.name)}.*{UNFINISHED}/{OLD}"))
+def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
+    """Check the names in the first document, which has no checksum, against those beside the numbers, which have one.
+
+    Raises:
+        ValueError: they are others.
+    """
+    spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
+    kept = place.read(f"{node('learner')}/{spec.key((0,))}") or b""
+    if is_whole(kept) and kept != spec.encode(np.array(learners, object)):
+        raise ValueError(f"{place.name} is damaged: the names of learners are not what was written")
+
+
+def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
+    path = path_of(where)
+    if path is None:
+        new = place.read(f"{UNFINISHED}/{DOCUMENT}")
+        return f"; saving was interrupted, and the new one is in {where}/{UNFINISHED}" if new else ""
+    kept = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}/{OLD}"))
     return f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
 
 
-def _load_saved(place: Folder | Bucket, root: dict[str, Any], meta: dict[str, Any]) -> "Result":
+def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> "Result":
     from jaxonline.results import Result
 
+    root = json.loads(first)
     marker, documents = root["attributes"][MARKER], root["consolidated_metadata"]["metadata"]
 
     def array(name: str) -> np.ndarray:
@@ -225,10 +288,11 @@ def _load_saved(place: Folder | Bucket, root: dict[str, Any], meta: dict[str, An
             raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
 
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
+    _check_names(place, learners)
     whole, stored = np.full((len(learners), len(runs)), len(rounds), np.int32), {}
     for name in (*marker["measures"], *FIRSTS, *([BEST] if BEST in documents else [])):
         spec = ArraySpec.of(documents[node(name)])
-        stored[name] = StoredArray(place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)))
+        stored[name] = StoredArray(place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)), first)
     numbers = held(stored, array)
     if isinstance(best := numbers.get(BEST), np.ndarray):
         best = np.broadcast_to(best, (*whole.shape, len(rounds)))
@@ -242,6 +306,7 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     from jaxonline.results import Result
 
     layout = StoreLayout.of(marker["layout"])
+    _check_names(place, layout.learners)
     blocks = Blocks(place, marker["study"], layout, repairs=False)
     finished = Finished.of(blocks)
     some = np.flatnonzero(finished.own.any(axis=0))

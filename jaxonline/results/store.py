@@ -66,6 +66,7 @@ class Store:
     def __enter__(self) -> "Store":
         with contextlib.ExitStack() as stack:
             if self._alone:
+                self._refuse(attributes_in(self.place.read(DOCUMENT) or b""))  # before anything is made there
                 stack.enter_context(self.place.held())
             self._open()
             self._held = stack.pop_all()
@@ -177,10 +178,10 @@ class Store:
         elif not self._alone:
             raise ValueError(f"checkpoint {self.place.name} holds no study yet")
         self._blocks = Blocks(self.place, self._study, self.layout, repairs=self._alone)
-        first = self._document(self.layout)
-        if self._alone and (root is None or first != self.place.read(DOCUMENT)):
-            self.place.write(documents(self.layout))
-            self.place.write({DOCUMENT: first})
+        if self._alone:
+            for files in (documents(self.layout), {DOCUMENT: self._document(self.layout)}):
+                if new := {key: content for key, content in files.items() if self.place.read(key) != content}:
+                    self.place.write(new)
 
     def _root(self) -> dict[str, Any] | None:
         """The attributes of the store; None where there is none yet, or where they are damaged and were set aside."""
@@ -188,10 +189,7 @@ class Store:
         if content is None:
             return None
         attributes = attributes_in(content)
-        if attributes is not None and MARKER not in attributes:
-            raise ValueError(f"checkpoint {self.place.name} is a zarr store of something else")
-        if attributes is not None and format_of(attributes) == RESULT:
-            raise ValueError(f"checkpoint {self.place.name} is a result that was saved, and no study to go on with")
+        self._refuse(attributes)
         if attributes is not None and _is_whole(attributes[MARKER]):
             return attributes
         if self._alone:
@@ -199,6 +197,13 @@ class Store:
             told = "the blocks say themselves which study they belong to"
             self._warn(f"{DOCUMENT} is damaged, and was set aside as {aside}; {told}")
         return None
+
+    def _refuse(self, attributes: Mapping[str, Any] | None) -> None:
+        """What is no study's."""
+        if attributes is not None and MARKER not in attributes:
+            raise ValueError(f"checkpoint {self.place.name} is a zarr store of something else")
+        if attributes is not None and format_of(attributes) == RESULT:
+            raise ValueError(f"checkpoint {self.place.name} is a result that was saved, and no study to go on with")
 
     def _check(self, theirs: Mapping[str, Any]) -> None:
         if theirs["about"] != self._about:
@@ -227,10 +232,11 @@ class Store:
 
     @staticmethod
     def _joined(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-        """Attributes, of which the numbers of runs and rounds do not shrink."""
+        """Attributes, of which the numbers of runs and rounds do not shrink; how many runs there are was chosen by
+        looking where it is now."""
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
-        return {name: of for name, of in theirs.items() if name != MARKER} | dict(ours) | most
+        return {name: of for name, of in theirs.items() if name not in (MARKER, "precision")} | dict(ours) | most
 
     def _other(self, difference: str) -> ValueError:
         return ValueError(f"checkpoint {self.place.name} holds another study: {difference}")

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline._util.places import Bucket, Folder
-from jaxonline._util.zarr3 import GAPS, ArraySpec, node
+from jaxonline._util.zarr3 import DOCUMENT, GAPS, ArraySpec, node
 from jaxonline.results.layout import BEST, FIRSTS, Blocks, StoreLayout
+from jaxonline.results.store import MARKER, STUDY, attributes_in, format_of
 
 HELD = 1 << 26  # bytes: the numbers of a study that are no more are held in memory
 AT_ONCE = 1 << 20  # numbers of a stored array that are worked on at a time
@@ -65,17 +66,18 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         known: how many recorded rounds are there [L, R]; the others are NaN, or -1.
         runs: which runs of those in the store.
         rounds: which recorded rounds, by position.
+        first: the first document of the store.
 
     Raises:
-        OSError: when numbers are read, and the store is gone.
+        OSError: when numbers are read, and the store is gone, or another one is in its place.
         ValueError: when numbers are read, and they are damaged.
     """
 
     def __init__(
         self, place: Folder | Bucket, name: str, spec: ArraySpec, known: np.ndarray, runs: np.ndarray,
-        rounds: np.ndarray,
+        rounds: np.ndarray, first: bytes,
     ):  # fmt: skip
-        self._place, self._name, self._spec = place, name, spec
+        self._place, self._name, self._spec, self._first = place, name, spec, first
         self._known, self._runs, self._rounds = known, np.asarray(runs), np.asarray(rounds)
         self._learners, self._zero = np.arange(len(known)), ()
         self._axes = ("learner", "run") if name in FIRSTS else ("learner", "run", "round")
@@ -92,6 +94,10 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
     def nbytes(self) -> int:
         """The bytes of all numbers."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+    def is_there(self) -> bool:
+        """Whether the numbers are still in the store, and no others in their place."""
+        return _goes_on(self._first, self._place.read(DOCUMENT))
 
     def is_same_along(self, axis: int) -> bool:
         """Whether the numbers are the same for all positions on an axis."""
@@ -158,6 +164,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
                 if (there <= rounds[part.get("round", slice(None))].min()).all():
                     continue
             found[_open(into)] = self._chunk(index)[_open(out_of)]
+        self._check()  # when all is read: whoever replaces the store does so at any moment
         found = np.expand_dims(found, here)
         if self._zero:
             found[np.isin(where["learner"], self._zero)] = 0
@@ -169,14 +176,34 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
     def _chunk(self, index: Sequence[int]) -> np.ndarray:
         content = self._place.read(f"{node(self._name)}/{self._spec.key(index)}")
         if content is None:
-            raise FileNotFoundError(
-                f"{self._name!r} is not in {self._place.name} any more: a result of more than {HELD >> 20} MB of "
-                "numbers reads them from the store of its study when they are asked for"
-            )
+            raise self._gone()
         try:
             return self._spec.decode(content)
         except ValueError as error:
+            self._check()
             raise ValueError(f"{self._place.name} is damaged: {self._name!r} is not what was written") from error
+
+    def _check(self) -> None:
+        if not self.is_there():
+            raise self._gone()
+
+    def _gone(self) -> FileNotFoundError:
+        return FileNotFoundError(
+            f"{self._name!r} is not in {self._place.name} any more: a result of more than {HELD >> 20} MB of numbers "
+            "reads them from its store when they are asked for, and that was removed, or another one was put there"
+        )
+
+
+def _goes_on(before: bytes, now: bytes | None) -> bool:
+    """Whether a store has what it had, by its first documents: the same, or the study has got longer."""
+    if now == before:
+        return True
+    found = [attributes_in(each or b"") or {} for each in (before, now)]
+    if [format_of(each) for each in found] != [STUDY, STUDY]:
+        return False
+    (old, theirs), (new, ours) = ((each[MARKER]["study"], each[MARKER]["layout"]) for each in found)
+    first = {"runs": 0, "asked": [], "rounds": ours["rounds"][: len(theirs["rounds"])]}
+    return old == new and theirs | {"runs": 0, "asked": []} == ours | first
 
 
 def _chunks(axes: Sequence[np.ndarray], sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple, tuple]]:
@@ -219,9 +246,10 @@ def arrays_of(
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
     own = finished.own[:, runs]
     shared = np.broadcast_to(finished.shared[runs], own.shape)
+    first = blocks.place.read(DOCUMENT) or b""
     found = {
         name: StoredArray(
-            blocks.place, name, spec, shared if name == BEST and not layout.own_best else own, runs, rounds
+            blocks.place, name, spec, shared if name == BEST and not layout.own_best else own, runs, rounds, first
         )
         for name, spec in layout.specs().items()
         if name in (*layout.measures, *FIRSTS, BEST)

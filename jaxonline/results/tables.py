@@ -8,15 +8,17 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jaxonline._util import check
-from jaxonline.results.columns import Count, Interval, Known, Number, Row, Text, limits
+from jaxonline.results.columns import Count, Fixed, Interval, Known, Number, Row, Text, limits
 from jaxonline.results.formats import (
+    fixed,
     html_words,
     in_notebook,
     markdown_words,
@@ -24,16 +26,17 @@ from jaxonline.results.formats import (
     shortened,
     terminal_width,
     tex_words,
+    visible,
 )
 from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
 
 LEFT_OUT = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
 REGRET = (  # of the rows of `Result.table`
     Text("learner"),
-    Number("queries_per_round", "queries\n/round", "{:.2f}"),
-    Interval("regret", "regret\n(95 %)", "{:.2f}"),
-    Number("regret_per_round", "regret\n/round", "{:.5f}"),
-    Number("bound", "theorem's\nbound", "{:,.0f}"),
+    Number("queries_per_round", "queries\n/round", partial(fixed, "{:.2f}")),
+    Fixed("regret", "regret\n(95 %)", "{:.2f}"),
+    Number("regret_per_round", "regret\n/round", partial(fixed, "{:.5f}")),
+    Number("bound", "theorem's\nbound", partial(fixed, "{:,.0f}")),
     Known("variance_reduction", "variance\nreduction", "{:.3g}"),
     *LEFT_OUT,
 )
@@ -142,14 +145,14 @@ class Table:
     def latex(self) -> str:
         """The columns as a tabular with the rules of booktabs, without the title; all else is plain LaTeX."""
         heads = self._heads(tex_words)
-        lines = [" & ".join(heads) + r" \\", r"\midrule"]
+        lines = [_tex_row(heads), r"\midrule"]
         for i, (first, heading, cells, strong) in enumerate(self._lines(tex_words)):
             lines += [r"\midrule"] if first and i else []
             lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{{heading}}} \\"] if heading else []
             numeric = [column.numeric for column in self.shown]
             cells = [_MINUS.sub("$-$", cell) if own else cell for cell, own in zip(cells, numeric, strict=True)]
             bold = (rf"\textbf{{\boldmath {cell}}}" if own else cell for cell, own in zip(cells, strong, strict=True))
-            lines.append(" & ".join(bold) + r" \\")
+            lines.append(_tex_row(bold))
         kinds = "".join("r" if column.numeric else "l" for column in self.shown)
         return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -232,13 +235,15 @@ class Table:
         from rich import table, text
 
         made = table.Table(
-            title=self.title, title_justify="left", caption=self.caption or None, caption_justify="left", **frame
-        )
+            title=text.Text(visible(self.title), "table.title"), title_justify="left",
+            caption=text.Text(visible(self.caption), "table.caption") if self.caption else None,
+            caption_justify="left", **frame,
+        )  # fmt: skip
         for column in self.shown:
             justify = "right" if column.numeric else "left"
             look = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
-            made.add_column(column.head or column.key, **look)
-        for first, heading, cells, _ in self._lines():
+            made.add_column(text.Text(visible(column.head or column.key)), **look)
+        for first, heading, cells, _ in self._lines(visible):
             if first:
                 made.add_section()
             if heading:
@@ -294,6 +299,14 @@ def _finite(numbers: Any) -> Any:
 
 
 _MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
+
+
+def _tex_row(cells: Iterable[str]) -> str:
+    """A line of a tabular; an empty group where the command before it would take its start for an option or a star."""
+    row = " & ".join(cells) + r" \\"
+    return "{}" + row if row.startswith(("[", "*")) else row
+
+
 _NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
 
 
@@ -303,5 +316,6 @@ def _sorted_by(column: Text, row: Row) -> str:
         return ""
     value = row.get(column.key)
     if isinstance(value, int | float | np.number) and value == value:
-        return f'{_NUMERIC} data-value="{float(value):.12g}"'
+        number = f"{float(value):.12g}".replace("inf", "Infinity")  # as a script reads it
+        return f'{_NUMERIC} data-value="{number}"'
     return _NUMERIC

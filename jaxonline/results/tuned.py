@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxonline.results.columns import Count, Measured, Number, Text
-from jaxonline.results.formats import in_notebook, readable
+from jaxonline.results.formats import html_words, in_notebook, readable
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import Estimate
 from jaxonline.results.tables import Table
@@ -155,7 +155,7 @@ class Tuned:
         more = len(table.rows) - IN_NOTEBOOKS
         few = dataclasses.replace(table, rows=table.rows[:IN_NOTEBOOKS]).html()
         rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
-        return in_notebook(f"{few}{rest}<p>{table.caption}</p>")
+        return in_notebook(f"{few}{rest}<p>{html_words(table.caption)}</p>")
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
