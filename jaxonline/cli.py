@@ -208,7 +208,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
         folders = {
             key: check_folder(key, given[key])
             for key in ("out", "checkpoint")
-            if key in given and not is_url(given[key])
+            if key in given and not (key == "checkpoint" and is_url(kept))
         }
         check_apart(files, folders)
         out, json = folders["out"], files.get("json")
@@ -220,7 +220,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
             lambda: written.extend([write_text(json, report.json())] if json else []),
         )
     paths = ", ".join(str(path) for path in written)
-    console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all")
+    console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
 
 
 @app.command()
@@ -286,7 +286,7 @@ def _run(
     rounds: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
     workers: Annotated[
-        int | None, typer.Option(help="So many processes of this machine play, of Dask (jaxonline[cluster]).")
+        int | None, typer.Option(help="So many processes of this machine play, of Dask (jaxonline\\[cluster]).")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="The workers of this Dask scheduler play (tcp://host:8786).")
@@ -360,13 +360,18 @@ def _refuse(command: str, words: str) -> int:
 
 
 def _console() -> Any:
-    """A console of rich whose reader may go away: what is left to do is done all the same."""
+    """A console of rich on which words are only words, and whose reader may go away: the rest is done all the same."""
     from rich.console import Console
+
+    from jaxonline.results.formats import visible
 
     class Patient(Console):
         def on_broken_pipe(self) -> None:
             self.quiet = True
             _forget_output()
+
+        def render_str(self, text: str, **options: Any) -> Any:
+            return super().render_str(visible(text), **options)
 
     return Patient()
 

@@ -71,6 +71,9 @@ WRONG = [
     (("bounds", "UCB"), {"type": "ucb1"}, "bounds.UCB is no learner of this study ('UCB1', 'MOSS', 'EXP3', 'greedy')"),
     (("tune",), 0.5, "learners.UCB1 (UCB1)"),
     (("measures",), ["Swiches"], "measures[0] must be a measure"),
+    (("learners", "greedy", "epsilon"), 10**400, "learners.greedy.epsilon must be finite, got an integer that is too"),
+    (("runs",), 10**400, "runs must be finite, got an integer that is too large"),
+    (("game", "environment", "means"), [0.2, 10**400], "game.environment.means[1] must be finite, got an integer"),
 ]  # fmt: skip
 
 
@@ -92,6 +95,20 @@ def test_what_is_wrong_is_said_where_it_is(folder, at, value, words):
         assert str(error.value).startswith(f"{folder / 'study.toml'}:{place}: ")
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "[1, 1979-05-27]", "{ a = 07:32:00 }"]
+)
+def test_a_date_is_refused_where_it_is(folder, value):
+    """Also where anything goes: in the table of a learner of one's own."""
+    text = toml(DATA)[0].replace('"step_size" = [0.1, 0.2]', f'"step_size" = {value}')
+    (folder / "study.toml").write_text(text)
+    line = next(i for i, each in enumerate(text.splitlines(), start=1) if value in each)
+    with pytest.raises(StudyFileError) as error:
+        load_study_file(folder / "study.toml")
+    assert str(error.value).startswith(f"{folder / 'study.toml'}:{line}: learners.mine.step_size")
+    assert "must be no date or time, write it as a text: got" in str(error.value)
 
 
 @pytest.mark.parametrize(

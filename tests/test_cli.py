@@ -39,7 +39,7 @@ class Stub(Study):
             raise FileNotFoundError(f"{self.data} is not there:\nfetch it")
         row = self.model_dump(exclude={"data", "fails"}) | {"seed": context.seed, "checkpoint": str(context.checkpoint)}
         table = Table(self.title, [row], (Text("kind"), Number("runs", form="{:.1f}")))
-        return Report({"table": table}, sentences=["A stub says [nothing]."])
+        return Report({"table": table}, sentences=["A stub says [nothing].", "It is \x1b[31mred."])
 
 
 @pytest.fixture
@@ -69,8 +69,14 @@ def test_options_are_fields(call, tmp_path):
     assert (tmp_path / "here" / "table.csv").exists()
     assert "printed" in done.output
     assert "7.0" in done.output
-    assert "A stub says [nothing]." in done.output
+    assert "A stub says [nothing].\nIt is �[31mred." in done.output
     assert "here/table.csv, here/numbers.json, here/report.html, deep/all.json written" in done.output
+
+
+def test_a_path_is_only_a_path(call):
+    done = call("--out", "r[/z]", "--json", "[red]all.json")
+    assert done.exit_code == 0, done.output
+    assert "r[/z]/table.csv, r[/z]/numbers.json, r[/z]/report.html, [red]all.json written" in done.output
 
 
 def test_without_options_the_defaults_are_played(call, tmp_path):
@@ -87,6 +93,8 @@ def test_without_options_the_defaults_are_played(call, tmp_path):
         (["--noise-variance", "0"], "--noise-variance must be above 0, got 0"),
         (["--kind", "other"], "--kind must be 'correct' or 'printed', got other"),
         (["--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["--out", "s3://bucket/y"], "--out must be a folder of this computer, got 's3://bucket/y', a URL"),
+        (["--json", "s3://b/y"], "--json must be a file of this computer, got 's3://b/y', a URL"),
         (["--data", "nowhere"], "nowhere is not there: fetch it"),
     ],
 )

@@ -112,11 +112,37 @@ def test_parts_report_fractions_and_have_checkpoints_of_their_own(tmp_path):
         (2.0, 2, "second: b"),
         (2, 2, "second"),
     ]
-    assert first.checkpoint == tmp_path / "noise-0.1-long"
+    assert first.checkpoint == tmp_path / "noise-0.1,-long"
     assert deep.checkpoint == tmp_path / "second" / "b"
     assert Context().parts(1).__enter__()("a").checkpoint is None
     with Context(checkpoint=jo.Checkpoint(tmp_path, "1", 5.0)).parts(1) as part:
         assert part("a").checkpoint == jo.Checkpoint(tmp_path / "a", "1", 5.0)
+
+
+def test_parts_stay_inside_and_apart(tmp_path):
+    """Whatever a learner is called, its folder is directly in that of the study, and no other one's."""
+    names = [
+        "a b",
+        "a-b",
+        "a%2Db",
+        "a  b",
+        "x/../../../../escaped",
+        "..",
+        ".",
+        "a/b",
+        "/a",
+        ".a",
+        "a\\b",
+        "C:a",
+        "é",
+        "a[b=1]",
+    ]
+    with Context(checkpoint=tmp_path).parts(len(names)) as part:
+        folders = [part(name).checkpoint for name in names]
+    assert {folder.resolve().parent for folder in folders} == {tmp_path}
+    assert len(set(folders)) == len(names)
+    assert [folder.name for folder in folders[:3]] == ["a-b", "a%2Db", "a%252Db"]
+    assert not any(set(folder.name) & set('\\/:*?"<>|') for folder in folders)
 
 
 def test_a_bad_seed():
@@ -313,6 +339,38 @@ def test_steps_at_the_edge_of_what_was_tried():
     tune = BestOf({"0.1": 0.1, "0.3": 0.3, "1": 1.0})
     assert tune.at_edge({"a": 0.1, "b": 0.3, "c": 1.0}) == ("a", "c")
     assert BestOf({"0.1": 0.1}).at_edge({"a": 0.1}) == (), "of one step there is no choice"
+
+
+def test_the_step_that_is_reported_beside_may_be_the_best():
+    """It is then there twice, by two names."""
+    losses = np.arange(12.0).reshape(2, 6, 1)
+
+    def play(context, learners, horizon):
+        assert list(learners) == ["best"]
+        return Result(
+            ("best[a]", "best[b]"), np.arange(6), np.array([64]), {"cumulative_loss": losses, "queries": losses}
+        )
+
+    tune = BestOf({"a": 0.1, "b": 0.3}, "third", beside=("a", "b"))
+    result, etas, _ = tune.play(GAME, play, {"best": MAKERS["naive"]}, Context(), 6, 64)
+    assert etas == {"a": 0.1, "b": 0.3, "best": 0.1}
+    assert result.learners == ("a", "b", "best")
+    np.testing.assert_array_equal(result.cumulative_loss, losses[[0, 1, 0], 2:])
+
+
+@pytest.mark.parametrize("tune", [BestOf({"0.1": 0.1}).play, BestOf({"0.1": 0.1}).choose])
+def test_pilot_runs_of_the_last_seed_are_those_of_the_first(tune):
+    class Asked(Exception):
+        pass
+
+    def play(context, learners, horizon):
+        assert (context.seed, horizon) == (0, 4)
+        raise Asked
+
+    sizes = {"n_rounds": 16} if tune.__name__ == "choose" else {"n_runs": 6, "n_rounds": 16}
+    game = () if tune.__name__ == "choose" else (GAME,)
+    with pytest.raises(Asked):
+        tune(*game, play, MAKERS, Context(seed=2**32 - 1), **sizes)
 
 
 def test_other_ways_to_choose():

@@ -23,6 +23,7 @@ from jaxonline.cli import app
 from jaxonline.results import Result
 from jaxonline.study.files import folder as folders
 from jaxonline.study.files.differences import differing, results_compared
+from jaxonline.study.files.reporting import bound_on, report_of
 from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 
@@ -149,10 +150,94 @@ def test_report_writes_the_page_and_the_tables(played):
     assert done.exit_code == 0, done.output
     page, tables = ((folder / "out" / name).read_text() for name in ("report.html", "tables.tex"))
     assert "Commands to repeat it" in page
-    assert "jaxonline run study." in page
+    command = f"jaxonline run {folder / 'arms.toml'} --out {folder / 'out'} --runs 8 --rounds 40 --seed 3\n"
+    assert f"{command}jaxonline report {folder / 'out'}<" in page
     assert "[game]" in page or "&quot;game&quot;" in page
     learners = Result.load(folder / "out" / "result.zarr").learners
     assert tables.count(r"\\") == 1 + len(learners)
+
+
+def test_commands_that_repeat_a_study(played, tmp_path, monkeypatch):
+    """They hold from here, whatever the names are, and seed 0 is a seed; the file is the one that was played."""
+    folder, _ = played
+    out, file = tmp_path / "out dir", tmp_path / "my arms.toml"
+    shutil.copytree(folder / "out", out)
+    shutil.copy(folder / "arms.toml", file)
+    about = json.loads((out / "configuration.json").read_text())
+    (out / "configuration.json").write_text(
+        json.dumps(about | {"file": str(file), "study": about["study"] | {"seed": 0}})
+    )
+    (out / "study.json").write_text("of an earlier run")
+    (out / "study.toml").write_text("title = 'Münzen'", encoding="utf-8")
+    monkeypatch.setattr("locale.getpreferredencoding", lambda *_: "ascii")
+    for here, place, expected in (
+        (tmp_path, "out dir", "'my arms.toml' --out 'out dir'"),
+        (tmp_path / "out dir", ".", f"'{file}' --out ."),
+    ):
+        monkeypatch.chdir(here)
+        page = folders.report_in(folders.look_into(place)).page
+        assert page["commands"][0] == f"jaxonline run {expected} --runs 8 --rounds 40 --seed 0"
+        assert page["configuration"] == "title = 'Münzen'"
+    file.unlink()
+    page = folders.report_in(folders.look_into(".")).page
+    assert page["commands"][0] == "jaxonline run study.toml --out . --runs 8 --rounds 40 --seed 0"
+
+
+def test_a_refused_run_leaves_a_finished_study_as_it_was(played, tmp_path):
+    folder, _ = played
+    out = tmp_path / "out"
+    shutil.copytree(folder / "out", out)
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    file = write(tmp_path / "arms.toml", ARMS | {"title": "Other"})
+    refused = call("run", file, "--out", out, "--rounds", 20)
+    assert (refused.exit_code, "holds another study" in refused.stderr) == (2, True)
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    shown = call("show", out)
+    assert "bound" in shown.stdout
+    assert "Not finished" not in shown.stdout
+
+
+def test_files_of_others_are_not_replaced(played, tmp_path, monkeypatch):
+    """In a folder that is no study's, nothing; in one whose study file is there, this file by no copy of another."""
+    folder, _ = played
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "other.toml", ARMS)
+    for names in (
+        ["table.csv"],
+        ["study.toml", "numbers.json", "report.html", "tables.tex"],
+        ["checkpoint", "figure-a.png"],
+    ):
+        out = tmp_path / names[0].partition(".")[0]
+        out.mkdir()
+        for name in names:
+            (out / name).write_text("mine")
+        done = call("run", "other.toml", "--out", out.name)
+        assert done.exit_code == 2
+        assert f"--out must be a new folder or that of a study, got '{out.name}', with files that would" in done.stderr
+        assert all(name in done.stderr for name in names)
+        assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(names, "mine")
+    shutil.copytree(folder / "out", "played")
+    about = json.loads((tmp_path / "played" / "configuration.json").read_text())
+    about["file"] = str(tmp_path / "played" / "study.toml")
+    (tmp_path / "played" / "configuration.json").write_text(json.dumps(about))
+    text = (tmp_path / "played" / "study.toml").read_text()
+    done = call("run", "other.toml", "--out", "played")
+    assert (done.exit_code, "replaced: study.toml" in done.stderr) == (2, True)
+    assert (tmp_path / "played" / "study.toml").read_text() == text
+
+
+def test_a_study_is_played_in_the_folder_of_its_file(played, tmp_path, monkeypatch):
+    """Its file is then no copy, and stays to the byte; a report of an earlier place is of no concern."""
+    folder, _ = played
+    monkeypatch.setattr("jaxonline.study.study.simulate", lambda *_, **__: Result.load(folder / "out" / "result.zarr"))
+    text = toml(ARMS)[0].replace("\n", "\r\n").encode()
+    (tmp_path / "kept").write_bytes(text)
+    (tmp_path / "study.toml").symlink_to(tmp_path / "kept")
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert call("run", "study.toml", "--out", ".").exit_code == 0
+        assert (tmp_path / "study.toml").read_bytes() == text
+        assert "jaxonline run study.toml --out . --runs 8" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(("options", "words"), [
@@ -209,6 +294,31 @@ def test_diff_of_two_seeds_and_of_the_same_runs(played, tmp_path):
     assert "The configurations are the same." in same.stdout
     assert "paired over 8 runs" in same.stdout
     assert call("diff", folder / "out", tmp_path).exit_code == 2
+
+
+def test_a_bound_that_promises_nothing(played):
+    """For falling steps (infinity), or for steps that are neither: a dash, a sentence, and no line."""
+    rounds = np.array([10, 20])
+    falling = bound_on(jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3), rounds)
+    assert np.isposinf(falling).all()
+    promised = jo.bounds.gradient_descent(1.0, 4.0, 20)
+    assert np.isnan(bound_on(promised, jo.learners.InverseTime(0.3), rounds)).all()
+    np.testing.assert_array_equal(bound_on(promised, None, rounds), [np.nan, promised.value])
+    result = Result.load(played[0] / "out" / "result.zarr")
+    first, second, third = result.learners
+    bounds = {
+        first: (jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3)), second: (promised, object()),
+        third: (promised, jo.learners.Constant(0.1)),
+    }  # fmt: skip
+    found = report_of(result, "", bounds)
+    assert [row["bound"] is None for row in found.tables["table"].rows] == [True, True, False]
+    heads, _, *rows = [line.split("|") for line in found.tables["table"].markdown().splitlines()]
+    at = next(i for i, head in enumerate(heads) if "bound" in head)
+    assert [row[at].strip() for row in rows] == ["-", "-", f"{promised.constant_step(0.1, result.rounds)[-1]:,.0f}"]
+    assert found.sentences[-1] == f"Nothing is promised for the steps of {first}, {second}."
+    assert list(found.bounds["result"]) == [third]
+    nothing = report_of(result, "", {first: bounds[first]})
+    assert "bound" not in nothing.tables["table"].markdown()
 
 
 def test_differences_are_paired_where_runs_are_the_same():
@@ -322,6 +432,13 @@ def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
         assert (done.exit_code, len(done.stderr.splitlines())) == (2, 2)
         assert "is damaged" in done.stderr
     assert "is no folder of a study" in call("show", tmp_path / "nowhere").stderr
+    whole = {"study": {"runs": 4, "rounds": 9, "learners": {"a": {}}}, "file": "study.toml"}
+    (tmp_path / "configuration.json").write_text(json.dumps(whole))
+    assert "no run is finished yet (4 runs of 9 rounds" in " ".join(call("show", tmp_path).stdout.split())
+    for key in ('"study"', '"runs"', '"rounds"', '"learners"', '"file"'):
+        (tmp_path / "configuration.json").write_text(json.dumps(whole).replace(key, key.replace('"', '"~', 1)))
+        done = call("show", tmp_path)
+        assert (done.exit_code, "configuration.json is damaged" in done.stderr) == (2, True), key
 
 
 def test_progress_in_a_line(capsys):
@@ -331,11 +448,11 @@ def test_progress_in_a_line(capsys):
         watch(1, 4, "EXP3")
         watch.looked(8, "3 %", "2 %")
         assert watch.line(2.0, 1, 4, "EXP3") == " 25 %  100 rounds/s  0:06 left  +-3 %, wanted 2 %  EXP3"
-        watch(2, 4, "EXP3")
+        watch(2, 4, "EXP3\x1b]0;owned\x07")
     said = capsys.readouterr().err.splitlines()
     assert "rounds/s" not in said[0]
     assert said[1] == "8 runs: half-width 3 %, wanted 2 %"
-    assert "wanted 2 %" in said[2]
+    assert said[2].endswith("wanted 2 %  EXP3�]0;owned�")
 
 
 def test_a_watched_precision_is_the_same_and_tells():
@@ -413,6 +530,12 @@ def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
     write(file, table | {"block_size": 2})
     done = call("run", file, "--out", out)
     assert (done.exit_code, "block_size (was 3, is 2)" in done.stderr) == (2, True)
+    write(file, ARMS | {"runs": 6})  # in one block, by default
+    assert call("run", file, "--out", tmp_path / "one").exit_code == 0
+    done = call("run", file, "--out", tmp_path / "one", "--runs", 9)
+    assert (done.exit_code, "give block_size=6 to go on" in done.stderr) == (2, True)
+    write(file, ARMS | {"runs": 9, "block_size": 6})
+    assert call("run", file, "--out", tmp_path / "one").exit_code == 0
 
 
 @pytest.mark.long

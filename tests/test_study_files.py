@@ -66,6 +66,8 @@ def test_steps_that_are_chosen_and_a_feedback_of_its_own(folder):
     assert study.resolved["learners"]["clean"]["feedback"] == {"type": "FullInformation"}
     one = load(folder, COPIES | {"tune": {"two copies": 0.5, "clean": 0.25}})
     assert one.comparison.tune == {"two copies": 0.5, "clean": 0.25}
+    close = load(folder, COPIES | {"tune": {"best_of": [0.1234561, 0.1234562, 1]}})
+    assert close.comparison.tune.etas == {"0.1234561": 0.1234561, "0.1234562": 0.1234562, "1": 1.0}
 
 
 def test_own_data_own_learner_grids_of_more_than_numbers(folder):
@@ -114,6 +116,59 @@ def test_scaled_data_have_rows_and_targets_of_at_most_one(folder):
     assert np.linalg.norm(X, axis=1).max() == pytest.approx(1.0)
     assert X.std(axis=0) == pytest.approx(np.full(2, X[:, 0].std()), rel=1e-5)
     assert (y.mean(), np.abs(y).max()) == (pytest.approx(0.0, abs=1e-6), pytest.approx(1.0))
+
+
+def test_a_set_is_a_file_of_its_name_and_no_results_of_the_study(folder, monkeypatch):
+    """Nothing below the folder is taken for the set, as results are called so, too; and its columns are those known."""
+    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
+    asked = []
+    published = np.ones((1030, 8)), np.ones(1030)
+    monkeypatch.setattr("jaxonline.datasets.loading.fetch_openml", lambda *name: asked.append(name) or published)
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] = {"type": "data", "set": "Concrete"}
+    (folder / "results" / "concrete").mkdir(parents=True)
+    for name in ("results/concrete/table.csv", "concrete-notes.csv"):
+        (folder / name).write_text("regret,low,high\n1,2,3\n4,5,6\n")
+    assert load(folder, table).comparison.game.environment.X.shape == (1030, 8)
+    assert len(asked) == 1
+    np.savez(folder / "concrete.npz", X=2 * np.ones((3, 8)), y=np.ones(3))
+    assert load(folder, table).comparison.game.environment.X.shape == (3, 8)
+    assert len(asked) == 1
+    np.savez(folder / "concrete.npz", X=np.ones((3, 2)), y=np.ones(3))
+    with pytest.raises(StudyFileError, match=r"Concrete must have the shape \(1030, 8\) or fewer rows, got \(3, 2\)"):
+        load(folder, table)
+    (folder / "airfoil_self_noise.dat").write_text("1 2 3 4 5 6\n" * 4)
+    table["game"]["environment"]["set"] = "airfoil"
+    assert load(folder, table).comparison.game.environment.X.shape == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({"set": "diabetes", "target": "no"}, "environment.target must be left out beside set, got 'no'"),
+        ({"set": "diabetes", "drop": ["no"]}, "environment.drop must be left out beside set, got ['no']"),
+        ({"set": "diabetes", "impute": "mean"}, "environment.impute must be left out beside set, got 'mean'"),
+        ({"set": "diabetes", "version": 1}, "environment.version must be left out beside set, got 1"),
+        ({"file": "own.csv", "version": 1}, "environment.version must be left out beside file, got 1"),
+        ({"set": "diabetes", "positive": 7777}, "environment.positive none of the targets in diabetes are '7777'"),
+        ({"set": "diabetes", "positive": "ill"}, "environment.positive none of the targets in diabetes are 'ill'"),
+        ({"set": "diabete"}, "environment.set must be one of diabetes, AR(4), Airfoil"),
+        ({"set": "own"}, "environment.set must be one of diabetes, AR(4), Airfoil"),
+    ],
+)
+def test_keys_that_a_set_does_not_have(folder, beside, words):
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] = {"type": "data", **beside}
+    with pytest.raises(StudyFileError) as error:
+        load(folder, table)
+    assert words in str(error.value)
+
+
+def test_classes_of_a_set(folder):
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] = {"type": "data", "set": "diabetes", "positive": 200, "drop": [], "order": "file"}
+    y = load(folder, table).comparison.game.environment.y
+    np.testing.assert_array_equal(y, np.where(jo.datasets.diabetes()[1] == 200, 1.0, -1.0))
 
 
 def test_classes_of_words_from_csv_npz_parquet_and_openml(folder, monkeypatch):

@@ -11,7 +11,8 @@ from fresh_python import ROOT
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.results.tuned import at_edge
+from jaxonline.results.statistics import Estimate
+from jaxonline.results.tuned import Rung, Tuned, at_edge
 from jaxonline.simulation import halving, settings
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.tried import Tried
@@ -393,6 +394,15 @@ def test_it_prints(tuned):
     assert frame.high.tolist()[-2:] == of.high.tolist()
     half = (of.high - of.mean) / of.standard_error
     np.testing.assert_allclose(half, 2.0395134464, rtol=1e-9, err_msg="Student's 95 % with 31 degrees of freedom")
+
+
+def test_in_a_notebook_words_are_words():
+    of = Estimate(*(np.zeros(2) for _ in Estimate._fields))
+    rung = Rung(np.arange(2), 2, 2, of, np.zeros(2, int))
+    found = Tuned(({"<b>a": 1}, {"<b>a": 2}), 0, (rung,), None, "<i>", 5, 20, 1.0)
+    assert found.at_edge == ("<b>a",)
+    assert "<b>" not in found._repr_html_()
+    assert "&lt;b&gt;a = 1 is the smallest" in found._repr_html_()
 
 
 BAD = [

@@ -105,7 +105,7 @@ class Context:
                 before.append(name)
                 folder = self.checkpoint
                 if folder is not None:
-                    folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / file_name(name)
+                    folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / folder_name(name)
                 return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
 
             yield part
@@ -230,13 +230,13 @@ class Report:
         paths = [folder / name for name in texts]
         for path, text in zip(paths, texts.values(), strict=True):
             write_text(path, text)
+        saved = [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
         figures = {name: _png(draw()) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")
             with writing(paths[-1]) as path:
                 path.write_bytes(image)
-        paths += [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
-        paths.append(write_text(folder / "report.html", self._page("", figures)))
+        paths += [*saved, write_text(folder / "report.html", self._page("", figures))]
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
 
     def _for_people(self) -> Sequence[Table]:
@@ -257,6 +257,18 @@ def _png(figure: "Figure") -> bytes:
     image = io.BytesIO()
     figure.savefig(image, format="png", dpi=150)
     return image.getvalue()
+
+
+def folder_name(name: str) -> str:
+    """A name as that of one folder, for each name another one: blanks are dashes, and most signs are in percent.
+
+    Example:
+        >>> from jaxonline.study.study import folder_name
+        >>> folder_name("two copies"), folder_name("two-copies"), folder_name("../x")
+        ('two-copies', 'two%2Dcopies', '%2E.%2Fx')
+    """
+    kept = re.sub(r"^\.|[^\w .+,=()]", lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode()), name)
+    return kept.replace(" ", "-")
 
 
 def file_name(name: str) -> str:

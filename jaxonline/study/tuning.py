@@ -12,6 +12,7 @@ from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.results import Result
+from jaxonline.results.parts import selected
 from jaxonline.results.tuned import Tuned, at_edge
 from jaxonline.simulation import sweep, tune
 from jaxonline.simulation.halving import successive_halving
@@ -41,6 +42,11 @@ def best_step(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # `Tuned.at_edge` says so
         return tune(game, lambda eta: make(InverseSqrt(eta)), {"eta": list(etas)}, **sizes, **where)
+
+
+def _others(context: Context) -> Context:
+    """With the next seed, after the last one the first: for other runs."""
+    return dataclasses.replace(context, seed=(context.seed + 1) % 2**32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +88,7 @@ class BestOf:
 
     def choose(self, play: Simulate, learners: Makers, context: Context, n_rounds: int) -> dict[str, Tuned]:
         """For each learner the step with the least mean loss, in runs of another seed over a quarter of the rounds."""
-        others = dataclasses.replace(context, seed=context.seed + 1)
-        with others.parts(len(self.etas)) as part:
+        with _others(context).parts(len(self.etas)) as part:
             return self._least(play, learners, part, n_rounds)
 
     def play(
@@ -94,8 +99,7 @@ class BestOf:
         if self.runs == "third":
             return self._third(play, learners, context, n_runs, n_rounds)
         if self.runs == "pilot":
-            others = dataclasses.replace(context, seed=context.seed + 1)
-            with others.parts(len(self.etas) + 1) as part:
+            with _others(context).parts(len(self.etas) + 1) as part:
                 tuned = self._least(play, learners, part, n_rounds)
                 final = dataclasses.replace(part("best"), seed=context.seed)
                 result = play(final, {name: each.learner for name, each in tuned.items()}, n_rounds)
@@ -139,9 +143,8 @@ class BestOf:
             tuned[name] = self._tuned(values, make, n_rounds, seconds)
             best = list(self.etas)[tuned[name].chosen]
             for new, label in (*((label, label) for label in self.beside), (name, best)):
-                members[new], etas[new] = own[label], self.etas[label]
-        result = found.select(*members.values(), runs=reporting)
-        return dataclasses.replace(result, learners=tuple(members)), etas, tuned
+                members[new], etas[new] = found.learners.index(own[label]), self.etas[label]
+        return selected(found, list(members.values()), reporting, list(members)), etas, tuned
 
     def _tuned(self, losses: np.ndarray, make: Callable[[Any], Any], n_rounds: int, seconds: float) -> Tuned:
         """All steps in all runs [S, R]: a search of one rung."""

@@ -149,7 +149,7 @@ class StudyReader:
         one = keys.TUNE["best_of"]._replace(takes=frozenset({"number"}))
         etas = [self.build.value(one, each, ("tune", "best_of", i)).value for i, each in enumerate(tried)]
         runs = self.build.value(keys.TUNE["runs"], given.get("runs", "pilot"), ("tune", "runs")).value
-        return BestOf({f"{eta:g}": eta for eta in etas}, runs), {"best_of": etas, "runs": runs}
+        return BestOf({grids.in_a_name(eta): eta for eta in etas}, runs), {"best_of": etas, "runs": runs}
 
     def learners(self, tuned: bool) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], dict[str, Any]]:
         """Learners as `simulate` takes them (with `tuned`, functions of a step), by entry their names, and resolved."""

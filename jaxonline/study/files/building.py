@@ -177,7 +177,7 @@ class Builder:
     def number(self, parameter: Parameter, value: int | float, at: KeyPath) -> Built:
         """A number inside its limits."""
         takes = parameter.takes
-        if math.isnan(value):
+        if math.isnan(self.as_float(value, at)):
             raise self.wrong(at, "must be a number, got nan")
         if parameter.limits.broken_by(value):
             raise self.wrong(at, f"must be {parameter.limits.words}, got {in_digits(value)}")
@@ -210,9 +210,9 @@ class Builder:
                 raise self.wrong((*at, wrong), f"must be as long as the first, {len(made[0])}, got {len(made[wrong])}")
             return np.array(made)
         for i, each in enumerate(value):
-            if isinstance(each, bool) or not isinstance(each, int | float) or math.isnan(each):
+            if isinstance(each, bool) or not isinstance(each, int | float) or math.isnan(self.as_float(each, (*at, i))):
                 raise self.wrong((*at, i), f"must be a number, got {check.shown(each)}")
-        return np.array([self.as_float(each, at) for each in value])
+        return np.array(value, float)
 
     def function(self, value: str, at: KeyPath, kinds: tuple[Any, ...]) -> Built:
         """A function, of the catalogue or the user's own, where one is asked for."""

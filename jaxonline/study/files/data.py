@@ -6,9 +6,11 @@ import numpy as np
 
 from jaxonline import datasets
 from jaxonline._util import check
-from jaxonline.datasets.fetch import fetch_by_name
+from jaxonline._util.suggest import meant
+from jaxonline.datasets.catalogue import SOURCES
+from jaxonline.datasets.fetch import Archive, fetch_by_name
 from jaxonline.datasets.loading import IMPUTATIONS
-from jaxonline.datasets.tables import cells_of, chosen_columns, complete, read_table
+from jaxonline.datasets.tables import SUFFIXES, cells_of, chosen_columns, complete, read_table
 from jaxonline.environments import DataStream
 
 
@@ -43,12 +45,17 @@ def data_stream(
             `positive`, subtract from the targets their mean, and divide them by the largest.
 
     Raises:
-        ValueError: none of file, set and openml, or several; what cannot be read.
+        ValueError: none of file, set and openml, or several; a key that only another of them has; a set that is not
+            known; what cannot be read.
         OSError: a file that is not there, a set that cannot be fetched.
     """
     given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}
     if len(given) != 1:
         raise ValueError(f"one of file, set and openml must be given, got {' and '.join(given) or 'none'}")
+    of_columns = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
+    for name, each in (of_columns | ({"version": version} if openml is None else {})).items():
+        if each is not None:
+            raise ValueError(f"{name} must be left out beside {next(iter(given))}, got {check.shown(each)}")
     if impute is not None:
         check.choice("impute", impute, IMPUTATIONS)
     label = None if positive is None else str(positive)
@@ -63,14 +70,37 @@ def data_stream(
         table = chosen_columns(path, cells_of(frame), own if target is None else target, drop, label)
         X, y = complete(path, table, impute)
     else:
-        X, y = datasets.diabetes() if str(set).lower() == "diabetes" else datasets.load(str(set), folder)[1:]
+        X, y = _known_set(str(set), folder)
         if label is not None:
-            y = np.where(y == float(label), 1.0, -1.0)
+            y = _classes(str(set), y, label)
     if centre:
         X = X - X.mean(axis=0)
     if scale:
         X, y = scaled_data(X, y, targets=positive is None)
     return DataStream(X, y, order)
+
+
+def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """X and y of a set; of the folder a file is taken that is called as the set is, here or where it is published."""
+    if name.lower() == "diabetes":
+        return datasets.diabetes()
+    key = datasets.known_as(name)
+    if key is None:
+        sets = ("diabetes", "AR(4)", *SOURCES)
+        raise ValueError(f"set must be one of {', '.join(sets)}, got {name!r}{meant(name, sets)}")
+    origin = SOURCES[key].origin if key in SOURCES else None
+    published = Path(origin.member).name if isinstance(origin, Archive) else ""
+    files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())
+    own = [file for file in files if datasets.known_as(file.stem) == key or file.name == published]
+    return datasets.load(name, own)[1:]
+
+
+def _classes(name: str, y: np.ndarray, positive: str) -> np.ndarray:
+    """Targets as classes, by the rules for those of a file."""
+    import pandas as pd
+
+    cells = cells_of(pd.DataFrame({"row": np.arange(len(y)), "target": y}))
+    return complete(Path(name), chosen_columns(Path(name), cells, None, (), positive))[1]
 
 
 def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import shlex
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxonline._util.files import write_whole
-from jaxonline._util.outputs import check_folder, write_text
+from jaxonline._util.outputs import check_folder, write_text, writing
 from jaxonline.results import Result
 from jaxonline.results.stored_arrays import portions
 from jaxonline.results.tables import strict_json
@@ -24,7 +25,8 @@ from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT = "configuration.json", "checkpoint", "result.zarr"
 # a study with others of these may go on in the same folder, as far as the checkpoint lets it
-MAY_DIFFER = ("title", "runs", "precision", "rounds", "record_at", "spacing", "bounds")
+MAY_DIFFER = ("title", "runs", "block_size", "precision", "rounds", "record_at", "spacing", "bounds")
+WRITTEN = (CHECKPOINT, RESULT, "table.csv", "numbers.json", "figure.png", "figure-*.png", "report.html", "tables.tex")
 
 
 class StudyFolder(NamedTuple):
@@ -34,6 +36,7 @@ class StudyFolder(NamedTuple):
         folder: where it is.
         study: the resolved configuration.
         versions: of Python and the libraries.
+        file: the study file that was played.
         result: the numbers, of the runs that are finished; None where there are none yet.
         finished: whether all of it was played.
         bounds: by learner, what was promised at the recorded rounds.
@@ -42,6 +45,7 @@ class StudyFolder(NamedTuple):
     folder: Path
     study: dict[str, Any]
     versions: dict[str, str]
+    file: Path
     result: Result | None
     finished: bool
     bounds: dict[str, Any]
@@ -54,31 +58,72 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
         The report, and the files and folders written.
 
     Raises:
-        ValueError: the folder is that of another study: what differs.
+        ValueError: the folder is that of another study: what differs; or of none, and files in it have names of those
+            that are to be written.
         OSError: something cannot be written; or another process is working in the folder.
     """
     folder, resolved = check_folder("out", out), _plain(study.resolved)
-    changed = differing(_configuration(folder)["study"], resolved) if (folder / CONFIGURATION).exists() else None
+    there = _configuration(folder) if (folder / CONFIGURATION).exists() else None
+    changed = differing(there["study"], resolved) if there else None
     other = {key: each for key, each in (changed or {}).items() if key[0] not in MAY_DIFFER}
     if other:
         words = f"out must be the folder of this study or a new one, got '{folder}', of another"
         raise ValueError(f"{words}: {in_a_line(other)}")
+    source = study.source.path.absolute()
+    copy = _copy(folder, source)
+    own = [] if copy.resolve() == source.resolve() else [copy]
+    _check_free(folder, there, own)
     study.check()
-    copy = write_text(folder / f"study{study.source.path.suffix}", study.source.text)
-    about = {"study": resolved, "versions": versions(), "file": str(study.source.path.resolve())}
-    if changed is None or changed:
-        _write(folder, about | {"finished": False})
+    about = {"study": resolved, "versions": versions(), "file": str(source)}
     playing = contextlib.nullcontext() if cluster is None else workers_of(cluster)
-    with study.watch() as watch, playing as workers:
+    with _kept(folder / CONFIGURATION, *own), study.watch() as watch, playing as workers:
+        if changed is None or changed:  # first of all: it says whose folder it is
+            _write(folder, about | {"finished": False})
+        for path in own:
+            write_text(path, study.source.text)
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
-    report = dataclasses.replace(report, page=_page(folder, about))
+    report = dataclasses.replace(report, page=_page(folder, resolved, study.source.path))
     written = [copy, folder / CONFIGURATION, *report.save(folder)]
     _write(folder, about | {"finished": True})
     return report, written
 
 
+def _copy(folder: Path, file: Path) -> Path:
+    """Where a study file is copied to."""
+    return folder / f"study{file.suffix}"
+
+
+def _check_free(folder: Path, there: dict[str, Any] | None, own: list[Path]) -> None:
+    """Check that no file of somebody else would be replaced: in a folder without a configuration, by anything; in that
+    of a study which was played from a file in it, by a copy of another file.
+    """
+    if there is None:
+        taken = [*own, *(path for name in WRITTEN for path in sorted(folder.glob(name)))]
+    else:
+        taken = [path for path in own if path.resolve() == Path(there["file"]).resolve()]
+    names = [path.name for path in taken if path.exists()]
+    if names:
+        words = f"out must be a new folder or that of a study, got '{folder}', with files that would be replaced"
+        raise ValueError(f"{words}: {', '.join(names)}")
+
+
+@contextlib.contextmanager
+def _kept(*files: Path) -> Iterator[None]:
+    """Where the study inside is refused, or fails, files that were there are as they were: what was found before is
+    there, too.
+    """
+    before = {path: path.read_bytes() for path in files if path.exists()}
+    try:
+        yield
+    except Exception:
+        for path, content in before.items():
+            write_whole(path, content)
+        raise
+
+
 def _write(folder: Path, about: dict[str, Any]) -> None:
-    write_whole(folder / CONFIGURATION, strict_json(about).encode())
+    with writing(folder / CONFIGURATION) as path:
+        write_whole(path, strict_json(about).encode())
 
 
 def _plain(configuration: Any) -> Any:
@@ -90,11 +135,12 @@ def _configuration(folder: Path) -> dict[str, Any]:
     path = folder / CONFIGURATION
     try:
         found = json.loads(path.read_bytes())
-        if isinstance(found, dict) and isinstance(found.get("study"), dict):
+        _sizes(found["study"])
+        if isinstance(found.get("file"), str):
             return found
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"'{folder}' is no folder of a study: there is no {CONFIGURATION}") from None
-    except ValueError:
+    except (ValueError, LookupError, TypeError, AttributeError):
         pass
     raise ValueError(f"{path} is damaged: it is no configuration of a study")
 
@@ -109,9 +155,8 @@ def look_into(folder: str | Path) -> StudyFolder:
     about = _configuration(folder)
     finished = bool(about.get("finished")) and (folder / RESULT).exists()
     result = Result.load(folder / RESULT) if finished else _unfinished(folder / CHECKPOINT)
-    return StudyFolder(
-        folder, about["study"], about.get("versions", {}), result, finished, _bounds(folder) if finished else {}
-    )
+    bounds = _bounds(folder) if finished else {}
+    return StudyFolder(folder, about["study"], about.get("versions", {}), Path(about["file"]), result, finished, bounds)
 
 
 def _unfinished(checkpoint: Path) -> Result | None:
@@ -147,17 +192,19 @@ def report_in(found: StudyFolder) -> Report | None:
         return None
     bounds = {name: (_Curve(each), None) for name, each in found.bounds.items()}
     report = report_of(found.result, found.study.get("title") or "", bounds)
-    return dataclasses.replace(report, page=_page(found.folder, {"study": found.study, "versions": found.versions}))
+    return dataclasses.replace(report, page=_page(found.folder, found.study, found.file))
 
 
-def _page(folder: Path, about: dict[str, Any]) -> dict[str, Any]:
-    """What the page of a study says beside its results: the file it was made from, and how to do it again."""
-    copies = sorted(folder.glob("study.*"))
-    text = copies[0].read_text() if copies else json.dumps(about["study"], indent=1)
-    name = copies[0].name if copies else "study.toml"
-    sizes = "".join(f" --{key} {about['study'][key]}" for key in ("runs", "rounds", "seed") if about["study"].get(key))
-    commands = [f"jaxonline run {name} --out {folder.name}{sizes}", f"jaxonline report {folder.name}"]
-    return {"configuration": text, "commands": commands, "about": {"seed": about["study"].get("seed")}}
+def _page(folder: Path, study: dict[str, Any], file: Path) -> dict[str, Any]:
+    """What the page of a study says beside its results: the file it was made from, and how to do it again from here."""
+    copy, here = _copy(folder, file), Path.cwd()
+    text = copy.read_text(encoding="utf-8") if copy.exists() else json.dumps(study, indent=1)
+    file = file if file.exists() else copy
+    file = file.relative_to(here) if file.is_relative_to(here) else file
+    places = [shlex.quote(str(each)) for each in (file, folder)]
+    sizes = "".join(f" --{key} {study[key]}" for key in ("runs", "rounds", "seed") if study.get(key) is not None)
+    commands = [f"jaxonline run {places[0]} --out {places[1]}{sizes}", f"jaxonline report {places[1]}"]
+    return {"configuration": text, "commands": commands, "about": {"seed": study.get("seed")}}
 
 
 class _Curve:
@@ -186,10 +233,7 @@ def warnings_in_a_line() -> Iterator[None]:
 
 def progress_in_words(found: StudyFolder) -> str:
     """How many runs are finished, of how many."""
-    study, result = found.study, found.result
-    precision = study.get("precision")
-    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
-    sizes = f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
+    study, result, sizes = found.study, found.result, _sizes(found.study)
     if result is None:
         return f"no run is finished yet ({sizes})"
     done = {name: int(n) for name, n in zip(result.learners, played_runs(result), strict=True)}
@@ -197,6 +241,12 @@ def progress_in_words(found: StudyFolder) -> str:
     words = f"{most:,} runs so far" if least == most else f"{least:,} to {most:,} runs of each learner so far"
     waiting = [name for name in study["learners"] if name not in done]
     return f"{words}, of {sizes}" + (f"; not yet played: {', '.join(waiting)}" if waiting else "")
+
+
+def _sizes(study: dict[str, Any]) -> str:
+    precision = study.get("precision")
+    wanted = f"at most {precision['most_runs']:,}" if precision else f"{study['runs']:,}"
+    return f"{wanted} runs of {study['rounds']:,} rounds, {len(study['learners'])} learners"
 
 
 def played_runs(result: Result) -> Any:

@@ -66,7 +66,7 @@ def points(builder: Builder, name: str, table: Any, at: KeyPath, so_far: int = 0
         own = table
         for axis, value in zip(axes, values, strict=True):
             own = _with(own, axis.at, value)
-        said = [f"{each}={_shown(value)}" for each, value in zip(names, values, strict=True)]
+        said = [f"{each}={in_a_name(value)}" for each, value in zip(names, values, strict=True)]
         parts = [
             ", ".join(word for word, axis in zip(said, axes, strict=True) if axis.swept == s) for s in (False, True)
         ]
@@ -115,16 +115,16 @@ def _with(table: Any, at: KeyPath, value: Any) -> Any:
     return {**table, at[0]: _with(table[at[0]], at[1:], value)}
 
 
-def _shown(value: Any) -> str:
-    """A value in a learner's name."""
+def in_a_name(value: Any) -> str:
+    """A value in a learner's name, in as many digits as tell it from all others."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     if isinstance(value, Mapping):
-        rest = ", ".join(f"{key}={_shown(each)}" for key, each in value.items() if key != "type")
+        rest = ", ".join(f"{key}={in_a_name(each)}" for key, each in value.items() if key != "type")
         return f"{value.get('type')}({rest})" if rest else str(value.get("type"))
-    return f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else str(value)
+    return f"[{', '.join(map(in_a_name, value))}]" if isinstance(value, list) else str(value)
 
 
 def swept(name: str, built: Mapping[str, Built], points: Mapping[str, Point]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """A study file as it is read: its keys, the lines they stand in, and errors that say where something is wrong."""
 
 import dataclasses
+import datetime
 import functools
 import json
 import os
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,7 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
         raise StudyFileError(f"{path}:{line}: a study file must be UTF-8") from None
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else _json(text)
+        date = next(_dates(data), None)
     except tomllib.TOMLDecodeError as error:
         words, _, place = str(error).partition(" (at ")
         line = place.removeprefix("line ").partition(",")[0]
@@ -109,7 +112,18 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
         raise StudyFileError(f"{path}: {error}") from None
     if not isinstance(data, dict):
         raise StudyFileError(f"{path}:1: a study file must be a table of keys, got {check.shown(data)}")
-    return SourceFile(path, data, text)
+    source = SourceFile(path, data, text)
+    if date is not None:
+        raise source.wrong(date[0], f"must be no date or time, write it as a text: got {date[1]}")
+    return source
+
+
+def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """What TOML has and JSON has not: dates and times, and their keys."""
+    if isinstance(value, datetime.date | datetime.time):
+        yield at, value
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _dates(each, (*at, key))
 
 
 def _json(text: str) -> Any:

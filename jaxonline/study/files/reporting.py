@@ -38,10 +38,11 @@ def report_of(
     """
     curves = {name: bound_on(*each, result.rounds) for name, each in (bounds or {}).items() if name in result.learners}
     lines = {name: curve for name, curve in curves.items() if np.isfinite(curve).all()}
+    promised = {name: float(curve[-1]) for name, curve in curves.items() if np.isfinite(curve[-1])}
     quantity = "regret" if result.comparator_loss is not None else "cumulative_loss"
     further = [name for name in result.measures if name in _further(result)]
     with skewness_is_said():
-        table = _table(result, title, quantity, {name: float(curve[-1]) for name, curve in curves.items()}, further)
+        table = _table(result, title, quantity, promised, further)
         of = result.mean(quantity)
         words = skewed(result, quantity)
         numbers = {
@@ -56,6 +57,8 @@ def report_of(
     if words:
         start = "Skewed over the runs, so that Student's interval understates the longer side"
         sentences.append(f"{start}: {', '.join(words)}.")
+    if len(promised) < len(curves):
+        sentences.append(f"Nothing is promised for the steps of {', '.join(n for n in curves if n not in promised)}.")
     at_edge = [name for name, each in tuned.items() if each.at_edge]
     if at_edge:
         sentences.append(f"The best step is the smallest or the largest that was tried: {', '.join(at_edge)}.")
@@ -110,7 +113,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
 
 
 def bound_on(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
-    """A bound after each of the rounds; NaN where it is known at the horizon only, or not at all for such steps."""
+    """A bound after each of the rounds; NaN where it is not known; NaN or inf where such steps are promised nothing."""
     if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
         return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
     if hasattr(bound, "constant_step") and isinstance(step, Constant):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline.results import Result
+from jaxonline.results.formats import plain
 from jaxonline.simulation import Precision
 
 
@@ -74,7 +75,7 @@ class Watch:
                 words.append(f"{self._of_a_piece * fresh / seconds:,.0f} rounds/s")
             left = seconds * (total - done) / fresh
             words.append(f"{int(left) // 60}:{int(left) % 60:02d} left")
-        return "  ".join([*words, *self._noted, what])
+        return "  ".join([*words, *self._noted, plain(what)])
 
     def looked(self, runs: int, width: str, wanted: str) -> None:
         """So many runs are played, and the widest half-width is not, or is, the one wanted."""
