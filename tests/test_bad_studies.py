@@ -65,7 +65,7 @@ def of_simulations():
     yield from count("n_rounds", with_argument("n_rounds"))
     yield from count("block_size", with_argument("block_size"), optional=True)
     yield from rows("key", with_argument("key"), TypeError, None, 1.5, "0", True, X, jax.numpy.ones(2))
-    yield from rows("key", with_argument("key"), ValueError, 2**64, -(2**63) - 1)
+    yield from rows("key", with_argument("key"), ValueError, 2**32, 2**64, -1, -(2**63) - 1)
     bad = "best", 1.0, jo.L2Ball, jo.BestArm(), LEARNER
     yield from rows("comparator", with_argument("comparator"), TypeError, *bad)
     yield row(

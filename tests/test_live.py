@@ -236,6 +236,8 @@ BAD_CALLS = {
     "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback must not be a string"),
     "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance must be an integer"),
     "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key must be an integer or a key"),
+    "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key must be at least 0, got -1"),
+    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key must be below 2\^32, got"),
     "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss must be a loss"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
@@ -251,6 +253,15 @@ def test_a_bad_call_says_what_is_wrong(name):
     call, error, says = BAD_CALLS[name]
     with pytest.raises(error, match=says):
         call()
+
+
+def test_seeds_are_larger_with_float64():
+    """Of which jax then makes keys of their own."""
+    with jax.enable_x64(True):
+        keys = [jo.Live(gradient(), key=seed)._key for seed in (0, 2**32, 2**63 - 1)]
+        with pytest.raises(ValueError, match=r"key must be below 2\^63, got"):
+            jo.Live(gradient(), key=2**63)
+    assert len({jax.random.key_data(key).tobytes() for key in keys}) == 3
 
 
 def test_a_bad_call_changes_nothing():
@@ -298,7 +309,7 @@ def test_a_state_is_of_a_precision(tmp_path):
         jo.Live(gradient()).load(tmp_path / "state")
 
 
-@pytest.mark.parametrize("damage", ["cut", "bit", "other", "empty", "pickle", "future"])
+@pytest.mark.parametrize("damage", ["cut", "bit", "locked", "packed", "other", "empty", "pickle", "future"])
 def test_a_damaged_file_is_refused(damage, tmp_path):
     path = tmp_path / "state"
     open_round().save(path)
@@ -307,6 +318,8 @@ def test_a_damaged_file_is_refused(damage, tmp_path):
         content = content[: len(content) // 2]
     elif damage == "bit":
         content[content.index(b"leaf 0.npy") + 150] ^= 1
+    elif damage in ("locked", "packed"):  # zipfile believes it is encrypted, or of an unknown compression
+        content[content.index(b"PK\x01\x02") + (8 if damage == "locked" else 10)] ^= 1
     elif damage == "pickle":
         content = pickle.dumps([1])
     elif damage == "future":

@@ -1,10 +1,12 @@
 """Estimators of scikit-learn: its own checks, its pipelines and searches, river's converter, and what they learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from fresh_python import run_python
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -13,7 +15,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
-from jaxonline.learners import EXP3, VAW, PassiveAggressive, Perceptron
+from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive, Perceptron
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
@@ -100,6 +102,32 @@ def test_bad_calls():
     ]:
         with pytest.raises(error, match=says):
             call()
+
+
+def test_a_call_that_fails_leaves_no_half_fitted_model():
+    """Not fitted before, not fitted after; another set of classes, or another number of features, may come next."""
+    classifier, labels = jo.OnlineClassifier(), CLASSES == "a"
+    with pytest.raises(ValueError, match="no other labels"):
+        classifier.partial_fit(X[:, :2], np.full(21, 7), classes=[0, 1])
+    assert vars(classifier) == vars(jo.OnlineClassifier())
+    with pytest.raises(NotFittedError):
+        classifier.predict(X)
+    classifier.partial_fit(X, labels, classes=[False, True])
+    assert np.array_equal(classifier.predict(X), jo.OnlineClassifier().fit(X, labels).predict(X))
+
+
+@pytest.mark.parametrize("model", BOTH, ids=str)
+def test_a_refit_that_fails_leaves_the_model(model):
+    """With what it knew of the features: their number, and no names."""
+    labels = np.where(CLASSES == "a", 1.0, 0.0)
+    model = clone(model).fit(X, labels)
+    before, predicted = dict(vars(model)), model.predict(X)
+    model.set_params(learner=UCB1())
+    with pytest.raises(ValueError, match="UCB1 cannot play"):
+        model.fit(pd.DataFrame(X[:, :2], columns=["p", "q"]), 1.0 - labels)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is each for name, each in before.items() if name != "learner")
+    assert np.array_equal(model.predict(X), predicted)
 
 
 @pytest.mark.long

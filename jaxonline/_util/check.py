@@ -171,9 +171,7 @@ def key_of(name: str, value: Any) -> Any:
         return key(name, value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an integer or a key of jax, got {shown(value)}")
-    if not -(2**63) <= value < 2**64:
-        raise ValueError(f"{name} must be an integer of 64 bits, got {value}")
-    return jax.random.key(value)
+    return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
 
 
 def sequence(name: str, value: Any, of: str) -> Any:
@@ -246,13 +244,13 @@ def covariance(name: str, value: Any) -> Any:
     return value
 
 
-def seed(name: str, value: Any) -> int:
-    """Check that `value` is an integer from 0 to 2^32 - 1; returns it as an int.
+def seed(name: str, value: Any, bits: int = 32) -> int:
+    """Check that `value` is an integer from 0 to 2^bits - 1; returns it as an int.
 
     Where float64 is not enabled, jax makes the same key of seeds that are the same modulo 2^32.
     """
-    if count(name, value, ge=0) >= 2**32:
-        raise ValueError(f"{name} must be below 2^32, got {value}")
+    if count(name, value, ge=0) >= 2**bits:
+        raise ValueError(f"{name} must be below 2^{bits}, got {value}")
     return int(value)
 
 
@@ -311,9 +309,10 @@ def _inside(
         (le, "at most", np.less_equal),
     ]
     wanted = " and ".join(f"{word} {limit:g}" for limit, word, _ in limits if limit is not None) or "finite"
-    good = bool(np.all(np.isfinite(array)))
-    good = good and all(bool(np.all(test(array, limit))) for limit, _, test in limits if limit is not None)
+    finite = bool(np.all(np.isfinite(array)))
+    good = finite and all(bool(np.all(test(array, limit))) for limit, _, test in limits if limit is not None)
     if not good:
+        wanted += " and finite" * (not finite and wanted != "finite")
         raise ValueError(f"{name} must be {wanted}, got {_short(array)}")
 
 

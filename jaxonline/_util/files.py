@@ -2,11 +2,16 @@
 
 import contextlib
 import os
+import struct
 import uuid
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 UNFINISHED = ".unfinished"
+# what a damaged archive raises; RuntimeError: it seems to be encrypted, or packed in a way that is not known
+BROKEN = (ValueError, KeyError, EOFError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 
 
 def unfinished(path: Path) -> Path:

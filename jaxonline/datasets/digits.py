@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxonline.datasets.loading import files_in, places_of
+from jaxonline.datasets.tables import read_arrays
 
 SHAPE = 70_000, 784
 
@@ -32,8 +33,7 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
         if file.suffix == ".npz" and ("mnist" in file.stem.lower() or file == place)
     ]
     if found:
-        with np.load(found[0], allow_pickle=False) as file:
-            X, y = (file[name] if name in file.files else np.zeros(0) for name in ("X", "y"))
+        X, y = read_arrays(found[0])
         where = str(found[0])
     else:
         import sklearn.datasets

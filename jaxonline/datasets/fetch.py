@@ -6,19 +6,16 @@ import hashlib
 import io
 import warnings
 import zipfile
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline._util.files import write_whole
+from jaxonline._util.files import BROKEN, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# what a damaged file raises
-BROKEN = (ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _AGAIN = "delete it, and it is fetched again"
 
 

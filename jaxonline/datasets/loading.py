@@ -31,7 +31,7 @@ def load(
             header; columns of dates or words are left out, with a warning.
         data: folders and files in which to look, one or several, before the folder that the environment variable
             JAXONLINE_DATA names. A set of the UCI repository that is not there is fetched, verified, and kept in the
-            user's cache.
+            user's cache. A file that is there must have its columns, and may have fewer rows.
         target: the column that is the target, by name or number; the last one by default. Files of columns only.
         impute: "mean" or "median" to fill gaps column by column.
 
@@ -116,14 +116,13 @@ def _known(
     """X and y of a set of the catalogue, from a local file or else from the network."""
     source = SOURCES[name]
     local = _local(source, places)
-    if local is not None:
-        return _read(source, local, target, impute)
-    if isinstance(source.origin, OpenML):
+    if local is None and isinstance(source.origin, OpenML):
         return fetch_openml(name, source.origin)
-    file = fetch_file(name, source.origin)
+    file = fetch_file(name, source.origin) if local is None else local  # type: ignore[arg-type]
     X, y = _read(source, file, target, impute)
-    if X.shape != source.shape:
-        raise ValueError(f"{name} must have the shape {source.shape}, got {X.shape} from {file}")
+    if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
+        rows = "" if local is None else " or fewer rows"
+        raise ValueError(f"{name} must have the shape {source.shape}{rows}, got {X.shape} from {file}")
     return X, y
 
 

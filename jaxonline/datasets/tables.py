@@ -4,6 +4,7 @@ A table is a pandas DataFrame of float64, its target in the last column, NaN whe
 when a file is read.
 """
 
+import io
 import re
 import warnings
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline._util.check import shown
+from jaxonline._util.files import BROKEN
 from jaxonline._util.suggest import meant
 
 if TYPE_CHECKING:
@@ -19,7 +22,9 @@ if TYPE_CHECKING:
 
 MISSING = ("", "?", "na", "nan", "null", "none")
 SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data", ".parquet")
-_DATE_OR_WORD = re.compile(r"\d+([-/.:])\d+\1\d+.*|.*[^\W\d_].*")
+_DATE = re.compile(r"\d+([-/.:])\d+\1\d+.*")
+_DATE_OR_WORD = re.compile(rf"{_DATE.pattern}|.*[^\W\d_].*")
+_QUOTED = re.compile(r'(?<![^\s,;])"[^"]*"')
 
 
 def read_table(
@@ -29,6 +34,11 @@ def read_table(
 
     Columns of dates or words are left out, with a warning. An .npz file has its targets as y. With `positive`, targets
     are 1 where they are that word or number, else -1.
+
+    Raises:
+        ValueError: there is no such column; a cell is no number; the first row is neither numbers nor names; the file
+            is empty, damaged, or of another kind.
+        OSError: it cannot be read.
     """
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: the ending must be one of {', '.join(SUFFIXES)}")
@@ -48,7 +58,7 @@ def chosen_columns(
 
     names = list(cells.columns)
     at = _column(path, names, -1 if target is None else target)
-    dropped = {_column(path, names, column) for column in drop}
+    dropped = {_column(path, names, column, "drop") for column in drop}
     numbers, words = [], []
     for j in [j for j in range(len(names)) if j != at and j not in dropped]:
         if _has_words_only(cells.iloc[:, j]):
@@ -77,9 +87,10 @@ def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
     gaps = cells.str.lower().isin(MISSING)
     if gaps.any():
         raise ValueError(f"{path}: row {int(np.argmax(gaps)) + 1} has no target (column {cells.name!r})")
-    same = cells == positive
-    if _is_number(positive) and not same.any():
+    if _is_filled(positive) and _is_number(positive):
         same = cells.map(lambda cell: _is_number(cell) and float(cell) == float(positive))
+    else:
+        same = cells == positive
     if same.all() or not same.any():
         some = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
         words = "all" if same.all() else "none"
@@ -119,13 +130,23 @@ def _first(path: Path, names: Sequence[str], where: np.ndarray, what: str, advic
     )
 
 
+def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The arrays X and y of an .npz file, whatever they hold."""
+    with path.open("rb") as opened:
+        try:
+            with np.load(opened, allow_pickle=False) as file:
+                names, arrays = file.files, {name: file[name] for name in ("X", "y") if name in file.files}
+        except (*BROKEN, TypeError, OSError) as error:  # TypeError: an .npy file, of one array
+            raise ValueError(f"{path} must be an .npz file, and is another one or damaged: {error}") from None
+    if len(arrays) < 2:
+        raise ValueError(f"{path} must hold the arrays X and y, got {', '.join(names) or 'none'}")
+    return arrays["X"], arrays["y"]
+
+
 def _read_npz(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    with np.load(path, allow_pickle=False) as file:
-        if not {"X", "y"} <= set(file.files):
-            raise ValueError(f"{path} must hold the arrays X and y, got {', '.join(file.files) or 'none'}")
-        X, y = file["X"], file["y"]
+    X, y = read_arrays(path)
     for name, array in (("X", X), ("y", y)):
         if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
             raise ValueError(f"{path}: {name} must hold real numbers, got dtype {array.dtype}")
@@ -141,14 +162,19 @@ def _read_cells(path: Path) -> "pd.DataFrame":
 
     if path.suffix == ".parquet":
         return cells_of(_read_parquet(path))
-    with path.open(encoding="utf-8-sig") as file:
-        first = next((line for line in file if line.strip()), None)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = f"the byte 0x{error.object[error.start]:02x} at {error.start}"
+        raise ValueError(f"{path} must be text in UTF-8, got {byte}: save it as UTF-8") from None
+    first = next((line for line in io.StringIO(text) if line.strip()), None)
     if first is None:
         raise ValueError(f"{path} is empty")
-    separator = next((mark for mark in (",", ";", "\t") if mark in first), r"\s+")
+    unquoted = _QUOTED.sub("", first)
+    separator = next((mark for mark in (",", ";", "\t") if mark in unquoted), r"\s+")
     try:  # engine="python" tells an empty cell, "", from one that a short row lacks, NaN
         cells = pd.read_csv(
-            path, sep=separator, engine="python", encoding="utf-8-sig",
+            io.StringIO(text), sep=separator, engine="python",
             header=None, dtype=str, keep_default_na=False, skipinitialspace=True,
         )  # fmt: skip
     except pd.errors.ParserError as error:
@@ -159,17 +185,35 @@ def _read_cells(path: Path) -> "pd.DataFrame":
         cells[j] = cells[j].str.strip()
     names, numbered = list(cells.iloc[0]), [str(j) for j in range(cells.shape[1])]
     # names of columns, also if they are mere numbers, as pandas writes them
-    if all(map(_is_number, names)) and not (names == numbered and len(names) > 3):
-        cells.columns = numbered
-    else:
+    headed = not all(map(_is_number, names)) or (names == numbered and len(names) > 3)
+    if headed:
         cells = cells.drop(index=0).set_axis(names, axis=1).reset_index(drop=True)
+    else:
+        cells.columns = numbered
     if cells.empty:
         raise ValueError(f"{path}: there is no row of numbers")
     short = np.flatnonzero(cells.iloc[:, -1].isna())
     if len(short):
         row, n_cells = short[0], cells.iloc[short[0]].notna().sum()
         raise ValueError(f"{path}: row {row + 1} has {n_cells} cells, the first one has {cells.shape[1]}")
+    if headed:
+        _check_header(path, names, list(cells.iloc[0]))
     return cells
+
+
+def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> None:
+    """Check that a first row that is taken for names is no row of data: none of them is a number or a date.
+
+    Columns that pandas numbered may stand beside others, where there are many of them, or a word stands above a number.
+    """
+    odd = [name for name in names if _is_filled(name) and (_is_number(name) or _DATE.fullmatch(name))]
+    pairs = zip(names, below, strict=True)
+    above = any(name not in odd and _is_filled(cell) and _is_number(cell) for name, cell in pairs)
+    if odd and not (odd == [str(j) for j in range(len(odd))] and (above or len(odd) > 3)):
+        raise ValueError(
+            f"{path}: the first row must be numbers or the names of columns, got {shown(names)}: if it is data, write "
+            f"a row of names above it; if it is names, change {odd[0]!r}"
+        )
 
 
 def _read_parquet(path: Path) -> "pd.DataFrame":
@@ -188,16 +232,17 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     return frame
 
 
-def _column(path: Path, names: Sequence[str], wanted: str | int) -> int:
+def _column(path: Path, names: Sequence[str], wanted: str | int, argument: str = "target") -> int:
     if isinstance(wanted, str) and wanted in names:
         return list(names).index(wanted)
     try:
         at = int(wanted)
     except ValueError:
         hint = meant(wanted, names)
-        raise ValueError(f"target: {path} has no column {wanted!r}; its columns are {', '.join(names)}{hint}") from None
+        known = f"its columns are {', '.join(names)}{hint}"
+        raise ValueError(f"{argument}: {path} has no column {wanted!r}; {known}") from None
     if not -len(names) <= at < len(names):
-        raise ValueError(f"target: {path} has no column {at}; it has {len(names)} columns, counted from 0")
+        raise ValueError(f"{argument}: {path} has no column {at}; it has {len(names)} columns, counted from 0")
     return at % len(names)
 
 
@@ -213,12 +258,16 @@ def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
 
 def _has_words_only(cells: "pd.Series") -> bool:
     """Whether all cells that are not empty hold a date or a word; "1,5", say, is neither."""
-    filled = [cell for cell in cells if cell.lower() not in MISSING]
+    filled = [cell for cell in cells if _is_filled(cell)]
     return bool(filled) and all(not _is_number(cell) and _DATE_OR_WORD.fullmatch(cell) for cell in filled)
 
 
+def _is_filled(cell: str) -> bool:
+    return cell.lower() not in MISSING
+
+
 def _is_number(cell: str) -> bool:
-    if cell.lower() in MISSING:
+    if not _is_filled(cell):
         return True
     try:
         float(cell)

@@ -4,6 +4,8 @@ They play `Live` learners in float64, whatever the precision of jax. `fit` and `
 row in the order given; `predict` asks what the moves would be in the next round, and learns nothing.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -30,6 +32,18 @@ class OnlineEstimator(BaseEstimator):
         self.fit_intercept = fit_intercept
         self.passes = passes
         self.random_state = random_state
+
+    @contextlib.contextmanager
+    def _fitted_or_as_before(self) -> Iterator[None]:
+        """What was fitted before stays, all of it, where the rows cannot be played."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            for name in vars(self).keys() - before:
+                delattr(self, name)
+            vars(self).update(before)
+            raise
 
     def _begin(self, default: Any, number: int) -> None:
         """So many live learners that have not learned yet, each with a key of its own."""
@@ -88,18 +102,20 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def fit(self, X: Any, y: Any) -> "OnlineRegressor":
         """Forget what was learned, and play the rows, `passes` times."""
         passes = check.count("passes", self.passes)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self._begin(VAW(forward=False), 1)
-        self._learn(X, y[:, None], passes)
+        with self._fitted_or_as_before():
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            self._begin(VAW(forward=False), 1)
+            self._learn(X, y[:, None], passes)
         return self
 
     def partial_fit(self, X: Any, y: Any) -> "OnlineRegressor":
         """Play the rows, once, after all that came before."""
         first = not hasattr(self, "lives_")
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
-        if first:
-            self._begin(VAW(forward=False), 1)
-        self._learn(X, y[:, None], 1)
+        with self._fitted_or_as_before():
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, reset=first)
+            if first:
+                self._begin(VAW(forward=False), 1)
+            self._learn(X, y[:, None], 1)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -140,10 +156,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def fit(self, X: Any, y: Any) -> "OnlineClassifier":
         """Forget what was learned, and play the rows, `passes` times."""
         passes = check.count("passes", self.passes)
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self._begin_with(unique_labels(y))
-        self._learn(X, self._signs(y), passes)
+        with self._fitted_or_as_before():
+            X, y = validate_data(self, X, y, dtype=np.float64)
+            check_classification_targets(y)
+            self._begin_with(unique_labels(y))
+            self._learn(X, self._signs(y), passes)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "OnlineClassifier":
@@ -155,15 +172,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             classes: all labels that will ever come; needed in the first call.
         """
         first = not hasattr(self, "lives_")
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
-        check_classification_targets(y)
         if first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit: all labels that will ever come")
-        if first:
-            self._begin_with(unique_labels(classes))
-        elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
-            raise ValueError(f"classes must stay what they were, {self.classes_}, got {check.shown(classes)}")
-        self._learn(X, self._signs(y), 1)
+        with self._fitted_or_as_before():
+            X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
+            check_classification_targets(y)
+            if first:
+                self._begin_with(unique_labels(classes))
+            elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
+                raise ValueError(f"classes must stay what they were, {self.classes_}, got {check.shown(classes)}")
+            self._learn(X, self._signs(y), 1)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

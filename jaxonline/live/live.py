@@ -54,7 +54,7 @@ class Live:
         outcome: the shape of outcomes: () for numbers, K for the losses of K arms or experts.
         loss: of a move and an outcome, for the record that `update` returns; None for that of the learner where it has
             one, else that of the feedback, of the arm for a `Bandit`, or the squared loss.
-        key: a seed or a key, that of the run.
+        key: a seed, from 0 to 2^32 - 1 (2^63 - 1 where float64 is enabled), or a key, that of the run.
 
     Attributes:
         round: the number of rounds played.
@@ -63,7 +63,8 @@ class Live:
     Raises:
         TypeError: an argument is not what it must be, or (here if `instance` is given, else at the first instance) the
             feedback does not answer what the learner asks, or the loss cannot judge its moves.
-        ValueError: the learner cannot play with this feedback on instances and outcomes of these shapes.
+        ValueError: the learner cannot play with this feedback on instances and outcomes of these shapes; `key` is no
+            seed.
 
     Warns:
         UserWarning: `loss` is another one than the learner is made for.

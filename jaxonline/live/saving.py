@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline._util import check
-from jaxonline._util.files import write_whole
+from jaxonline._util.files import BROKEN, write_whole
 from jaxonline._util.key_arrays import leaf_like, plain_leaf
 from jaxonline.simulation.fingerprint import describe
 
@@ -120,7 +119,7 @@ def unpacked(path: str, content: bytes) -> Saved:
             about["identity"], about["words"], tuple(about["instance"]), tuple(about["outcome"]), about["dtype"], key,
             about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
         )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except (*BROKEN, TypeError, AttributeError, OSError) as error:
         raise ValueError(f"{path} must be a state that Live.save wrote, and is another file or damaged") from error
 
 
