@@ -1,7 +1,6 @@
 """Programs that are compiled ahead are the ones that are played."""
 
 import re
-from concurrent.futures import Future
 
 import jax
 import numpy as np
@@ -11,6 +10,7 @@ from count_programs import n_compiled
 import jaxonline as jo
 from jaxonline.learners import InverseTime
 from jaxonline.simulation import ahead, monte_carlo
+from jaxonline.simulation.segments import BlockPrograms
 
 STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
 
@@ -65,10 +65,9 @@ def test_the_numbers_are_those_of_each_learner_alone():
 
 
 def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
-    begun, played, ready = [], [], Future()
-    ready.set_result(None)
+    begun, played = [], []
     monkeypatch.setattr(ahead, "_known", set())
-    monkeypatch.setattr(ahead, "_compiled", lambda job, _: begun.append(job) or [ready] * 3)
+    monkeypatch.setattr(ahead, "_compiled", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3)))
     monkeypatch.setattr(monte_carlo, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study(29)
@@ -82,6 +81,17 @@ def test_programs_that_are_known_are_not_asked_for(monkeypatch):
     before = study(41)
     monkeypatch.setattr(ahead, "_compiled", None)
     np.testing.assert_array_equal(study(41).cumulative_loss, before.cumulative_loss)
+
+
+def test_what_is_no_array_makes_another_program(monkeypatch):
+    """Static fields are in the structure of a learner, and not in its hash as jax has it."""
+    asked, compiled = [], ahead._compiled
+    monkeypatch.setattr(ahead, "_compiled", lambda job, pool: asked.append(job.name) or compiled(job, pool))
+    game = jo.Game(jo.environments.DataStream(np.eye(53), np.ones(53)), jo.FullInformation())
+    for hypothesis in ("last", "average", "last"):
+        learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1, hypothesis=hypothesis)
+        jo.simulate(game, {hypothesis: learner}, n_runs=2, n_rounds=20, record_at=1)
+    assert asked == ["last", "average"]
 
 
 def test_jobs_that_are_finished_need_no_programs(monkeypatch, tmp_path):

@@ -80,7 +80,7 @@ def test_gradient_descent_keeps_both_promises_on_any_sequence(seed, radius, eta)
             squares.append(gradient @ gradient)
             w = w - step * gradient
             w = w * min(1.0, radius / max(np.linalg.norm(w), 1e-300))
-        bound = RegretBound(0.0, 0.0, max(squares), radius)
+        bound = RegretBound(0.0, 0.0, max(squares), radius, 2 * radius)
         promise = bound.constant_step(eta, rounds) if steps[-1] == eta else bound.inverse_sqrt_step(eta, rounds)
         assert (np.cumsum(losses) - best <= promise * (1 + 1e-9) + 1e-9).all()
 

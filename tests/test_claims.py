@@ -124,6 +124,7 @@ def test_no_learner_escapes_the_regret_of_random_labels():
 
 def test_selection():
     assert [c.form for c in select("E18")] == ["printed", "corrected"]
+    assert {c.erratum for c in select("E1")} == {1} == {c.erratum for c in select("e1")}
     assert {c.form for c in select("improved")} == {"improved"}
     assert len(select(None)) == len(all_claims()) > 60
     assert len(select(cost="exact")) + len(select(cost="sampled")) == len(all_claims())

@@ -94,6 +94,14 @@ def test_float64_is_float64_there(here, tmp_path):
     np.testing.assert_array_equal(found.cumulative_loss, wanted.cumulative_loss)
 
 
+def test_the_bits_of_random_numbers_are_those_of_this_process(here, alone, tmp_path):
+    """Workers draw as jax is set to draw where the study is asked for."""
+    with jax.threefry_partitionable(False):
+        found, own = study(tmp_path / "there", cluster=here), study(tmp_path / "here")
+    np.testing.assert_array_equal(found.cumulative_loss, own.cumulative_loss)
+    assert not np.array_equal(found.cumulative_loss, jo.load_result(alone).cumulative_loss)
+
+
 def test_what_goes_wrong_on_a_worker_is_told(here, tmp_path, monkeypatch):
     def fail(join, machine, x64, job, content, block):
         raise ZeroDivisionError(f"block {block}")
@@ -111,6 +119,7 @@ def test_without_a_checkpoint_there_is_nowhere_to_write():
 @pytest.mark.parametrize(("cluster", "error", "words"), [
     (0, ValueError, "cluster must be at least 1, got 0"),
     (1.5, TypeError, "cluster must be an integer"),
+    ("nonsense", ValueError, "cluster must be an address, such as tcp://host:8786, got 'nonsense'"),
     ("tcp://127.0.0.1:9", OSError, "no scheduler at tcp://127.0.0.1:9"),
 ])  # fmt: skip
 def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeyp
     monkeypatch.setattr(compiling, "_QUICK", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
     mesh = default_mesh(jax.devices()[:1])
     scaled = Program(lambda x, *, mesh, by: by * x, static_argnames=("mesh", "by"))
-    scaled.lower(np.ones(3, np.float32), mesh=mesh, by=2).compile()
+    scaled.trace(np.ones(3, np.float32), mesh=mesh, by=2).lower().compile()
     compiled.clear()
     for x, by in ((np.ones(3, np.float32), 2), (np.zeros(3, np.float32), 2), (np.ones(3, np.float32), 5)):
         np.testing.assert_array_equal(scaled(x, mesh=mesh, by=by), by * x)
@@ -66,7 +66,7 @@ def test_mlir_builds_the_loops_of_those_who_ask_for_it():
     for size in (2, 3, 3):
         np.testing.assert_array_equal(doubled(np.ones(size), mesh=mesh), 2.0)
     assert [x.size for x in asked] == [2, 3, 3]
-    assert sorted((on_cpu, quick) for on_cpu, quick, _ in doubled._compiled) == [(True, False), (True, True)]
+    assert sorted((on_cpu, quick) for on_cpu, quick, *_ in doubled._compiled) == [(True, False), (True, True)]
 
     game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = SimpleNamespace(long_rounds=True), jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
@@ -96,7 +96,7 @@ def test_loops_are_shared_out_where_a_device_has_many_cores(monkeypatch, cores):
     monkeypatch.setattr(compiling, "usable_cores", lambda: cores)
     x, mesh = np.ones(2**20, np.float32), default_mesh(jax.devices()[:1])
     program = Program(_long_loop, static_argnames=("mesh",))
-    shared = "outer_dimension_partitions" in program.lower(x, mesh=mesh).compile().as_text()
+    shared = "outer_dimension_partitions" in program.trace(x, mesh=mesh).lower().compile().as_text()
     by_default = "outer_dimension_partitions" in jax.jit(_long_loop).lower(x).compile().as_text()
     assert shared == (by_default and cores > 2)
 

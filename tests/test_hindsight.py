@@ -120,7 +120,7 @@ def test_only_the_runs_asked_for_are_solved(reference):
 def test_histories_are_in_memory_a_few_at_a_time(reference):
     """A budget for one history at a time, and for three, changes nothing."""
     for at_once in (0, 3):
-        plan = Plan(jax.random.key(5), ROUNDS, 1, np.array([5, 9, ROUNDS]), 4, ONE_DEVICE, [0, 1, 2])
+        plan = Plan(jax.random.key(5), ROUNDS, np.array([5, 9, ROUNDS]), 4, ONE_DEVICE, [0, 1, 2])
         hindsight = Hindsight(game(), SlowBall(0.7), plan, np.arange(RUNS), max_bytes=at_once * 4 * 4 * ROUNDS)
         with Reporter(False, RUNS) as reporter:
             np.testing.assert_array_equal(hindsight.best_losses(reporter, None), reference.comparator_loss[0])

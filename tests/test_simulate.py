@@ -18,6 +18,8 @@ from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.simulation import record_rounds
 from jaxonline.simulation.blocks import default_mesh, waves
 from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.progress import Reporter
+from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, advance, begin, keys_of_runs
 from jaxonline.simulation.sweeps import as_team
 
@@ -376,26 +378,45 @@ def test_progress_true_writes_to_standard_error(capsys):
     assert "8/8" in written.err
 
 
+def test_names_in_a_bar_are_only_words(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    for terminal in (True, False):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        with Reporter(True, total=1) as reporter:
+            reporter.advance("[/b]\x1b[2J\x07")
+        written = capsys.readouterr().err
+        assert "[/b]�[2J�" in written
+        assert "\x1b[2J" not in written
+        assert "\x07" not in written
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Read-outs and waves
 
 
 @given(st.integers(1, 5000), st.integers(1, 60), st.sampled_from(["linear", "log"]))
 def test_read_out_rounds(n_rounds, record_at, spacing):
-    """Increasing multiples of the segment length (and the horizon, the last one), never more than asked for."""
-    length, rounds = record_rounds(n_rounds, record_at, spacing)
+    """Increasing, the horizon the last one, never more than asked for; on a linear scale as far apart as can be."""
+    rounds = record_rounds(n_rounds, record_at, spacing)
     assert rounds[-1] == n_rounds
     assert (np.diff(rounds) > 0).all()
     assert rounds[0] >= 1
-    assert all(t % length == 0 or t == n_rounds for t in rounds)
     assert len(rounds) <= record_at
+    if spacing == "linear":
+        assert set(np.diff(rounds, prepend=0)[:-1]) <= {rounds[0]}
+    plan = Plan(None, n_rounds, rounds, 1, default_mesh(jax.devices()[:1]), [0])
+    segments = list(plan.segments())
+    assert [t for t, _ in segments] == [0, *(until for _, until in segments[:-1])]
+    assert set(rounds) <= {until for _, until in segments}
+    assert len(segments) <= (1 if spacing == "linear" else 2) * len(rounds)
+    assert plan.pieces() == len(segments)
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=8))
 def test_read_out_rounds_that_are_given(wanted):
-    length, rounds = record_rounds(500, wanted)
+    rounds = record_rounds(500, wanted)
     assert rounds.tolist() == sorted({*wanted, 500})
-    assert all(t % length == 0 or t == 500 for t in rounds)
+    assert len(list(Plan(None, 500, rounds, 1, default_mesh(jax.devices()[:1]), [0]).segments())) <= 2 * len(rounds)
 
 
 @given(st.lists(st.integers(0, 100), unique=True, max_size=20), st.sampled_from([1, 2, 8]))

@@ -15,8 +15,9 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline._util import threads
+from jaxonline._util.compiling import calls_the_host
 from jaxonline._util.threads import Unwanted, in_parallel, sharing_cores, side_by_side, usable_cores
-from jaxonline.simulation import blocks, runner
+from jaxonline.simulation import blocks, monte_carlo, runner
 from jaxonline.verify.sampling import Sampler
 
 RUNS, PIECES = 10, 4  # five blocks of each job; pieces of a block
@@ -113,6 +114,73 @@ def test_what_jax_is_set_to_here_holds_in_the_threads(cores):
         alone = jo.simulate(game, one, **options)
     assert found.meta["dtype"] == "float64"
     np.testing.assert_array_equal(found.regret, alone.regret)
+
+
+@jo.struct
+class OnHost:
+    """A learner that asks Python for its next state."""
+
+    def init(self, key, specs):
+        return jnp.zeros(specs.instance.shape, specs.instance.dtype)
+
+    def predict(self, key, state, x):
+        return state @ x
+
+    def update(self, key, state, oracle):
+        shape = jax.ShapeDtypeStruct(state.shape, state.dtype)
+        return 0.1 + jax.pure_callback(lambda s: np.asarray(s) / 2, shape, state, vmap_method="broadcast_all"), None
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, ahead):
+    """Such a call waits for a thread of XLA, and others that wait as well have them all: it would never end."""
+    cores(2)
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    options = {"n_runs": 6, "n_rounds": 5, "block_size": 2, "mesh": blocks.default_mesh(jax.devices()[:1])}
+    if not ahead:
+        monkeypatch.setattr(monte_carlo, "compiled_ahead", lambda jobs, store=None: iter(jobs))
+    seen = at_a_time(monkeypatch)
+    states = [0.0]
+    for _ in range(4):
+        states.append(0.1 + states[-1] / 2)
+    found = jo.simulate(game, OnHost(), **options)
+    assert max(seen) == 1
+    np.testing.assert_allclose(found.cumulative_loss[0, :, -1], np.sum((np.array(states) - 1) ** 2), rtol=1e-5)
+
+
+def test_what_calls_python_is_seen_wherever_it_is():
+    def hidden(call):
+        def looped(x):
+            inner = jax.jit(lambda y: jax.lax.cond(y > 0, lambda z: call(z), lambda z: z, y))
+            return jax.lax.fori_loop(0, 3, lambda _, y: inner(y), x)
+
+        return jax.jit(jax.vmap(looped)).trace(jnp.ones(2)).jaxpr
+
+    def printed(x):
+        jax.debug.print("{x}", x=x)
+        return x
+
+    def told(x):
+        jax.debug.callback(lambda _: None, x)
+        return x
+
+    host = [lambda x: jax.pure_callback(np.sin, x, x, vmap_method="broadcast_all"), printed, told]
+    assert [calls_the_host(hidden(call)) for call in host] == [True] * 3
+    assert not calls_the_host(hidden(jnp.sin))
+
+
+def test_one_thread_while_jax_looks_for_nans(cores):
+    cores(3)
+    mesh = blocks.default_mesh(jax.devices()[:1])
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    options = {"n_runs": 4, "n_rounds": 40, "block_size": 2, "mesh": mesh}
+    diverges = jo.GradientLearner(jo.estimators.FullGradient(), 1e30)
+    with jax.debug_nans(True):
+        assert blocks.threads(mesh, 9) == 1
+        for _ in range(2):
+            with pytest.raises(FloatingPointError, match="nan"):
+                jo.simulate(game, diverges, **options)
+    assert blocks.threads(mesh, 9) == 3
 
 
 def test_progress_counts_on(reference, cores):
@@ -241,6 +309,44 @@ def test_the_first_failure_is_told_and_the_others_may_leave():
     with pytest.raises(Stop, match="1"):
         list(side_by_side(work, range(10), 3, ended))
     assert set(left) <= {0, 2}
+
+
+def test_a_failure_keeps_its_cause():
+    ended = threading.Event()
+
+    def work(i):
+        if i == 1:
+            raise Stop from ZeroDivisionError("why")
+        ended.wait(20)
+        raise Unwanted
+
+    with pytest.raises(Stop) as failure:
+        list(side_by_side(work, range(3), 3, ended))
+    assert isinstance(failure.value.__cause__, ZeroDivisionError)
+
+
+def test_jobs_that_have_not_begun_when_one_fails_are_left_out():
+    began = []
+
+    def job(i):
+        def run():
+            began.append(i)
+            if i == 1:
+                raise Stop
+            time.sleep(0.2)
+
+        return run
+
+    with pytest.raises(Stop):
+        in_parallel([job(i) for i in range(9)], at_once=2)
+    assert set(began) <= {0, 1, 2}
+
+
+def test_numpys_settings_hold_in_the_threads():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        in_parallel([lambda: np.log(np.zeros(1))] * 2, at_once=2)
+    with np.errstate(divide="ignore"):
+        in_parallel([lambda: np.log(np.zeros(1))] * 2, at_once=2)
 
 
 def test_cores_are_shared(cores):

@@ -57,25 +57,44 @@ class Program:
 
     def __init__(self, function: Callable[..., Any], with_mlir: Callable[[Any], bool] | None = None, **options: Any):
         self._function, self._with_mlir, self._options = function, with_mlir, options
-        self._compiled: dict[tuple[bool, bool, bool], Any] = {}
+        self._compiled: dict[tuple[bool, bool, bool, bool], Any] = {}
 
     def _of(self, first: Any, mesh: Mesh) -> Any:
         on_cpu = mesh.devices.flat[0].platform == "cpu"
         quick = on_cpu and not (self._with_mlir is not None and self._with_mlir(first))
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
-        kind = on_cpu, quick, unshared
+        kind = on_cpu, quick, unshared, is_debugging()
         if kind not in self._compiled:
             options = (_QUICK if quick else _WIDE) | (_UNSHARED if unshared else {})
             options = _known(options) if on_cpu else {}
-            self._compiled[kind] = jax.jit(self._function, compiler_options=options, **self._options)
+            more = dict(self._options)
+            if is_debugging():  # jax calls with the same arrays again to see where a NaN comes from
+                more.pop("donate_argnames", None)
+            self._compiled[kind] = jax.jit(self._function, compiler_options=options, **more)
         return self._compiled[kind]
 
     def __call__(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
         return self._of(args[0], mesh)(*args, mesh=mesh, **static)
 
-    def lower(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
-        """The program of such arguments, traced; calls take what is compiled of it."""
-        return self._of(args[0], mesh).lower(*args, mesh=mesh, **static)
+    def trace(self, *args: Any, mesh: Mesh, **static: Any) -> Any:
+        """The program of such arguments, traced; calls take what is lowered and compiled of it."""
+        return self._of(args[0], mesh).trace(*args, mesh=mesh, **static)
+
+
+def calls_the_host(jaxpr: Any) -> bool:
+    """Whether a traced program calls Python while it runs, as `jax.pure_callback` and `jax.debug.print` do."""
+    for operation in jaxpr.eqns:
+        if "callback" in operation.primitive.name or operation.primitive.name == "debug_print":
+            return True
+        inner = jax.tree.leaves(list(operation.params.values()), is_leaf=lambda each: hasattr(each, "eqns"))
+        if any(calls_the_host(each) for each in inner if hasattr(each, "eqns")):
+            return True
+    return False
+
+
+def is_debugging() -> bool:
+    """Whether jax is set to look into programs, which asks for plain calls from one thread."""
+    return any(getattr(jax.config, name) for name in ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit"))
 
 
 @contextlib.contextmanager

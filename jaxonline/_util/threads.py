@@ -27,35 +27,38 @@ class Unwanted(Exception):
 
 
 def in_parallel(jobs: Sequence[Callable[[], Any]], at_once: int | None = None) -> list[Any]:
-    """Results of the jobs, in their order; float64 is enabled in them where it is enabled here.
+    """Results of the jobs, in their order, each done as it would be here.
 
     Args:
         jobs: are begun in this order; when one fails, those that have not begun are left out.
         at_once: how many are done at a time; by default one for each core of a CPU, and one on other devices.
     """
-    at_once = default_at_once() if at_once is None else at_once
-    run = as_here(lambda job: jax.block_until_ready(job()), min(at_once, len(jobs)))
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        return list(pool.map(run, jobs))
+    at_once = min(default_at_once() if at_once is None else at_once, max(1, len(jobs)))
+    return list(side_by_side(lambda job: jax.block_until_ready(job()), jobs, at_once, ahead=len(jobs)))
 
 
 def side_by_side(
-    function: Callable[[T], U], items: Iterable[T], at_once: int, ended: threading.Event | None = None
+    function: Callable[[T], U],
+    items: Iterable[T],
+    at_once: int,
+    ended: threading.Event | None = None,
+    ahead: int | None = None,
 ) -> Iterator[U]:
-    """`function(item)` for every item, in their order; float64 is enabled there where it is enabled here.
+    """`function(item)` for every item, in their order, each as it would be computed here.
 
     Args:
         function: is called in threads, where several items are worked on at a time.
-        items: are asked for here, no more than twice `at_once` ahead of the results.
+        items: are asked for here, no more than `ahead` of them before the first result is handed out.
         at_once: how many are worked on at a time; 1 is this thread.
         ended: is set when one has failed, or when no more results are asked for. Then those that have not begun are
             left out, and the others should look, and raise `Unwanted`, as they are waited for.
+        ahead: twice `at_once` by default.
     """
     if at_once == 1:
         yield from map(function, items)
         return
     ended, failures = threading.Event() if ended is None else ended, []
-    elsewhere = as_here(function, at_once)
+    elsewhere, ahead = as_here(function, at_once), 2 * at_once if ahead is None else ahead
 
     def run(item: T) -> U:
         if ended.is_set():
@@ -72,15 +75,17 @@ def side_by_side(
     try:
         for item in items:
             waiting.append(pool.submit(run, item))
-            if len(waiting) > 2 * at_once:
+            if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        return
     except Unwanted:
-        raise failures[0] from None
+        pass
     finally:
         ended.set()
         pool.shutdown(cancel_futures=True)
+    raise failures[0]
 
 
 @contextlib.contextmanager
@@ -96,15 +101,17 @@ def sharing_cores(at_once: int) -> Iterator[None]:
 def as_here(function: Callable[..., U], at_once: int = 1) -> Callable[..., U]:
     """The function for another thread, of so many: float64 is enabled there where it is enabled here.
 
-    Without that jax takes what was compiled there for something else, too.
+    Without that jax takes what was compiled there for something else, too. Context variables, as those of NumPy's
+    errors, have the values that they have here; other settings of jax do not follow, so that what depends on them is
+    compiled here.
     """
-    enabled, already = jnp.result_type(float) == jnp.float64, _sharing.get()
+    enabled, here = jnp.result_type(float) == jnp.float64, contextvars.copy_context()
 
-    def called(*args: Any) -> U:
-        with jax.enable_x64(enabled), sharing_cores(already * at_once):
+    def there(*args: Any) -> U:
+        with jax.enable_x64(enabled), sharing_cores(at_once):
             return function(*args)
 
-    return called
+    return lambda *args: here.copy().run(there, *args)
 
 
 def default_at_once() -> int:

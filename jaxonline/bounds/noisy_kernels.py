@@ -57,7 +57,7 @@ def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n
     if math.inf == G:
         check.positive("radius", radius)
         check.count("n_rounds", n_rounds)
-        return RegretBound(math.inf, 0.0, math.inf, radius)
+        return RegretBound(math.inf, 0.0, math.inf, radius, 2 * radius)
     return gradient_descent(radius, G, n_rounds)
 
 

@@ -17,7 +17,7 @@ class RegretBound(NamedTuple):
         G: the bound on the second moment of the gradient estimate.
         radius: of the ball, which holds learner and comparator; where it is another set, the largest distance of a
             comparator from the first hypothesis.
-        diameter: the largest distance between two hypotheses, twice the radius where it is None.
+        diameter: the largest distance between two hypotheses, twice the radius of a ball.
 
     Example:
         >>> from jaxonline.bounds import two_copies
@@ -30,7 +30,7 @@ class RegretBound(NamedTuple):
     step_size: float
     G: float
     radius: float
-    diameter: float | None = None
+    diameter: float
 
     def constant_step(self, step_size: float, rounds: np.ndarray) -> np.ndarray:
         """The bound after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
@@ -51,10 +51,9 @@ class RegretBound(NamedTuple):
         """
         check.positive("eta", eta)
         rounds = np.asarray(check.numbers("rounds", rounds, ge=0.0), float)
-        diameter = 2 * self.radius if self.diameter is None else self.diameter
-        if math.isinf(diameter):
+        if math.isinf(self.diameter):
             return np.full(rounds.shape, math.inf)
-        return (diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(rounds)
+        return (self.diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(rounds)
 
 
 def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:
@@ -78,4 +77,5 @@ def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:
     check.positive("radius", radius)
     check.positive("G", G)
     check.count("n_rounds", n_rounds)
-    return RegretBound(float(radius * np.sqrt(G * n_rounds)), float(radius / np.sqrt(G * n_rounds)), float(G), radius)
+    value, step_size = radius * np.sqrt(G * n_rounds), radius / np.sqrt(G * n_rounds)
+    return RegretBound(float(value), float(step_size), float(G), radius, 2 * radius)

@@ -49,7 +49,7 @@ def printed_known_covariance(
     """E11, B Lemma 2 and Theorem 2: (G + 1)/2 B_w sqrt(T) for the step B_w / sqrt(T), with the G of Lemma 2."""
     B_w, B, B_y, B_S = radius, x_bound, y_bound, covariance_norm
     G = 8 * B_w**2 * B**4 + 8 * B_y**2 * B**2 + 4 * B_w**2 * B**2 * B_S + B_S**2 * B_w**2
-    return RegretBound((G + 1) / 2 * B_w * np.sqrt(n_rounds), B_w / np.sqrt(n_rounds), G, B_w)
+    return RegretBound((G + 1) / 2 * B_w * np.sqrt(n_rounds), B_w / np.sqrt(n_rounds), G, B_w, 2 * B_w)
 
 
 def printed_surrogate_radius(radius: float, ratio: float, angle: float) -> float:

@@ -195,7 +195,7 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
 
     Args:
         pattern: matched against "name (paper), form" whatever the case; `*` and `?` are wildcards, and a pattern
-            without any matches anywhere. None selects everything.
+            without any matches anywhere, but the number of a misprint, as E1, that one only. None selects everything.
         cost: "exact", "sampled", or None for both.
 
     Raises:
@@ -206,8 +206,11 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
     claims = [claim for claim in all_claims() if cost in (None, claim.cost)]
     if pattern is None:
         return claims
-    wanted = pattern.lower() if any(c in pattern for c in "*?[") else f"*{pattern.lower()}*"
-    chosen = [c for c in claims if fnmatch.fnmatchcase(f"{c.name} ({c.paper}), {c.form}".lower(), f"*{wanted}*")]
+    if re.fullmatch(r"[Ee]\d+", pattern):
+        chosen = [c for c in claims if c.erratum == int(pattern[1:])]
+    else:
+        wanted = f"*{pattern.lower()}*"
+        chosen = [c for c in claims if fnmatch.fnmatchcase(f"{c.name} ({c.paper}), {c.form}".lower(), wanted)]
     if not chosen:
         names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
         raise ValueError(f"claim must match at least one claim, got {pattern!r}{meant(pattern, sorted(names))}")

@@ -162,7 +162,7 @@ def verify_command(
     def put(save: Callable[[Sequence[Row], str | Path], None], path: str | Path | None) -> None:
         if path is not None:
             save(rows, path)
-            console.print(f"{path} written", soft_wrap=True)
+            console.print(f"{path} written", markup=False, soft_wrap=True)
 
     each_of(lambda: _print_rows(console, rows), lambda: put(write_json, json_file), lambda: put(save_intervals, figure))
     return exit_code(rows)

@@ -11,7 +11,7 @@ given blocks by as many threads: the program of one device is compiled sooner th
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -21,6 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
 from jaxonline._util import check
+from jaxonline._util.compiling import is_debugging
 from jaxonline._util.threads import side_by_side, usable_cores
 
 AXIS = "blocks"
@@ -51,7 +52,7 @@ def threads(mesh: Mesh, n_blocks: int) -> int:
 
     The small operations of a round keep only one core busy.
     """
-    one_cpu = mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu"
+    one_cpu = mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu" and not is_debugging()
     return max(1, min(usable_cores(), n_blocks, THREADS)) if one_cpu else 1
 
 
@@ -72,7 +73,7 @@ def waves(blocks: Sequence[int], mesh: Mesh) -> Iterator[tuple[np.ndarray, int]]
         yield np.concatenate([wave, np.repeat(wave[-1:], size - len(wave))]), len(wave)
 
 
-def pipelined(launch: Callable[[T], U], items: Sequence[T], at_once: int = 1) -> Iterator[U]:
+def pipelined(launch: Callable[[T], U], items: Iterable[T], at_once: int = 1) -> Iterator[U]:
     """`launch(item)` for every item; a result is handed out when the next one has been launched.
 
     What jax launches runs on the device while the host works on the result before it.

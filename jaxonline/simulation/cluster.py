@@ -26,6 +26,7 @@ from jaxonline._util.source import is_library
 from jaxonline.results.store import Store
 from jaxonline.simulation import blocks
 from jaxonline.simulation.about import versions
+from jaxonline.simulation.fingerprint import OPTIONS
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Job, Recorded, finished, play_blocks
 from jaxonline.simulation.segments import Matchup
@@ -55,7 +56,8 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
 
     Raises:
         TypeError: `cluster` is neither.
-        ValueError: the package is not installed; a number of workers below 1; workers of more than one kind.
+        ValueError: the package is not installed; a number of workers below 1; workers of more than one kind; something
+            that is no address.
         OSError: there is no scheduler at the address.
     """
     try:
@@ -68,6 +70,7 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
     elif isinstance(cluster, Client):
         yield Workers(cluster)
     elif isinstance(cluster, str):
+        _check_address(cluster)
         with _reached(cluster), Client(cluster, timeout=PATIENCE, set_as_default=False) as client:
             yield Workers(client)
     else:
@@ -173,8 +176,8 @@ class Workers:
         sent = self._client.submit(bytes, _packed(job.matchup), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
-        x64 = jnp.result_type(float) == jnp.float64
-        play = functools.partial(_play_block, store.joined(), self.machine, x64, bare)
+        settings = {name: getattr(jax.config, name) for name in OPTIONS}
+        play = functools.partial(_play_block, store.joined(), self.machine, settings, bare)
         return {self._client.submit(play, sent, block, pure=False): (job, block) for block in some}
 
 
@@ -204,13 +207,20 @@ def _unpacked(content: bytes) -> Matchup:
     return pickle.loads(content)
 
 
-def _play_block(join: Callable[[], Store], machine: Machine, x64: bool, job: Job, content: bytes, block: int) -> None:
+def _play_block(
+    join: Callable[[], Store], machine: Machine, settings: dict[str, Any], job: Job, content: bytes, block: int
+) -> None:
     """On a worker: one block, into the store."""
     here = Machine.here()
     if here != machine:
         raise ValueError(f"cluster must have workers of one kind, got {machine} and {here}")
     impl, data = job.plan.key  # type: ignore[misc]
-    with jax.enable_x64(x64), join() as store:
+    with (
+        jax.enable_x64(settings["jax_enable_x64"]),
+        jax.default_matmul_precision(settings["jax_default_matmul_precision"]),
+        jax.threefry_partitionable(settings["jax_threefry_partitionable"]),
+        join() as store,
+    ):
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
         for _ in play_blocks(job._replace(matchup=_unpacked(content), plan=plan), [block], Reporter(False, 0), store):
@@ -223,6 +233,18 @@ def _reached(address: str) -> Iterator[None]:
         yield
     except (OSError, TimeoutError) as error:
         raise ConnectionError(f"there is no scheduler at {address}: {error}") from error
+
+
+def _check_address(address: str) -> None:
+    """Before a client looks for it, for longer than it takes to see that it cannot be one."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    try:
+        scheme, place = parse_address(address)
+        if scheme in ("tcp", "tls", "ws", "wss"):
+            parse_host_port(place)
+    except ValueError as error:
+        raise ValueError(f"cluster must be an address, such as tcp://host:8786, got {address!r}: {error}") from None
 
 
 @contextlib.contextmanager

@@ -103,7 +103,8 @@ def simulate(
         block_size: runs per block; by default 512 on a CPU, 16384 on an accelerator, at most `n_runs`.
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default. A CPU is one device
             whose cores have a thread each, up to 32 (for more of them: `jax.config.update("jax_num_cpu_devices", n)`).
-        progress: True for a progress bar, or a function (done, total, what), called at every recorded round of blocks.
+        progress: True for a progress bar, or a function (done, total, what), called as blocks are played, at every
+            recorded round and where these are far apart in between, from one thread after the other.
         checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
             rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study. More than 64 MB of
             numbers are not held in memory, but read from it when they are asked for.
@@ -165,12 +166,12 @@ def simulate(
             if runs is not None:
                 raise ValueError("runs must be left out where precision decides how many there are, got both")
 
-        def play(some: Sequence[int] | None) -> Result:
+        def play(some: Sequence[int] | None, noted: Mapping[str, Any] = {}) -> Result:
             return _simulate(
                 game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
                 record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
                 antithetic=antithetic, width=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
-                workers=workers,
+                workers=workers, noted=noted,
             )  # fmt: skip
 
         if precision is None:
@@ -179,9 +180,8 @@ def simulate(
         def play_more(some: range, before: Result | None) -> Result:
             if checkpoint is None:
                 return play(some) if before is None else before.with_runs_of(play(some))
-            found = play(range(some.stop))  # those before are in the checkpoint
-            note(Checkpoint.of(checkpoint).folder, {"precision": precision.told(False, some.stop)})
-            return found
+            # those before are in the checkpoint, which says from the start that one looks
+            return play(range(some.stop), {"precision": precision.told(False, some.stop)})
 
         at_once = mesh.devices.size if workers is None else workers.number
         result = until_precise(play_more, precision, n_runs, width * at_once)
@@ -193,10 +193,10 @@ def simulate(
 def _simulate(
     game: Game, learners: Any, *, n_runs: int, n_rounds: int, key: Any, comparator: Any, measures: Any, record_at: Any,
     spacing: str, runs: Sequence[int] | None, control_variates: bool, antithetic: bool, width: int, mesh: Mesh,
-    progress: Progress, checkpoint: Any, workers: "Workers | None",
+    progress: Progress, checkpoint: Any, workers: "Workers | None", noted: Mapping[str, Any],
 ) -> Result:  # fmt: skip
-    """`simulate` with a given number of runs."""
-    length, rounds = record_rounds(n_rounds, record_at, spacing)
+    """`simulate` with a given number of runs; more attributes of the checkpoint are noted there."""
+    rounds = record_rounds(n_rounds, record_at, spacing)
     selected = selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)
@@ -224,7 +224,7 @@ def _simulate(
     summed = None if isinstance(comparator, HindsightComparator) else comparator
     played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
     code = "" if folder is None else folder.code(played)
-    plan = Plan(root, n_rounds, length, rounds, width, mesh, own)
+    plan = Plan(root, n_rounds, rounds, width, mesh, own)
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight = Hindsight(game, comparator, plan, selected, code)
@@ -255,7 +255,7 @@ def _simulate(
         )  # fmt: skip
         layout = layout_of(teams, jobs, shared, int(selected.max()) + 1, counted)
         told = {name: of for name, of in meta.items() if name != "devices"}  # which decide nothing
-        kept = folder.open(study, layout, told)
+        kept = folder.open(study, layout, told | dict(noted))
     with kept as store:
         if store is not None and (recorded := store.blocks.layout.rounds) != tuple(rounds.tolist()):  # it got longer
             jobs = [job._replace(plan=job.plan.recording(recorded)) for job in jobs]

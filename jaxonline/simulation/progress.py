@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline._util import check
+from jaxonline.results.formats import plain
 
 Progress = bool | Callable[[float, float, str], None]
 
@@ -99,7 +100,7 @@ class Reporter:
                 self._report(self._done + fraction, self._total, what)
 
     def _update_bar(self, done: float, total: float, what: str) -> None:
-        self._bar.update(self._task, completed=done, total=total, description=what)
+        self._bar.update(self._task, completed=done, total=total, description=plain(what))
 
 
 class _Part:
@@ -120,7 +121,12 @@ def _bar() -> Any:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:  # a bare accelerator image
         return None
-    columns = (TextColumn("{task.description:40.40}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:40.40}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
@@ -135,4 +141,4 @@ class _PlainLines:
         now = time.monotonic()
         if done == total or now - self._last >= self._every_s:
             self._last = now
-            print(f"{int(done)}/{total}  {now - self._start:5.1f} s  {what}", file=sys.stderr, flush=True)
+            print(f"{int(done)}/{total}  {now - self._start:5.1f} s  {plain(what)}", file=sys.stderr, flush=True)

@@ -7,13 +7,14 @@ import numpy as np
 from jaxonline._util import check
 
 SPACINGS = ("linear", "log")
+MOST_ROUNDS = 2**31 - 2  # and the next number is the first that is not played
 
 
-def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> tuple[int, np.ndarray]:
-    """The segment length and the rounds at which a study records; the last one is the horizon.
+def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> np.ndarray:
+    """The rounds at which a study records; the last one is the horizon.
 
-    Segments are equal, so that their program is compiled once. For a number of recorded rounds the length is, where
-    there is one not much longer, a divisor of the horizon; so there may be fewer of them than asked for, never more.
+    For a number of recorded rounds on a linear scale they are equally far apart, by a divisor of the horizon where
+    there is one not much larger than need be; so there may be fewer of them than asked for, never more.
 
     Args:
         n_rounds: the horizon T.
@@ -26,11 +27,12 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     Example:
         >>> from jaxonline.simulation import record_rounds
         >>> record_rounds(100, 4)
-        (25, array([ 25,  50,  75, 100]))
+        array([ 25,  50,  75, 100])
         >>> record_rounds(1000, 4, "log")
-        (1, array([   1,   10,  100, 1000]))
+        array([   1,   10,  100, 1000])
     """
-    check.count("n_rounds", n_rounds)
+    if check.count("n_rounds", n_rounds) > MOST_ROUNDS:
+        raise ValueError(f"n_rounds must be at most {MOST_ROUNDS:,}, as rounds are counted in int32, got {n_rounds:,}")
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
         if not np.issubdtype(check.finite_array("record_at", record_at).dtype, np.integer) or np.size(record_at) == 0:
@@ -39,17 +41,17 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
         rounds = np.unique(np.append(record_at, n_rounds))
         if rounds[0] < 1 or rounds[-1] > n_rounds:
             raise ValueError(f"record_at must be rounds between 1 and n_rounds={n_rounds}, got {rounds[[0, -1]]}")
-        return int(np.gcd.reduce(rounds[:-1] if len(rounds) > 1 else rounds)), rounds
+        return rounds
     check.count("record_at", record_at)
     if spacing == "log":
         length = max(1, n_rounds // 512)
         wanted = np.round(np.geomspace(length, n_rounds, record_at) / length).astype(int) * length
         wanted[-1] = n_rounds
-        return length, np.unique(np.minimum(wanted, n_rounds))
+        return np.unique(np.minimum(wanted, n_rounds))
     shortest = -(-n_rounds // record_at)
     divisors = (length for length in range(shortest, 2 * shortest) if n_rounds % length == 0)
     length = next(divisors, shortest)
-    return length, np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
+    return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
 def selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:

@@ -21,13 +21,14 @@ from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
 from jaxonline.simulation.sums import in_float64
 from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
 
+PATIENCE = 4.0  # seconds after which it has been seen at the latest that nobody waits any more
+
 
 class Plan(NamedTuple):
-    """How a job is cut: segments of `length` rounds, blocks of `width` runs."""
+    """How a job is cut: segments between recorded rounds, blocks of `width` runs."""
 
     key: jax.Array
     n_rounds: int
-    length: int
     rounds: np.ndarray
     width: int
     mesh: Mesh
@@ -35,18 +36,23 @@ class Plan(NamedTuple):
 
     def pieces(self) -> int:
         """Segments to play, over all waves of blocks."""
-        return -(-self.n_rounds // self.length) * -(-len(self.blocks) // self.mesh.devices.size)
+        return sum(1 for _ in self.segments()) * -(-len(self.blocks) // self.mesh.devices.size)
 
     def segments(self) -> Iterator[tuple[int, int]]:
-        """The segments as pairs (rounds before it, its last round)."""
-        for t in range(0, self.n_rounds, self.length):
-            yield t, min(t + self.length, self.n_rounds)
+        """The segments as pairs (rounds before it, its last round).
+
+        One ends at each recorded round; where these are far apart for what they are on average there are more, so that
+        progress is seen.
+        """
+        longest, before = 2 * -(-self.n_rounds // len(self.rounds)), 0
+        for recorded in self.rounds.tolist():
+            for t in range(before, recorded, longest):
+                yield t, min(t + longest, recorded)
+            before = recorded
 
     def recording(self, rounds: Sequence[int]) -> "Plan":
         """The same with other recorded rounds."""
-        recorded = np.asarray(rounds)
-        length = int(np.gcd.reduce(recorded[:-1] if len(recorded) > 1 else recorded))
-        return self._replace(length=length, rounds=recorded)
+        return self._replace(rounds=np.asarray(rounds))
 
     def on_one_device(self) -> "Plan":
         """The same on the first device only."""
@@ -138,6 +144,10 @@ def play_blocks(
     matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
     job = job._replace(matchup=matchup, plan=plan._replace(key=key))
     programs = _programs(job, n_threads)
+    if (
+        programs.call_the_host
+    ):  # which waits for a thread of XLA to hand it its arguments, while others keep all of them
+        n_threads = 1
     earlier = {} if store is None else _shorter(job, some, store)
 
     def rounds(block: int) -> int:
@@ -224,7 +234,7 @@ def _play_wave(
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
     name = job.blocks_in_words(wave.tolist())
     start, carry, read = 0, programs.begin(matchup, keys), []
-    pace = None
+    pace = Pace(PATIENCE, rounds=1024)
     if in_progress is not None:
         position = in_progress.restore(carry)
         if position is not None and _follows(position, plan, begun):
@@ -243,8 +253,7 @@ def _play_wave(
             read.append([np.asarray(leaf) for leaf in leaves])
         if until in ends:
             reporter.advance(name)
-        if pace is not None:
-            pace.played()
+        pace.played()
 
     for t, until in pieces(plan.segments(), start, pace):
         if in_progress is not None and t > start and in_progress.due():

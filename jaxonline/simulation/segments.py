@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
-from jaxonline._util.compiling import Program
+from jaxonline._util.compiling import Program, calls_the_host
 from jaxonline._util.struct import replace, static, struct
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.protocols import HasLongRounds, MakesCopies, MirrorsNoise, ReportsOverflow
@@ -255,6 +255,7 @@ class BlockPrograms(NamedTuple):
     keys_of_runs: Callable[[Array, np.ndarray], StreamKeys]
     begin: Callable[[Matchup, StreamKeys], Carry]
     advance: Callable[[Matchup, StreamKeys, np.int32, np.int32, Carry], tuple[Carry, Totals]]
+    call_the_host: bool = False
 
     @classmethod
     def when_called(cls, width: int, mesh: Mesh) -> "BlockPrograms":
@@ -268,17 +269,19 @@ class BlockPrograms(NamedTuple):
     @classmethod
     def compiled(cls, matchup: Matchup, key: Array, width: int, mesh: Mesh) -> "BlockPrograms":
         """Compiled already, so that what jax is set to in the thread that calls them does not matter."""
-        return cls(*(traced.compile() for traced in traced_programs(matchup, key, width, mesh)))
+        traced = list(traced_programs(matchup, key, width, mesh))
+        compiled = (program.lower().compile() for program in traced)
+        return cls(*compiled, call_the_host=calls_the_host(traced[-1].jaxpr))
 
 
 def traced_programs(matchup: Matchup, key: Array, width: int, mesh: Mesh) -> Iterator[Any]:
     """The programs of a job, one after the other, to be compiled; calls with arguments like these take them."""
     matchup, key = blocks.specs((matchup, key), mesh)
     wave, t = np.zeros(mesh.devices.size, np.int32), np.int32(0)
-    of_keys = keys_of_runs.lower(key, wave, width=width, mesh=mesh)
+    of_keys = keys_of_runs.trace(key, wave, width=width, mesh=mesh)
     yield of_keys
     keys = blocks.specs(of_keys.out_info, mesh, blockwise=True)
-    of_start = begin.lower(matchup, keys, mesh=mesh)
+    of_start = begin.trace(matchup, keys, mesh=mesh)
     yield of_start
     carry = blocks.specs(of_start.out_info, mesh, blockwise=True)
-    yield advance.lower(matchup, keys, t, t, carry, mesh=mesh)
+    yield advance.trace(matchup, keys, t, t, carry, mesh=mesh)

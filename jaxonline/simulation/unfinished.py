@@ -90,10 +90,15 @@ class InProgress:
 
 
 class Pace:
-    """How many rounds are played at a time, so that one can stop about as often as blocks are to be kept."""
+    """How many rounds are played at a time, so that one can stop about as often as blocks are to be kept.
 
-    def __init__(self, every: float):
-        self.rounds = 16
+    Args:
+        every: seconds; so many rounds are played at a time that they take an eighth to a half of it.
+        rounds: the first time.
+    """
+
+    def __init__(self, every: float, rounds: int = 16):
+        self.rounds = rounds
         self._every = every
         self._last = time.monotonic()
 
@@ -107,11 +112,11 @@ class Pace:
             self.rounds = max(self.rounds // 2, 1)
 
 
-def pieces(segments: Iterable[tuple[int, int]], start: int, pace: Pace | None) -> Iterator[tuple[int, int]]:
+def pieces(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
     """Segments after round `start`, in pieces of at most the rounds of the pace, as pairs like segments."""
     for first, until in segments:
         t = max(first, start)
         while t < until:
-            end = until if pace is None else min(t + pace.rounds, until)
+            end = min(t + pace.rounds, until)
             yield t, end
             t = end

@@ -16,7 +16,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._util import check
-from jaxonline._util.compiling import are_called_seldom, plainly
+from jaxonline._util.compiling import are_called_seldom, calls_the_host, plainly
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, threads, waves
 from jaxonline.verify.bets import Bets
@@ -219,11 +219,14 @@ class Sampler:
 
         The next group of blocks is computed while the host works on the last one.
         """
-        left, groups = n, list(waves(range(first, first + -(-n // self.width)), self.mesh))
-        n_threads, own = threads(self.mesh, len(groups)), {"width": self.width, "mesh": self.mesh}
-        draw = functools.partial(self._draw, **own)
+        left, n_blocks = n, -(-n // self.width)
+        n_threads, own = threads(self.mesh, n_blocks), {"width": self.width, "mesh": self.mesh}
+        groups, draw = waves(range(first, first + n_blocks), self.mesh), functools.partial(self._draw, **own)
         if n_threads > 1:  # compiled here, so that what jax is set to in the threads does not matter
-            draw = self._draw.lower(self.estimator, self.key, groups[0][0], **own).compile()
+            wave, _ = next(waves([first], self.mesh))
+            traced = self._draw.trace(self.estimator, self.key, wave, **own)
+            draw = traced.lower().compile()
+            n_threads = 1 if calls_the_host(traced.jaxpr) else n_threads
 
         def launch(wave):
             indices, real = wave
