@@ -209,7 +209,7 @@ def of_learners():
     yield from positive("eta", learners.InverseSqrt)
     yield from positive("eta", lambda eta: learners.Constant.over_horizon(eta, 10))
     yield from count("n_rounds", lambda n: learners.Constant.over_horizon(1.0, n))
-    yield from rows("schedule", learners.Schedule, TypeError, None, 0.1, "cosine")
+    yield from rows("schedule", learners.Schedule, TypeError, None, 0.1, "cosine", lambda: 0.1, lambda _: np.ones(2))
     yield from positive("scale", lambda scale: learners.Schedule(optax.constant_schedule(1.0), scale))
     gradient = learners.GradientLearner
     yield from thing("estimator", lambda e: gradient(e, 0.1), estimators.TwoCopies)

@@ -246,3 +246,26 @@ def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, m
     with pytest.raises(error, match=message):
         jo.play(jo.Game(Declares(**declared), jo.FullInformation()), Mute(), jax.random.key(0), 2)
     jo.play(jo.Game(Declares(), jo.FullInformation()), Mute(), jax.random.key(0), 2)
+
+
+@pytest.mark.parametrize(("lacks", "returns", "message"), [
+    ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\), got"),
+    ("", 0.0, "update must return the next state and an info, got float32"),
+    ("", (0.0, (), ()), "update must return the next state and an info, got float32"),
+])  # fmt: skip
+def test_what_a_learner_of_ones_own_lacks_is_said(lacks, returns, message):
+    @jo.struct
+    class Own:
+        def init(self, key, specs):
+            return jnp.zeros(())
+
+        def predict(self, key, state, x):
+            return state
+
+        def update(self, key, state, oracle):
+            return jax.tree.map(lambda each: state + each, returns)
+
+    if lacks:
+        delattr(Own, lacks)
+    with pytest.raises(TypeError, match=message):
+        jo.simulate(jo.Game(STREAM, FULL), Own(), **SIZES)

@@ -410,3 +410,12 @@ def test_a_study_that_cannot_be_played_is_refused_when_it_is_made():
     for kind, method in ((Nothing, "run"), (NoGame, "setting")):
         with pytest.raises(TypeError, match=f"{kind.__name__}.*abstract method '?{method}"):
             kind()
+
+
+def test_names_may_be_listed_with_commas():
+    """A name that has a comma itself is a name."""
+    known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
+    assert list(chosen("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
+    assert list(chosen("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
+    with pytest.raises(ValueError, match="only must be of 'UCB1', 'EXP3', 'one, two', got 'EXP4'"):
+        chosen("only", ("UCB1,EXP4",), known)

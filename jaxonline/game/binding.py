@@ -50,6 +50,9 @@ def as_entrant(game: Game, learner: Any) -> Entrant:
     check.instance("game", game, Game, "a Game")
     entrant = learner if isinstance(learner, Entrant) else Entrant(learner, game.feedback)
     wanted = "a learner, with init, predict and update"
+    lacking = [name for name in ("init", "predict", "update") if not hasattr(entrant.learner, name)]
+    if 0 < len(lacking) < 3:
+        wanted += f" (it lacks {' and '.join(lacking)})"
     check.instance("learner", entrant.learner, isinstance(entrant.learner, Learner), wanted)
     wanted = "a feedback, with the method open of Feedback"
     check.instance("feedback", entrant.feedback, isinstance(entrant.feedback, Feedback), wanted)

@@ -33,7 +33,7 @@ from jaxonline.game.protocols import (
     StatesExpectedOutcomes,
 )
 from jaxonline.game.regret import CleanRegret, Regret
-from jaxonline.game.specs import check_declared
+from jaxonline.game.specs import check_declared, said
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 
@@ -261,7 +261,10 @@ def _play_round(game, entrant, keys, t, states, code):
 
     oracle = open_oracle(entrant.feedback, oracle_key, t, x, y, y_hat, states.feedback)
     update_key = jax.random.fold_in(learner_key, one_after(y_hat))
-    learner, info = entrant.learner.update(update_key, states.learner, oracle)
+    updated = entrant.learner.update(update_key, states.learner, oracle)
+    if not (isinstance(updated, tuple) and len(updated) == 2):
+        raise TypeError(f"update must return the next state and an info, got {said(updated)}")
+    learner, info = updated
     loss = game.loss(y_hat, y_comparator)
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), info)
     feedback = observed(entrant.feedback, states.feedback, t, x, y, y_hat)

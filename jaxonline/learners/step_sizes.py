@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
@@ -101,6 +102,7 @@ class Schedule:
 
     Raises:
         ValueError: if `scale` is not above 0.
+        TypeError: `schedule` is no function of the step count, or returns no number.
 
     Example:
         >>> import jax.numpy as jnp, optax
@@ -114,6 +116,14 @@ class Schedule:
 
     def __post_init__(self):
         check.function("schedule", self.schedule, "the step count")
+        try:
+            with jax.numpy_dtype_promotion("standard"):  # as optax has it, which divides counts by floats
+                step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))
+        except (TypeError, ValueError) as error:
+            shown = check.shown(self.schedule)
+            raise TypeError(f"schedule must be a function of the step count alone, got {shown}: {error}") from error
+        if getattr(step, "shape", None) != ():
+            raise TypeError(f"schedule must return a number, got the shape {getattr(step, 'shape', None)}")
         set_field(self, "schedule", interned(self.schedule))
         check.positive("scale", self.scale)
 

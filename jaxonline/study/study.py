@@ -355,9 +355,12 @@ Names = Annotated[
 def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     """What a field names, in the order in which it is known; all of it where the field is empty.
 
+    A name with a comma that is not known is a list of names.
+
     Raises:
         ValueError: an unknown name.
     """
+    names = [part for name in names for part in ([name] if name in known else _items(name))]
     unknown = [name for name in names if name not in known]
     if unknown:
         one = unknown[0]
