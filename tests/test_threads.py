@@ -131,6 +131,18 @@ class OnHost:
         return 0.1 + jax.pure_callback(lambda s: np.asarray(s) / 2, shape, state, vmap_method="broadcast_all"), None
 
 
+def test_long_segments_are_played_in_pieces(monkeypatch):
+    """So that it is heard within seconds when nobody waits for them any more."""
+    ends, pieces = [], runner.pieces
+    monkeypatch.setattr(runner, "pieces", lambda *of: (ends.append(each[1]) or each for each in pieces(*of)))
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    mesh = blocks.default_mesh(jax.devices()[:1])
+    jo.simulate(game, learner, n_runs=2, n_rounds=5000, record_at=1, mesh=mesh)
+    assert (ends[0], ends[-1]) == (1024, 5000)
+    assert len(ends) > 2
+
+
 @pytest.mark.parametrize("ahead", [False, True])
 def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, ahead):
     """Such a call waits for a thread of XLA, and others that wait as well have them all: it would never end."""
@@ -260,6 +272,12 @@ def test_samples_are_drawn_by_threads(cores, monkeypatch):
         np.testing.assert_array_equal(first, second)
     assert names == {3}
     assert [len(values) for values in one] == [64] * 6 + [59]
+
+
+def test_blocks_of_samples_are_not_listed_before_the_first():
+    """However many there may be, of which time allows a few."""
+    values, _ = next(Sampler.create(_estimate, 3, 64, blocks.default_mesh(jax.devices()[:1])).blocks(2**36))
+    assert values.shape == (64, 2)
 
 
 def _estimate(key):
