@@ -224,6 +224,7 @@ def test_who_stops_it_is_heard_at_once_and_it_goes_on(reference, cores, tmp_path
         if done > at:
             time.sleep(0.2)  # by now the others have heard it
 
+    study(n_runs=RUNS)  # its programs are there, so that no thread compiles any more
     before = threading.active_count()
     checkpoint = jo.Checkpoint(tmp_path / "kept", every=0.0)
     with pytest.raises(Stop):
