@@ -120,7 +120,7 @@ METHODS: dict[str, tuple[str, ...]] = {
     "exponential_weights": (_GAMES,),
     "fixed_share": (_GAMES,),
     "perturbed_leader": ("kalai2005efficient", "hutter2005adaptive"),
-    "regularized_leader": ("shalevshwartz2012online",),
+    "regularized_leader": ("nesterov2009primal", "shalevshwartz2012online"),
     "label_efficient": ("cesabianchi2005minimizing", _GAMES),
     "doubling": (_GAMES,),
     "explore_then_commit": ("lattimore2020bandit",),

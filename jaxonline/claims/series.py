@@ -166,6 +166,11 @@ def _hinge_about_one(form: str, options: Options) -> Verification:
     return _by_strata(SmoothedHinge(0.8), Geometric(P), options, mean=0.3, centre=1.0)
 
 
+def _majorant(loss: SeriesLoss, a: float, n_terms: int) -> float:
+    """sum_n |coefficient_n| a^n, of so many terms."""
+    return float(np.abs(loss.coefficients(n_terms)) @ a ** np.arange(n_terms))
+
+
 @claim(
     "majorant l'_+ of the smoothed hinge loss",
     "A, Example 4",
@@ -177,7 +182,7 @@ def _hinge_about_one(form: str, options: Options) -> Verification:
 def _hinge_majorant(form: str, options: Options) -> Verification:
     loss, a = SmoothedHinge(1.0), 0.7
     limit = printed_hinge_majorant(a, 1.0) if form == "printed" else loss.majorant(a)
-    return bound(float(np.abs(loss.coefficients(60)) @ a ** np.arange(60)), limit)
+    return bound(_majorant(loss, a, 60), limit)
 
 
 @claim(
@@ -189,9 +194,7 @@ def _hinge_majorant(form: str, options: Options) -> Verification:
 )
 def _hinge_majorant_appendix(form: str, options: Options) -> Verification:
     """The bound of Example 3, which the appendix derives for the hinge loss: 0.615 where the sum is 0.972."""
-    return bound(
-        float(np.abs(SmoothedHinge(1.0).coefficients(60)) @ 0.2 ** np.arange(60)), printed_absolute_majorant(0.2, 1.0)
-    )
+    return bound(_majorant(SmoothedHinge(1.0), 0.2, 60), printed_absolute_majorant(0.2, 1.0))
 
 
 @claim(
@@ -205,7 +208,7 @@ def _hinge_majorant_appendix(form: str, options: Options) -> Verification:
 def _absolute_majorant(form: str, options: Options) -> Verification:
     loss, a = SmoothedAbsolute(1.0), 2.0
     limit = printed_absolute_majorant(a, 1.0) if form == "printed" else loss.majorant(a)
-    return bound(float(np.abs(loss.coefficients(120)) @ a ** np.arange(120)), limit)
+    return bound(_majorant(loss, a, 120), limit)
 
 
 @claim(
@@ -217,8 +220,7 @@ def _absolute_majorant(form: str, options: Options) -> Verification:
 )
 def _absolute_majorant_appendix(form: str, options: Options) -> Verification:
     """The bound of Example 4, which the appendix derives for the absolute loss: 1121 where the sum is 1630."""
-    coefficients = SmoothedAbsolute(1.0).coefficients(120)
-    return bound(float(np.abs(coefficients) @ 3.0 ** np.arange(120)), printed_hinge_majorant(3.0, 1.0))
+    return bound(_majorant(SmoothedAbsolute(1.0), 3.0, 120), printed_hinge_majorant(3.0, 1.0))
 
 
 @claim("series estimate of l', logistic loss inside its disc", "A, Lemma 1", improved="unbiased")

@@ -104,7 +104,7 @@ def simulate(
         mesh: devices to use, a mesh with the single axis "blocks"; all local devices by default. A CPU is one device
             whose cores have a thread each, up to 32 (for more of them: `jax.config.update("jax_num_cpu_devices", n)`).
         progress: True for a progress bar, or a function (done, total, what), called as blocks are played, at every
-            recorded round and where these are far apart in between, from one thread after the other.
+            recorded round and where these are far apart in between; by several threads, but never by two at once.
         checkpoint: a store of what was computed, from which an interrupted study goes on, also with more runs or
             rounds; a path, a URL, or a `Checkpoint`, which also names a version of the study. More than 64 MB of
             numbers are not held in memory, but read from it when they are asked for.
@@ -166,7 +166,7 @@ def simulate(
             if runs is not None:
                 raise ValueError("runs must be left out where precision decides how many there are, got both")
 
-        def play(some: Sequence[int] | None, noted: Mapping[str, Any] = {}) -> Result:
+        def play(some: Sequence[int] | None, noted: Mapping[str, Any]) -> Result:
             return _simulate(
                 game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
                 record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
@@ -175,11 +175,11 @@ def simulate(
             )  # fmt: skip
 
         if precision is None:
-            return play(runs)
+            return play(runs, {})
 
         def play_more(some: range, before: Result | None) -> Result:
             if checkpoint is None:
-                return play(some) if before is None else before.with_runs_of(play(some))
+                return play(some, {}) if before is None else before.with_runs_of(play(some, {}))
             # those before are in the checkpoint, which says from the start that one looks
             return play(range(some.stop), {"precision": precision.told(False, some.stop)})
 

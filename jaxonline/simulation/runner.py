@@ -144,9 +144,7 @@ def play_blocks(
     matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
     job = job._replace(matchup=matchup, plan=plan._replace(key=key))
     programs = _programs(job, n_threads)
-    if (
-        programs.call_the_host
-    ):  # which waits for a thread of XLA to hand it its arguments, while others keep all of them
+    if programs.call_the_host:  # a call waits until a thread of XLA brings its arguments: one must be left for that
         n_threads = 1
     earlier = {} if store is None else _shorter(job, some, store)
 
