@@ -69,9 +69,9 @@ test-all: $(VENV)/.test-all
 
 # environments of their own at both ends of what pyproject.toml allows, and the tests that touch every dependency;
 # at the lowest versions, dependencies warn of one another
-ENDS := cli bad_commands datasets result tables report statistics noise study variance_study quickstart \
-	gradient_learner simulate verify_bias zarr3 places store stored_studies benchmark_suites cite live_estimators \
-	threads ahead
+ENDS := cli bad_commands datasets result result_places tables report statistics noise study compare variance_study \
+	quickstart gradient_learner simulate interrupted verify_bias zarr3 places store damaged_stores stored_studies \
+	studies_at_urls benchmark_suites cite live_estimators threads ahead
 
 .venv-%/.test: pyproject.toml
 	$(PYTHON) -m venv --clear .venv-$*

@@ -1,6 +1,7 @@
 """Bad arguments of constructors and functions, room by room: a clear error that names the argument, at once.
 
-The table is walked row by row, and nothing in it is compiled. Whole studies are in `test_bad_studies`.
+The table is walked row by row, and nothing in it is compiled. Bounds are in `test_bad_bounds`, whole studies in
+`test_bad_studies`.
 """
 
 import jax
@@ -10,7 +11,7 @@ import pytest
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
-from jaxonline import bounds, comparators, environments, estimators, feedback, kernels, learners, losses
+from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.estimators.sequences import PolynomialSequence
@@ -341,64 +342,11 @@ def of_comparators():
         yield from rows("coefficients", lambda a, measure=measure: measure(GAUSS, X, a), ValueError, Y[:2], Y * np.nan)
 
 
-def of_bounds():
-    ways = (
-        (bounds.gradient_descent, ("radius", "G")),
-        (bounds.full_information, ("radius", "x_bound", "y_bound")),
-        (bounds.two_copies, ("radius", "x_bound", "y_bound")),
-        (bounds.known_covariance, ("radius", "x_bound", "y_bound")),
-        (bounds.surrogate_kernel, ("radius", "constant", "y_bound")),
-        (bounds.unbiased_steps, ("radius", "feature_moment", "length_moment")),
-    )
-    rest = {bounds.known_covariance: {"covariance_norm": 1.0}}
-    for bound, arguments in ways:
-        good = dict.fromkeys(arguments, 1.0) | {"n_rounds": 10} | rest.get(bound, {})
-        for name in arguments:
-            yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), TypeError, "1", None, 1j, True)
-            yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), ValueError, 0.0, -1.0, np.nan)
-        yield from count("n_rounds", lambda v, b=bound, g=good: b(**g | {"n_rounds": v}))
-    bound = bounds.two_copies(1.0, 1.0, 1.0, 10)
-    yield from positive("step_size", lambda step: bound.constant_step(step, [1]))
-    yield from positive("eta", lambda eta: bound.inverse_sqrt_step(eta, [1]))
-    yield from rows(
-        "rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan]
-    )
-    yield from rows("noise", lambda law: bounds.moment_bounds(X, Y, law), TypeError, 0.1, "gauss", noise.gaussian)
-    yield from rows("X", lambda X: bounds.moment_bounds(X, Y), (ValueError, TypeError), None, X[0], X * np.nan, X[:2])
-    yield from count("frequencies", bounds.Features)
-    yield from option("layout", lambda layout: bounds.Features(3, layout), "cosin")
-    yield from rows("scaled", lambda yes: bounds.Features(3, scaled=yes), TypeError, "yes", 1)
-    yield from number("f_norm", lambda f: bounds.concatenated(f, 2, bounds.Features(3), 1.0, 10), -1.0)
-    yield from thing("features", lambda f: bounds.concatenated(1.0, 2, f, 1.0, 10), bounds.Features)
-    yield from rows(
-        "n_rounds",
-        lambda n: bounds.concatenated(1.0, 2, bounds.Features(3), 1.0, n),
-        (TypeError, ValueError),
-        0,
-        "a",
-        None,
-    )
-    yield from count("n_experts", lambda n: bounds.ewa(n, 1.0))
-    yield from positive("y_bound", lambda y: bounds.aggregating(2, y))
-    yield from positive("radius", lambda radius: bounds.surrogate_radius(radius, 1.0, 1.0))
-    yield from number("angle", lambda angle: bounds.surrogate_radius(1.0, 1.0, angle), 0.0, 2.0)
-    yield from thing("feature_map", lambda m: bounds.noisy_kernel(m, LENGTH, 1.0, 0.1, 10, 1.0), GAUSS)
-    yield from thing("gradient_length", lambda g: bounds.noisy_kernel(MAP, g, 1.0, 0.1, 10, 1.0), LENGTH.series)
-    yield from rows(
-        "y_bound", lambda y: bounds.noisy_kernel(MAP, LENGTH, 1.0, 0.1, 10, y), (TypeError, ValueError), None, -1
-    )
-    geometric = bounds.noisy_kernel_geometric
-    yield from number("p", lambda p: geometric(EXP, losses.Squared(), p, 1.0, 0.1, 10, 1.0), 1.0)
-    yield from thing("loss", lambda loss: geometric(EXP, loss, 2.0, 1.0, 0.1, 10, 1.0), losses.Hinge())
-    yield from thing("kernel", lambda kernel: geometric(kernel, losses.Squared(), 2.0, 1.0, 0.1, 10, 1.0))
-    yield from number("copy_moment", lambda m: geometric(EXP, losses.Squared(), 2.0, 1.0, m, 10, 1.0), -1.0)
-
-
 TABLE: list[Row] = [
     bad
     for room in (
         of_losses, of_kernels, of_environments, of_feedback, of_estimators, of_learners, of_attributes, of_sequences,
-        of_comparators, of_bounds,
+        of_comparators,
     )
     for bad in room()
 ]  # fmt: skip

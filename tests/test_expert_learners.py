@@ -1,6 +1,6 @@
 """Learners over experts: against NumPy loops, closed forms, enumeration of all sequences, and their theorems.
 
-Combiners and Hedge itself are in `test_experts`.
+Combiners and Hedge itself are in `test_experts`, questions and horizons in `test_label_efficient`.
 """
 
 import itertools
@@ -14,9 +14,8 @@ from full_rounds import played
 from tiers import some
 
 import jaxonline as jo
-from jaxonline import bounds, verify
-from jaxonline.feedback import OnRequestOracle
-from jaxonline.game import Specs, history
+from jaxonline import bounds
+from jaxonline.game import Specs
 from jaxonline.learners import (
     BOA,
     EWA,
@@ -309,98 +308,6 @@ def test_losses_outside_the_unit_interval_are_refused(name):
     losses[3, 1] = 1.01
     game = jo.Game(jo.environments.DataStream(None, losses), jo.FullInformation(), loss=jo.losses.ArmLoss())
     assert np.isnan(jo.play(game, LAWS[name][0], KEY, 6)[1].loss).tolist() == [False] * 4 + [True] * 2
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Questions, and horizons
-
-
-@jo.struct
-class Spy:
-    """A combiner whose state is what it was told."""
-
-    def init(self, n_experts, dtype):
-        return jnp.zeros(n_experts, dtype)
-
-    def weights(self, state):
-        return jnp.full_like(state, 1 / len(state))
-
-    def update(self, state, losses, own_loss):
-        return losses
-
-
-def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
-    """Over "asked" and "not asked", with their probabilities; without the division by epsilon they are not."""
-    epsilon, losses = 0.3, jnp.asarray([0.2, 1.0, 0.0, 0.7])
-    learner = LabelEfficientHedge(Spy(), epsilon)
-
-    def round_of(key):
-        oracle = OnRequestOracle((), losses, ())
-        state, info = learner.update(key, jnp.zeros(4), oracle)
-        return state, info.asked, oracle.queries()
-
-    states, asked, queries = jax.jit(jax.vmap(round_of))(jax.random.split(KEY, 200))
-    assert queries.tolist() == asked.astype(int).tolist(), "what is asked is metered"
-    told = [np.unique(np.asarray(states)[np.asarray(asked) == flag], axis=0) for flag in (True, False)]
-    assert [len(part) for part in told] == [1, 1]
-    support = [(epsilon, told[0][0]), (1 - epsilon, told[1][0])]
-    assert verify.unbiased(None, losses, support=support).verdict == "unbiased"
-    mutant = [(epsilon, epsilon * told[0][0]), (1 - epsilon, told[1][0])]
-    assert verify.unbiased(None, losses, support=mutant).verdict == "biased"
-    # 200 questions with probability 0.3: outside 20..100 with probability below 1e-9
-    assert 20 < asked.sum() < 100
-
-
-@pytest.mark.long
-def test_label_efficient_hedge_is_its_numpy_loop_and_keeps_to_its_bound(x64):
-    losses, n_runs = losses_of(5, 200, 3), 64
-    learner, bound = LabelEfficientHedge.over_horizon(3, 200, 80), bounds.label_efficient(3, 200, 80)
-    assert bound.eta == pytest.approx(learner.combiner.eta)
-    rows = jo.environments.DataStream(None, losses)
-    game = jo.Game(rows, jo.OnRequest(), loss=jo.losses.ExpectedLoss())
-    moves, queries = jax.vmap(lambda key: _moves_and_queries(game, learner, key))(jax.random.split(KEY, n_runs))
-    asked = np.asarray(queries[0])[:, None]
-    expected = ewa_loop(losses * asked / learner.epsilon, learner.combiner.eta)
-    np.testing.assert_allclose(moves[0], expected, rtol=1e-9)
-    regrets = np.einsum("rtk,tk->r", np.asarray(moves), losses) - losses.sum(axis=0).min()
-    assert regrets.mean() + 6 * regrets.std(ddof=1) / np.sqrt(n_runs) < bound.value
-
-
-def _moves_and_queries(game, learner, key):
-    record = jo.play(game, learner, key, 200)[1]
-    return record.y_hat, record.queries
-
-
-def hedge_for(n_rounds):
-    return Hedge(EWA(jnp.sqrt(8.0 * math.log(K) / n_rounds)))
-
-
-def test_doubling_begins_anew_in_one_program(x64):
-    losses = losses_of(6)
-    before = played._cache_size()
-    moves, states, _ = on_losses(Doubling(hedge_for), losses)
-    assert played._cache_size() == before + 1
-    expected, start = [], 0
-    for k in range(6):
-        part = losses[start : start + 2**k]
-        expected.append(ewa_loop(part, math.sqrt(8 * math.log(K) / 2**k)))
-        start += 2**k
-    np.testing.assert_allclose(moves, np.concatenate(expected)[:T], rtol=1e-9)
-    assert np.asarray(states.horizon)[[0, 1, 2, 6, 7, 30]].tolist() == [2, 2, 4, 8, 8, 32]
-    regret = (np.asarray(moves) * losses).sum() - losses.sum(axis=0).min()
-    constant = math.sqrt(math.log(K) / 2)
-    assert regret <= bounds.doubling(constant, T) <= math.sqrt(2) / (math.sqrt(2) - 1) * constant * math.sqrt(T)
-
-
-@pytest.mark.long
-def test_a_second_run_of_doubling_compiles_nothing():
-    rows = jo.environments.DataStream(None, losses_of(7))
-    game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
-    learner = Doubling(hedge_for)
-    jo.play(game, learner, KEY, 20)
-    before = history._play._cache_size()
-    jo.play(game, Doubling(hedge_for), jax.random.key(1), 20)
-    assert history._play._cache_size() == before
 
 
 # ---------------------------------------------------------------------------------------------------------------------

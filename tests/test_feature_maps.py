@@ -11,19 +11,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from jaxonline.claims.printed_kernels import (
-    PrintedGaussianFeatureMap,
-    printed_gaussian_kernel,
-    printed_gaussian_second_moment,
-    printed_lemma5_bound,
-)
-from jaxonline.estimators.feature_maps import (
-    DotProductFeatureMap,
-    GaussianFeatureMap,
-    NoisyFeature,
-    copy_moments,
-    prod,
-)
+from jaxonline.claims.printed_kernels import PrintedGaussianFeatureMap, printed_gaussian_kernel
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, NoisyFeature, copy_moments, prod
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import gaussian
@@ -251,64 +240,6 @@ def test_end_to_end_is_unbiased(feature_map, counts, capacity):
     assert abs(1.05 * values.mean() - target) > 5.5 * error  # mutant: a 5 % scale
     assert abs(queries.mean() - feature_map.expected_queries()) < 5.5 * queries.std() / math.sqrt(n)
     assert overflow.sum() == 0
-
-
-def test_second_moments_in_closed_form():
-    """Lemma 3 and the corrected Lemma 5 against the sums they come from, for the paper's law and for another."""
-    m, f, width = 0.8, 0.5, 1.4
-    p = Geometric(1.5).log_table(400)
-    n = np.arange(400)
-    log_factorial = special.gammaln(n + 1)
-    exponential = np.exp(-log_factorial + n * math.log(m) - p).sum()
-    np.testing.assert_allclose(
-        DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)).second_moment(m), exponential, rtol=1e-12
-    )
-    law = Law([0.25, 0.25, 0.0, 0.5])
-    betas = Inhomogeneous(3).coefficients(4)
-    expected = sum(betas[k] * m**k / q for k, q in [(0, 0.25), (1, 0.25), (3, 0.5)])
-    np.testing.assert_allclose(DotProductFeatureMap(Inhomogeneous(3), law).second_moment(m), expected, rtol=1e-12)
-    pairs = np.exp(n * math.log(f / width**4) - 2 * log_factorial - p).sum()
-    factors = np.exp(n * math.log(2 * m / width**2) - log_factorial - p).sum()
-    gaussian_map = GaussianFeatureMap(Gaussian(width), Geometric(1.5))
-    np.testing.assert_allclose(gaussian_map.second_moment(m, f), pairs * factors, rtol=1e-12)
-    assert gaussian_map.second_moment(m) > gaussian_map.second_moment(m, f)
-    np.testing.assert_allclose(
-        DotProductFeatureMap(Binomial(2.0), Geometric(1.5)).second_moment(0.4), 3 * (1 - 0.6) ** -2, rtol=1e-12
-    )
-
-
-@jax.jit
-def squared_norms(feature_map, counts, copies):
-    return jax.vmap(lambda *c: prod(*[feature_map.assemble(c, copies)] * 2))(*counts)
-
-
-def test_second_moment_of_the_printed_map_breaks_its_bound(x64):
-    """E7 at p = 1.5, E|x~|^2 = 4, width 1, by the strata of copies that are all the same vector.
-
-    The second moment of the printed map is 4.86e7; Lemma 5 bounds it by 4.87e5. The corrected map respects its own.
-    """
-    p, m, width = 1.5, 4.0, 1.0
-    copies = np.tile([math.sqrt(m), 0.0], (150, 1))
-    law = np.exp(Geometric(p).log_table(40))
-
-    def second_moment(feature_map):
-        grid = jnp.asarray(list(itertools.product(range(36), repeat=2)), jnp.int32)
-        norms = squared_norms(feature_map, tuple(grid.T), jnp.asarray(copies))
-        return float(np.asarray(norms) @ np.outer(law[:36], law[:36]).ravel())
-
-    printed = second_moment(PrintedGaussianFeatureMap(Gaussian(width), Geometric(p)))
-    np.testing.assert_allclose(printed, printed_gaussian_second_moment(p, m, width), rtol=1e-6)
-    assert (f"{printed:.3g}", f"{printed_lemma5_bound(p, m, width):.3g}") == ("4.86e+07", "4.87e+05")
-    right = GaussianFeatureMap(Gaussian(width), Geometric(p))
-    bound = (p / (p - 1)) ** 2 * special.i0(2 * math.sqrt(p) * m) * math.exp(2 * p * m)
-    np.testing.assert_allclose(right.second_moment(m), bound, rtol=1e-12)
-    np.testing.assert_allclose(second_moment(right), bound, rtol=1e-3)  # the last strata of the sum are left out
-
-
-def test_moments_of_copies():
-    values = copies_of(X, 2)
-    expected = (values[:, 0] ** 2).sum(-1).mean(), ((values[:, 0] * values[:, 1]).sum(-1) ** 2).mean()
-    np.testing.assert_allclose(copy_moments(X, COVARIANCE), expected, rtol=1e-12)
 
 
 @pytest.mark.long

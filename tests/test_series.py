@@ -1,4 +1,4 @@
-"""Series estimators: exact moments by enumeration and closed forms, Monte Carlo with mutants, laws of N, bad input."""
+"""Series estimators: exact moments by enumeration and closed forms, Monte Carlo with mutants, bad input."""
 
 import functools
 import itertools
@@ -8,20 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import special
 from tiers import some
 
 from jaxonline._util.struct import replace, stack
-from jaxonline.estimators.laws import (
-    Geometric,
-    Law,
-    _fine_uniform,
-    cost_aware,
-    law_from_magnitudes,
-    magnitudes,
-    minimum_variance,
-)
-from jaxonline.estimators.series import SeriesEstimator, enough_terms
+from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import (
     exact_mean,
     exact_second_moment,
@@ -233,103 +225,13 @@ def test_centre_and_constant_outside_shrink_the_variance():
     assert exact_variance(estimator, 1.0, mean) == pytest.approx(math.exp(-2) * math.expm1(2), rel=1e-9)
 
 
-# --- laws --------------------------------------------------------------------------------------------------------
-
-
-@jax.jit
-@functools.partial(jax.vmap, in_axes=(None, 0))
-def samples(law, key):
-    return law.sample(key)
-
-
-@jax.jit
-def described(law, k):
-    return law.pmf(k), law.tail(k)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "law", [Geometric(1.3), Geometric(4), Law([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
-)
-def test_samples_follow_the_law(law, both_precisions):
-    """Chi-square at level 1e-6; a law shifted by one is rejected."""
-    n = 100_000
-    draws = np.asarray(samples(law, jax.random.split(jax.random.key(3), n)))
-    assert draws.dtype == np.int32
-    ks = np.arange(-2, 120)
-    pmf, tail = (np.asarray(each, float) for each in described(law, jnp.asarray(ks)))
-    assert not pmf[:2].any()
-    assert (tail[:2] == 1.0).all()
-    ks, pmf, tail = ks[2:], pmf[2:], tail[2:]
-    cells = [k for k in range(draws.max() + 1) if pmf[k] * n > 5]
-    counts = np.array([np.sum(draws == k) for k in cells] + [n - np.sum(np.isin(draws, cells))])
-    expected = pmf[cells]
-    expected = n * np.append(expected, 1 - expected.sum())
-    if expected[-1] < 1e-2:
-        assert counts[-1] == 0
-        counts, expected = counts[:-1], expected[:-1]
-
-    def p_value(observed):
-        return stats.chi2.sf(np.sum((observed - expected) ** 2 / expected), len(expected) - 1)
-
-    assert p_value(counts) > 1e-6
-    assert p_value(np.roll(counts, 1)) < 1e-12
-    np.testing.assert_allclose(tail, [1.0 - sum(pmf[:k]) for k in ks], atol=1e-5)
-    np.testing.assert_allclose(np.exp(law.log_table(20)), pmf[:20], rtol=1e-4, atol=1e-30)
-    assert law.mean() == pytest.approx(float(np.exp(law.log_table(400)) @ np.arange(400)), rel=1e-6)
-
-
-def test_uniform_numbers_are_fine_grained_near_zero():
-    """Below 2^-10 a float32 uniform has 13 bits left, all multiples of 2^-23; ours has all of its bits."""
-    uniform = jax.jit(jax.vmap(lambda key: _fine_uniform(key, jnp.float32)))
-    u = np.asarray(uniform(jax.random.split(jax.random.key(0), 200_000)))
-    assert u.min() > 0
-    assert u.max() <= 1
-    assert stats.kstest(u, "uniform").pvalue > 1e-6
-    small = u[u < 2.0**-10] * 2.0**23
-    assert len(small) > 100
-    assert np.mean(small == np.round(small)) < 0.05
-
-
-def test_laws_made_for_the_series_are_optimal():
-    """Against the bound of Cauchy-Schwarz, and against 200 random laws."""
-    rng = np.random.default_rng(0)
-    gammas = SmoothedHinge(1.0).coefficients(25)
-    gammas[4] = 0.0
-    a = magnitudes(gammas, 0.7)
-    n = np.arange(25)
-
-    def second(probabilities):
-        return np.sum(a[a > 0] ** 2 / probabilities[a > 0])
-
-    def cost(probabilities, overhead):
-        return probabilities @ (overhead + n)
-
-    best = minimum_variance(gammas, 0.7).probabilities
-    assert second(best) == pytest.approx(a.sum() ** 2, rel=1e-12)
-    for overhead in (1.0, 0.2):
-        aware = cost_aware(gammas, 0.7, overhead=overhead).probabilities
-        least = second(aware) * cost(aware, overhead)
-        assert least == pytest.approx((a @ np.sqrt(overhead + n)) ** 2, rel=1e-12)
-        for _ in range(100):
-            other = rng.dirichlet(rng.choice([0.3, 1.0, 5.0]) * 25 * best + 1e-3) + 1e-12
-            assert second(other) >= second(best)
-            assert second(other) * cost(other, overhead) >= least
-    assert best[4] == aware[4] == 0.0
+# --- terms that are left out -------------------------------------------------------------------------------------
 
 
 def test_polynomials_need_no_n_above_their_degree():
     estimator = SeriesEstimator.for_loss(Squared(), minimum_variance, MOMENT)
     assert expected_queries(estimator) == 1.0
     assert exact_variance(estimator, MOMENT, MEAN) == pytest.approx(4 * (MOMENT - MEAN**2))
-
-
-def test_enough_terms_is_the_least_number():
-    for loss, reach in ((Exponential(), 3.0), (SmoothedAbsolute(2.0), 1.5), (Logistic(), 2.0)):
-        n = enough_terms(loss, reach)
-        total = loss.majorant(reach)
-        assert loss.tail_bound(n, reach) <= 1e-20 * total < loss.tail_bound(n - 1, reach)
-    assert enough_terms(Squared(), 2.0, centre=1.0) == 2
 
 
 def test_a_truncated_estimator_pays_its_price():
@@ -366,25 +268,6 @@ def test_variance_table():
 
 
 # --- bad input ---------------------------------------------------------------------------------------------------
-
-
-def test_bad_laws():
-    for p in (1.0, 0.5, np.inf, np.nan):
-        with pytest.raises(ValueError, match="p must be above 1"):
-            Geometric(p)
-    with pytest.raises(ValueError, match=r"probabilities must have the sum 1, got the sum 0\.9"):
-        Law([0.5, 0.4])
-    with pytest.raises(ValueError, match="probabilities must be at least 0"):
-        Law([1.5, -0.5])
-    with pytest.raises(ValueError, match="probabilities must have 1 dimension"):
-        Law(np.ones((1, 1)))
-    with pytest.raises(ValueError, match="magnitudes must not all be 0"):
-        law_from_magnitudes([0.0, 0.0])
-    with pytest.raises(ValueError, match="overhead must be above 0"):
-        cost_aware([1.0], 1.0, overhead=0.0)
-    for second_moment in (0.0, -1.0, np.nan):
-        with pytest.raises(ValueError, match="second_moment must be above 0"):
-            minimum_variance([1.0, 1.0], second_moment)
 
 
 LONG_SERIES = {
@@ -429,28 +312,6 @@ def test_the_reach_of_a_table():
         SeriesEstimator.for_loss(Logistic(), Geometric(2.0), 1.0, reach=3.5)
     with pytest.raises(ValueError, match="reach must be at least 0"):
         SeriesEstimator.for_loss(Logistic(), Geometric(2.0), 1.0, reach=-1.0)
-
-
-def test_infinite_variance_is_refused_with_its_reason():
-    reason = "the series diverges there and the variance of the estimator is infinite"
-    with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\) must be below radius\^2 = 9.8696, got 10"):
-        SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 2.5)
-    with pytest.raises(ValueError, match=reason):
-        lemma1_bound(Logistic(), 4.0, 2.5)
-    estimator = SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 1.0)
-    with pytest.raises(ValueError, match=reason):
-        exact_second_moment(estimator, 2.5)
-    # The better law has a finite second moment further out, up to E X^2 = pi^2.
-    assert math.isfinite(exact_second_moment(SeriesEstimator.for_loss(Logistic(), minimum_variance, 2.5), 2.5))
-    with pytest.raises(ValueError, match=reason):
-        SeriesEstimator.for_loss(Logistic(), minimum_variance, 9.9)
-    with pytest.raises(ValueError, match="second_moment must be below radius"):
-        minimum_variance(Logistic().coefficients(10), 9.9, radius=math.pi)
-    for second_moment in (9.8695, 8.9):  # too close to the edge for a table
-        with pytest.raises(ValueError, match=r"more than 1024 terms|coefficients float64"):
-            SeriesEstimator.for_loss(Logistic(), minimum_variance, second_moment)
-    with pytest.raises(ValueError, match="must be inside the disc of convergence and in the range of float64"):
-        SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1e6)
 
 
 def test_bad_estimators():

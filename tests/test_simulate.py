@@ -1,13 +1,9 @@
 """The simulator: the same key gives the same bits however the work is cut, and programs are compiled once."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
-import stores
 from count_programs import n_compiled
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +14,6 @@ from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.simulation import record_rounds
 from jaxonline.simulation.blocks import default_mesh, waves
 from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, advance, begin, keys_of_runs
 from jaxonline.simulation.sweeps import as_team
@@ -289,105 +284,6 @@ def test_horizons_recorded_rounds_and_numbers_of_runs_are_data():
         study(n_runs=4, **options)
     study(n_runs=7)
     assert n_compiled() == before
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Checkpoints and progress
-
-
-class Interrupted(Exception):
-    pass
-
-
-def stop_after(pieces: int):
-    def progress(done, total, what):
-        if done == pieces:
-            raise Interrupted
-
-    return progress
-
-
-@pytest.mark.parametrize("pieces", [1, 17, 41])
-def test_an_interrupted_study_goes_on(reference, tmp_path, pieces):
-    """Pieces are segments of a wave: four segments for each of ten blocks, for the learner and the comparator."""
-    with pytest.raises(Interrupted):
-        study(checkpoint=tmp_path / "folder", progress=stop_after(pieces))
-    finished = {path: path.read_bytes() for path in stores.finished(tmp_path / "folder")}
-    assert len(finished) == (pieces - 1) // 4
-    seen = []
-    result = study(checkpoint=tmp_path / "folder", progress=lambda *each: seen.append(each))
-    assert_same_bits(result, reference)
-    assert len(seen) == 80 - 4 * len(finished), "finished blocks are not played again"
-    assert seen[-1][0] == seen[-1][1], "progress arrives at its total"
-    assert all(path.read_bytes() == content for path, content in finished.items())
-    assert_same_bits(study(checkpoint=tmp_path / "folder"), reference)
-
-
-def test_a_resumed_study_may_use_other_devices_and_have_more_runs(reference, tmp_path):
-    with pytest.raises(Interrupted):
-        study(checkpoint=tmp_path, progress=stop_after(13))
-    assert_same_bits(study(checkpoint=tmp_path, mesh=default_mesh(jax.devices()[:8])), reference)
-    assert_same_bits(reference, study(checkpoint=tmp_path, n_runs=24), runs=slice(RUNS))
-    assert_same_bits(study(checkpoint=tmp_path, runs=[11]), reference, runs=[11])
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"key": 4},
-        {"n_rounds": 60},
-        {"record_at": 2},
-        {"block_size": 4},
-        {"comparator": jo.L2Ball(2.0)},
-        {"learners": learner(0.3)},
-        {"learners": learner(estimator=KnownCovariance())},
-        {"learners": {"another name": learner()}},
-    ],
-)
-def test_a_checkpoint_of_another_study_is_refused(tmp_path, change):
-    study(n_runs=2, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="checkpoint"):
-        study(**{"n_runs": 2, "checkpoint": tmp_path, **change})
-
-
-@pytest.mark.long
-def test_a_checkpoint_knows_the_numbers_inside_optax(tmp_path):
-    """Two optimisers that differ in a number only, which optax keeps in a closure, are two studies."""
-    first, second = (
-        jo.GradientLearner(TwoCopies(), step_size=0.1, optimizer=optax.sgd(1.0, momentum=momentum))
-        for momentum in (0.5, 0.9)
-    )
-    study(first, n_runs=2, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="checkpoint"):
-        study(second, n_runs=2, checkpoint=tmp_path)
-
-
-def test_progress_is_told_from_the_host(reference, one_core):
-    seen = []
-    assert_same_bits(study(progress=lambda *each: seen.append(each)), reference)
-    assert [done for done, _, _ in seen] == list(range(1, 81))
-    assert {total for _, total, _ in seen} == {80}
-    told = [what for what, _ in itertools.groupby(what for _, _, what in seen)]
-    assert told == [f"{of}, block {n} of 10" for of in ("best in hindsight", "learner") for n in range(1, 11)]
-
-
-def test_progress_true_writes_to_standard_error(capsys):
-    study(n_runs=2, progress=True)
-    written = capsys.readouterr()
-    assert written.out == ""
-    assert "8/8" in written.err
-
-
-def test_names_in_a_bar_are_only_words(capsys, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    for terminal in (True, False):
-        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
-        with Reporter(True, total=1) as reporter:
-            reporter.advance("[/b]\x1b[2J\x07")
-        written = capsys.readouterr().err
-        assert "[/b]�[2J�" in written
-        assert "\x1b[2J" not in written
-        assert "\x07" not in written
 
 
 # ---------------------------------------------------------------------------------------------------------------------

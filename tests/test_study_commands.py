@@ -1,21 +1,13 @@
-"""`jaxonline new`, `run`, `show`, `diff`, `list`: one small study played, continued, shown and compared."""
+"""`jaxonline run`, `show`, `report`, `diff`: one small study played, refused, shown and compared."""
 
 import copy
 import dataclasses
-import functools
 import json
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
-from fresh_python import ROOT
-from study_files import BANDITS, DATA, toml
+from study_files import BANDITS, toml
 from typer.testing import CliRunner
 
 import jaxonline as jo
@@ -24,7 +16,6 @@ from jaxonline.results import Result
 from jaxonline.study.files import folder as folders
 from jaxonline.study.files.differences import differing, results_compared
 from jaxonline.study.files.reporting import bound_on, report_of
-from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 
 pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
@@ -353,94 +344,6 @@ def test_differences_are_paired_where_runs_are_the_same():
     assert np.isnan(results_compared(first, nothing, (study, {}), ("x", "y"))[0].rows[0]["difference"])
 
 
-def test_list_names_everything_in_80_columns():
-    text = call("list").stdout
-    assert max(map(len, text.splitlines())) <= 80
-    for name in ("GradientLearner", "NoisyCopies", "student_t", "L2Ball", "exp3_ix", "InverseSqrt", "adam", "data"):
-        assert f"  {name}: " in text
-    one = " ".join(call("list", "epsilongreedy").stdout.split())
-    assert "epsilon, a number at least 0: at least 0." in one
-    assert "power, a number at least 0; by default 0: at least 0; 0 for a constant" in one
-    assert 'In a study file: { type = "EpsilonGreedy", epsilon = ... }' in one
-    assert "BestSegments" in call("list", "comparators").stdout
-    assert "half_width, a number above 0" in call("list", "study").stdout
-    wrong = call("list", "UCB2")
-    assert (wrong.exit_code, wrong.stderr.splitlines()[0]) == (
-        2,
-        "Error: there is nothing called 'UCB2': did you mean 'UCB1'?",
-    )
-
-
-def test_new_writes_a_file_and_what_it_needs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert call("new").exit_code == 0
-    assert (tmp_path / "noisy-measurements.toml").read_text().startswith("#:schema file:///")
-    done = call("new", "own-data", "--out", "deep/mine.toml")
-    assert sorted(each.name for each in (tmp_path / "deep").iterdir()) == ["mine.toml", "my_data.csv", "my_learner.py"]
-    assert "jaxonline run deep/mine.toml" in " ".join(done.stdout.split())
-    assert call("new", "--from", "quickstart").exit_code == 0
-    for arguments, words in {
-        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml is there already",
-        ("bandit",): "name must be one of noisy-measurements, noisy-kernels, bandits",
-        ("bandits", "--out", "a.json"): "--out must end in .toml, got 'a.json'",
-        ("--from", "variance"): "--from must be one of quickstart, experts, tracking",
-    }.items():
-        refused = call("new", *arguments)
-        assert refused.exit_code == 2
-        assert words in refused.stderr
-        assert len(refused.stderr.splitlines()) == 2
-    assert all(name in call("new", "--help").stdout for name in EXAMPLES)
-
-
-def test_the_help_has_examples_and_the_shell_completes():
-    for command in ("run", "show", "diff", "list", "new"):
-        text = call(command, "--help").stdout
-        assert "Examples: jaxonline" in text
-    words = {"COMP_WORDS": "jaxonline list EXP3I", "COMP_CWORD": "2", "_JAXONLINE_COMPLETE": "complete_bash"}
-    done = CliRunner().invoke(app, [], env=words, prog_name="jaxonline")
-    assert "EXP3IX" in done.stdout.split()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["run"], "FILE"), (["run", "nowhere.toml"], "nowhere.toml: the study file cannot be read: no such file"),
-        (["run", "arms.toml", "--out", "taken"], "--out must be a folder that can be written, got 'taken'"),
-        (["run", "arms.toml", "--out", ""], "--out must be a folder that can be written, got '': it is empty"),
-        (["run", "arms.toml", "--runs", "0"], "--runs must be at least 1 and at most 1,000,000,000, got 0"),
-        (["run", "arms.toml", "--runs", "many"], "--runs"), (["run", "arms.toml", "more"], "more"),
-        (["run", "arms.toml", "--seed", "-1"], "--seed must be at least 0 and below 4,294,967,296, got -1"),
-        (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0] must be a round from 1 to 5, got 10"),
-        (["show"], "FOLDER"), (["show", "taken"], "'taken' is no folder of a study"), (["diff", "taken"], "FOLDER"),
-        (["rnu", "arms.toml"], "there is no command 'rnu': did you mean 'run'?"),
-    ],
-)  # fmt: skip
-def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "arms.toml", ARMS)
-    (tmp_path / "taken").write_text("")
-    done = call(*arguments)
-    assert done.exit_code == 2, done.output
-    assert words in done.stderr
-    assert len(done.stderr.splitlines()) == 2
-
-
-def test_a_folder_that_is_damaged_is_said_to_be(tmp_path):
-    (tmp_path / "configuration.json").write_text("{")
-    for command in (("show", tmp_path), ("diff", tmp_path, tmp_path)):
-        done = call(*command)
-        assert (done.exit_code, len(done.stderr.splitlines())) == (2, 2)
-        assert "is damaged" in done.stderr
-    assert "is no folder of a study" in call("show", tmp_path / "nowhere").stderr
-    whole = {"study": {"runs": 4, "rounds": 9, "learners": {"a": {}}}, "file": "study.toml"}
-    (tmp_path / "configuration.json").write_text(json.dumps(whole))
-    assert "no run is finished yet (4 runs of 9 rounds" in " ".join(call("show", tmp_path).stdout.split())
-    for key in ('"study"', '"runs"', '"rounds"', '"learners"', '"file"'):
-        (tmp_path / "configuration.json").write_text(json.dumps(whole).replace(key, key.replace('"', '"~', 1)))
-        done = call("show", tmp_path)
-        assert (done.exit_code, "configuration.json is damaged" in done.stderr) == (2, True), key
-
-
 def test_progress_in_a_line(capsys):
     watch = Watch(rounds=100, runs=10, every=0.0)
     assert watch.line(2.0, 1, 4, "EXP3") == " 25 %  125 rounds/s  0:06 left  EXP3"
@@ -463,121 +366,3 @@ def test_a_watched_precision_is_the_same_and_tells():
     result = Result(("a",), np.arange(50), np.array([3]), {"cumulative_loss": loss, "queries": 0 * loss})
     assert watched.excess(result) == precision.excess(result)
     assert told == [(50, f"{50 * precision.excess(result):.3g} %", "50 %")]
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # the child becomes another program at once
-def test_a_study_that_was_killed_goes_on(tmp_path):
-    """Killed with SIGKILL and SIGINT in the middle, the same command ends with the numbers of an uninterrupted one."""
-    table = ARMS | {"runs": 1500, "rounds": 20_000, "record_at": 8, "block_size": 50}
-    file = write(tmp_path / "arms.toml", table)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "XLA_FLAGS": ""}
-
-    def start(out):
-        command = [sys.executable, "-m", "jaxonline", "run", str(file), "--out", str(tmp_path / out)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        # in the background of a shell SIGINT is ignored, which children inherit
-        listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-        return subprocess.Popen(command, env=environment, preexec_fn=listening, **pipes)
-
-    def to_the_end(out):
-        process = start(out)
-        process.communicate(timeout=300)
-        assert process.returncode == 0
-
-    to_the_end("whole")
-    codes = []
-
-    def finished():
-        return len(list((tmp_path / "parts" / "checkpoint" / "blocks" / "finished").rglob("c.*")))
-
-    for end in (signal.SIGKILL, signal.SIGINT):
-        before, process = finished(), start("parts")
-        until = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < until:
-            if finished() > before + 2:
-                process.send_signal(end)
-                break
-            time.sleep(0.02)
-        _, said = process.communicate(timeout=60)
-        codes.append((process.returncode, "the same command goes on" in said))
-    assert codes == [(-signal.SIGKILL, False), (130, True)]
-    to_the_end("parts")
-    whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
-    assert whole == parts
-
-
-def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("jaxonline.study.files.commands.play_in", interrupted)
-    done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
-    assert done.exit_code == 130
-    assert "the same command goes on" in done.stderr
-
-
-@pytest.mark.long
-def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
-    """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
-    table = ARMS | {"runs": 6, "block_size": 3}
-    file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
-    assert call("run", file, "--out", out).exit_code == 0
-    assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
-    assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
-    assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
-    assert json.loads((out / "configuration.json").read_text())["study"]["runs"] == 9
-    write(file, table | {"block_size": 2})
-    done = call("run", file, "--out", out)
-    assert (done.exit_code, "block_size (was 3, is 2)" in done.stderr) == (2, True)
-    write(file, ARMS | {"runs": 6})  # in one block, by default
-    assert call("run", file, "--out", tmp_path / "one").exit_code == 0
-    done = call("run", file, "--out", tmp_path / "one", "--runs", 9)
-    assert (done.exit_code, "give block_size=6 to go on" in done.stderr) == (2, True)
-    write(file, ARMS | {"runs": 9, "block_size": 6})
-    assert call("run", file, "--out", tmp_path / "one").exit_code == 0
-
-
-@pytest.mark.long
-def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call("new", "own-data")
-    small = ("run", "own-data.toml", "--runs", 2, "--rounds", 20, "--out", "out")
-    assert call(*small).exit_code == 0
-    code = tmp_path / "my_learner.py"
-    code.write_text(code.read_text().replace("1e-12", "1e-6"))
-    done = call(*small)
-    assert done.exit_code == 2
-    assert "checkpoint out/checkpoint holds another study" in done.stderr
-    assert "NormalisedLMS.update" in done.stderr
-
-
-@pytest.mark.long
-def test_as_many_runs_as_the_precision_needs(tmp_path):
-    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
-    del table["runs"]
-    done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
-    assert "The precision asked for was reached with " in done.stdout
-    assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
-    rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
-    for each in rows.values():
-        assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]
-
-
-def test_a_comparator_that_cannot_judge_is_said_with_its_key(tmp_path):
-    wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
-    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
-    assert done.exit_code == 2
-    assert re.match(r"Error: \S+arms\.toml:\d+: comparator L2Ball (must be|cannot)", done.stderr)
-
-
-def test_a_learner_that_cannot_play_leaves_nothing_behind(tmp_path):
-    wrong = copy.deepcopy(ARMS)
-    wrong["learners"]["odd"] = "Perceptron"
-    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
-    assert done.exit_code == 2
-    assert "learners.odd cannot be played" in done.stderr
-    assert not (tmp_path / "out").exists()
-    assert folders.CONFIGURATION == "configuration.json"
-    assert DATA["rounds"] == 12

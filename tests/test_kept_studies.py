@@ -1,0 +1,138 @@
+"""`jaxonline run` of studies that were killed, interrupted, made longer, or edited, and of some that cannot play."""
+
+import copy
+import functools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from fresh_python import ROOT
+from study_files import DATA
+from test_study_commands import ARMS, call, write
+
+from jaxonline.study.files import folder as folders
+
+pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # the child becomes another program at once
+def test_a_study_that_was_killed_goes_on(tmp_path):
+    """Killed with SIGKILL and SIGINT in the middle, the same command ends with the numbers of an uninterrupted one."""
+    table = ARMS | {"runs": 1500, "rounds": 20_000, "record_at": 8, "block_size": 50}
+    file = write(tmp_path / "arms.toml", table)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "XLA_FLAGS": ""}
+
+    def start(out):
+        command = [sys.executable, "-m", "jaxonline", "run", str(file), "--out", str(tmp_path / out)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        # in the background of a shell SIGINT is ignored, which children inherit
+        listening = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(command, env=environment, preexec_fn=listening, **pipes)
+
+    def to_the_end(out):
+        process = start(out)
+        process.communicate(timeout=300)
+        assert process.returncode == 0
+
+    to_the_end("whole")
+    codes = []
+
+    def finished():
+        return len(list((tmp_path / "parts" / "checkpoint" / "blocks" / "finished").rglob("c.*")))
+
+    for end in (signal.SIGKILL, signal.SIGINT):
+        before, process = finished(), start("parts")
+        until = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < until:
+            if finished() > before + 2:
+                process.send_signal(end)
+                break
+            time.sleep(0.02)
+        _, said = process.communicate(timeout=60)
+        codes.append((process.returncode, "the same command goes on" in said))
+    assert codes == [(-signal.SIGKILL, False), (130, True)]
+    to_the_end("parts")
+    whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
+    assert whole == parts
+
+
+def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxonline.study.files.commands.play_in", interrupted)
+    done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
+    assert done.exit_code == 130
+    assert "the same command goes on" in done.stderr
+
+
+@pytest.mark.long
+def test_a_study_with_more_runs_goes_on_or_is_refused(tmp_path):
+    """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
+    table = ARMS | {"runs": 6, "block_size": 3}
+    file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
+    assert call("run", file, "--out", out).exit_code == 0
+    assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
+    assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
+    assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
+    assert json.loads((out / "configuration.json").read_text())["study"]["runs"] == 9
+    write(file, table | {"block_size": 2})
+    done = call("run", file, "--out", out)
+    assert (done.exit_code, "block_size (was 3, is 2)" in done.stderr) == (2, True)
+    write(file, ARMS | {"runs": 6})  # in one block, by default
+    assert call("run", file, "--out", tmp_path / "one").exit_code == 0
+    done = call("run", file, "--out", tmp_path / "one", "--runs", 9)
+    assert (done.exit_code, "give block_size=6 to go on" in done.stderr) == (2, True)
+    write(file, ARMS | {"runs": 9, "block_size": 6})
+    assert call("run", file, "--out", tmp_path / "one").exit_code == 0
+
+
+@pytest.mark.long
+def test_a_learner_of_mine_that_was_edited_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("new", "own-data")
+    small = ("run", "own-data.toml", "--runs", 2, "--rounds", 20, "--out", "out")
+    assert call(*small).exit_code == 0
+    code = tmp_path / "my_learner.py"
+    code.write_text(code.read_text().replace("1e-12", "1e-6"))
+    done = call(*small)
+    assert done.exit_code == 2
+    assert "checkpoint out/checkpoint holds another study" in done.stderr
+    assert "NormalisedLMS.update" in done.stderr
+
+
+@pytest.mark.long
+def test_as_many_runs_as_the_precision_needs(tmp_path):
+    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
+    del table["runs"]
+    done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "The precision asked for was reached with " in done.stdout
+    assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
+    rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
+    for each in rows.values():
+        assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]
+
+
+def test_a_comparator_that_cannot_judge_is_said_with_its_key(tmp_path):
+    wrong = ARMS | {"comparator": {"type": "L2Ball", "radius": 1.0}}
+    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert re.match(r"Error: \S+arms\.toml:\d+: comparator L2Ball (must be|cannot)", done.stderr)
+
+
+def test_a_learner_that_cannot_play_leaves_nothing_behind(tmp_path):
+    wrong = copy.deepcopy(ARMS)
+    wrong["learners"]["odd"] = "Perceptron"
+    done = call("run", write(tmp_path / "arms.toml", wrong), "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "learners.odd cannot be played" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert folders.CONFIGURATION == "configuration.json"
+    assert DATA["rounds"] == 12
