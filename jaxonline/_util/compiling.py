@@ -25,6 +25,7 @@ import jax
 from jax.extend.source_info_util import register_exclusion
 from jax.sharding import Mesh
 
+from jaxonline._util.precision import exact_products
 from jaxonline._util.threads import usable_cores
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
@@ -56,7 +57,7 @@ class Program:
     """
 
     def __init__(self, function: Callable[..., Any], with_mlir: Callable[[Any], bool] | None = None, **options: Any):
-        self._function, self._with_mlir, self._options = function, with_mlir, options
+        self._function, self._with_mlir, self._options = exact_products()(function), with_mlir, options
         self._compiled: dict[tuple[bool, bool, bool, bool], Any] = {}
 
     def _of(self, first: Any, mesh: Mesh) -> Any:
@@ -163,7 +164,8 @@ def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., 
     """
 
     def decorate(function):
-        of = functools.cache(lambda platform: jax.jit(function, compiler_options=options(platform)))
+        exact = exact_products()(function)
+        of = functools.cache(lambda platform: jax.jit(exact, compiler_options=options(platform)))
         return functools.wraps(function)(lambda *args: of(jax.default_backend())(*args))
 
     return decorate

@@ -65,6 +65,13 @@ def _rounded_up(size: int) -> int:
 
 
 def behind_a_condition(t: Int[Array, ""], draw: Callable[..., Array], *of: Array) -> Array:
-    """`draw(*of)` behind a condition on the round, which is always true: made once, whoever uses it."""
+    """`draw(*of)` behind a condition on the round, which is always true: made once, whoever uses it, on a CPU.
+
+    Other devices would have to ask the host for the condition in each round.
+    """
     drawn = jax.eval_shape(draw, *of)
-    return jax.lax.cond(t >= 0, draw, lambda *of: jnp.zeros(drawn.shape, drawn.dtype), *of)
+
+    def on_cpu(t, *of):
+        return jax.lax.cond(t >= 0, draw, lambda *of: jnp.zeros(drawn.shape, drawn.dtype), *of)
+
+    return jax.lax.platform_dependent(t, *of, cpu=on_cpu, default=lambda t, *of: draw(*of))

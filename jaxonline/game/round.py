@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
 from jaxonline._util import check
+from jaxonline._util.precision import exact_products
 from jaxonline._util.struct import set_field, struct
 from jaxonline._util.unseen import one_after
 from jaxonline.game.keys import StreamKeys
@@ -201,6 +202,7 @@ def _referees_feedback(game: Game) -> Any:
     return game.feedback if wants_copies(game.regret) else None
 
 
+@exact_products()
 def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
     """The states before round 1.
 
@@ -222,6 +224,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
     )
 
 
+@exact_products()
 def play_round(
     game: Game, entrant: Entrant | None, keys: StreamKeys, t: Int[Array, ""], states: States, code: str = ""
 ) -> tuple[States, Round]:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from jaxonline._util import check
+from jaxonline._util.precision import exact_products
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, play_round, start, stream_keys
@@ -112,6 +113,7 @@ def _vector(learner: Any, state: PyTree) -> Array:
     return found
 
 
+@exact_products()
 def _predicts(w: Array, x: Array, y_hat: Array) -> Array:
     """Whether y_hat is <w, x>, as far as rounding tells."""
     if w.shape != x.shape or jnp.shape(y_hat):

@@ -17,7 +17,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
 from jaxonline._util import check
 from jaxonline._util.compiling import jitted, of_products
-from jaxonline._util.precision import working_dtype
+from jaxonline._util.precision import exact_products, working_dtype
 from jaxonline._util.threads import default_at_once, in_parallel
 from jaxonline._util.threefry import written_out
 from jaxonline.feedback import FullOracle
@@ -117,6 +117,7 @@ def _check_labels(learner: Any, targets: np.ndarray) -> None:
 _aggregate = jax.jit(lambda learner, experts, targets: play_sequence(learner, experts, targets)[0])
 
 
+@exact_products()
 def play_sequence(
     learner: Any,
     X: Float[Array, "T d"],

@@ -17,6 +17,7 @@ from jax.sharding import Mesh
 
 from jaxonline._util import check
 from jaxonline._util.compiling import are_called_seldom, calls_the_host, plainly
+from jaxonline._util.precision import exact_products
 from jaxonline._util.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, threads, waves
 from jaxonline.verify.bets import Bets
@@ -168,6 +169,7 @@ def with_value(out: Any, value: Any) -> Any:
     return Capped(value, out.exceeded) if isinstance(out, Capped) else value
 
 
+@exact_products()
 def _blocks(estimator, key, blocks, width, mesh):
     def one_block(estimator, key, block):
         out = jax.vmap(lambda k: estimator(k))(item_keys(key, block, width))

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 
+from jaxonline._util.precision import exact_products
 from jaxonline.learners.attributes.baseline import l1_minimum
 from jaxonline.learners.attributes.streams import play_streams
 from jaxonline.simulation.halving import least
@@ -254,6 +255,7 @@ def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, c
 
 
 @partial(jax.jit, static_argnames=("n_steps",))
+@exact_products()
 def _descend(A, b, radii, curvature, n_steps):
     return jax.vmap(lambda radius: l1_minimum(A, b, radius, jnp.zeros_like(b), n_steps, curvature))(radii)
 
@@ -336,6 +338,7 @@ def all_pixels(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, 
 
 
 @jax.jit
+@exact_products()
 def _gradient_descent(X, y, rows, steps, radii, ends):
     def play_round(t, now):
         w, total = now  # [S, G, 784]
