@@ -11,7 +11,12 @@ from jaxonline._util.threads import in_parallel
 from jaxonline._util.threefry import written_out
 from jaxonline.simulation.blocks import default_mesh, over_blocks
 
-WIDTH, LANES, STEPS = 512, 64, 200
+LANES, STEPS = 64, 200
+
+
+def on_cpu() -> bool:
+    """Other devices are only busy with larger arrays."""
+    return jax.default_backend() == "cpu"
 
 
 def measured() -> dict[str, float]:
@@ -27,6 +32,8 @@ def measured() -> dict[str, float]:
 def _drawn(draw: Callable) -> float:
     """Numbers in a loop in which nothing else is done, each block of runs on a device, as a study has them."""
 
+    width = 512 if on_cpu() else 65_536
+
     def run(key):
         def step(t, total):
             drawn = draw(jax.random.fold_in(key, t))
@@ -36,16 +43,16 @@ def _drawn(draw: Callable) -> float:
 
     def block(index):
         keys = jax.vmap(lambda i: written_out(jax.random.fold_in(jax.random.key(0), i)))(
-            index * WIDTH + jnp.arange(WIDTH)
+            index * width + jnp.arange(width)
         )
         return jax.vmap(run)(keys)
 
-    return _rate(_on_all(block), WIDTH * LANES * STEPS)
+    return _rate(_on_all(block), width * LANES * STEPS)
 
 
 def _bytes() -> float:
     """Of reading and writing arrays that no cache holds."""
-    size = 2**25
+    size = 2**25 if on_cpu() else 2**28
     return _rate(
         _on_all(lambda index: jax.lax.fori_loop(0, 8, lambda _, a: a + 1.0, jnp.full(size, index * 1.0))), 64 * size
     )
@@ -53,7 +60,7 @@ def _bytes() -> float:
 
 def _products() -> float:
     """Of float64 matrix products."""
-    n = 768
+    n = 768 if on_cpu() else 4096
     with jax.enable_x64(True):
 
         def block(index):

@@ -32,16 +32,23 @@ class Alone(NamedTuple):
         return max(self.first - self.again, 0.0)
 
 
-def side_by_side(contenders: Mapping[str, Callable[[], float]], repeats: int = 5) -> dict[str, list[float]]:
-    """Rates of each contender, a list of `repeats`; one warm-up turn (compilation) comes first and is printed.
+def side_by_side(
+    contenders: Mapping[str, Callable[[], float]], repeats: int = 5, firsts: dict[str, float] | None = None
+) -> dict[str, list[float]]:
+    """Rates of each contender, a list of `repeats`; one warm-up turn (compilation) comes first.
 
-    A contender is called without arguments and returns how much work it did (rounds, say).
+    A contender is called without arguments and returns how much work it did (rounds, say). The seconds of the first
+    turn go into `firsts`, or are printed.
     """
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for name, run in contenders.items():
         began = time.perf_counter()
         run()
-        print(f"  first call of {name}: {time.perf_counter() - began:.2f} s", flush=True)
+        seconds = time.perf_counter() - began
+        if firsts is None:
+            print(f"  first call of {name}: {seconds:.2f} s", flush=True)
+        else:
+            firsts[name] = seconds
     for _ in range(repeats):
         for name, run in contenders.items():
             began = time.perf_counter()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import _timing
+from benchmarks._many_runs import Many, at_sizes
 
 RESOURCES = {
     "words": "random words of 32 bits",
@@ -26,6 +27,7 @@ class Workload(NamedTuple):
         contenders: called without arguments, each returns how many units it did.
         ours: which of them is this package.
         needs: what a unit must cost at least, by the names of `RESOURCES`.
+        many: the same at any number of runs, where it has runs.
     """
 
     title: str
@@ -33,6 +35,7 @@ class Workload(NamedTuple):
     contenders: Mapping[str, Callable[[], float]]
     ours: str = "jaxonline"
     needs: Mapping[str, float] = {}
+    many: Many | None = None
 
 
 def share_of_limit(rate: float, needs: Mapping[str, float], limits: Mapping[str, float]) -> tuple[float, str] | None:
@@ -64,11 +67,19 @@ def command(doc: str | None, workloads: Callable[[bool], Iterator[Workload]], re
     parser.add_argument("--repeats", type=int, default=repeats, help="turns of each contender")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
     parser.add_argument("--alone", action="store_true", help="ours alone: compilation and memory")
+    parser.add_argument(
+        "--runs", type=int, nargs="+", help="where there are runs: so many instead, ours and jax by hand"
+    )
+    parser.add_argument("--widths", type=int, nargs="+", default=[512], help="with --runs: how many are in a block")
     options = parser.parse_args()
     found = []
     for one in workloads(options.quick):
         entry: dict[str, Any] = {"title": one.title, "unit": one.unit, "ours": one.ours, "needs": dict(one.needs)}
-        if options.alone:
+        if options.runs and one.many is not None:
+            print(f"{one.many.name}, on {_timing.machine()}", flush=True)
+            sizes = at_sizes(one.many, one.ours, options.runs, options.widths, options.repeats)
+            entry |= {"title": one.many.name, "sizes": list(sizes)}
+        elif options.alone:
             cost = _timing.alone(one.contenders[one.ours])
             entry |= {"compilation": cost.compilation, "megabytes": cost.megabytes}
             print(f"{one.title}: compilation {cost.compilation:.1f} s, {cost.megabytes:.0f} MB", flush=True)

@@ -10,12 +10,13 @@ and adds w to the average. "numba, no sorting" projects by Newton's method as `l
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks._many_runs import Many, shortened
 from benchmarks._workload import Workload, command, optional
 from jaxonline._util.threads import in_parallel
 from jaxonline.learners.attributes.streams import play_streams
@@ -120,6 +121,18 @@ def workloads(quick: bool) -> Iterator[Workload]:
         in_parallel(jobs)
         return len(rates) * n
 
+    def many(runs: int, width: int) -> dict[str, Callable[[], float]]:
+        """Streams of their own, each with the whole grid."""
+        streams, rounds = -(-runs // len(rates)), shortened(n, runs)
+        order = np.random.default_rng(2).integers(n, size=(streams, rounds), dtype=np.int32)
+        keys = jax.random.split(jax.random.key(0), streams)
+
+        def play() -> float:
+            jax.block_until_ready(play_streams("aer", device_X, device_y, order, keys, rates, radii, K))
+            return streams * len(rates) * rounds
+
+        return {"jaxonline": play}
+
     def numba(sort: bool) -> float:
         numba_loop(sort)(X, y, rates, radii)
         return len(rates) * n
@@ -127,7 +140,8 @@ def workloads(quick: bool) -> Iterator[Workload]:
     contenders = {"jaxonline": ours}
     if optional("numba"):
         contenders |= {"numba, sorting": lambda: numba(True), "numba, no sorting": lambda: numba(False)}
-    yield Workload(f"attributes, AER, d={D}, k={K}, {n:,} rounds, grid of {len(rates)}", "round", contenders)
+    title, of_many = f"attributes, AER, d={D}, k={K}", Many(f"attributes, AER, d={D}, k={K}", many, in_blocks=False)
+    yield Workload(f"{title}, {n:,} rounds, grid of {len(rates)}", "round", contenders, many=of_many)
 
 
 if __name__ == "__main__":

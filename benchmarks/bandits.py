@@ -8,12 +8,14 @@ ten logarithms each. The plain jax programs are what a user writes by hand: vmap
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._many_runs import Many, shortened
 from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 from benchmarks.bandits_numba import numba_loops
@@ -95,31 +97,52 @@ def river_loop(name: str, n_rounds: int) -> float:
     return n_rounds
 
 
+GAME = jo.Game(jo.environments.BernoulliArms(MEANS), jo.Bandit(), loss=jo.losses.ArmLoss())
+
+
+def ours(learner: Any, runs: int, rounds: int, **options: Any) -> Callable[[], float]:
+    """A study."""
+
+    def play() -> float:
+        jo.simulate(GAME, learner, n_runs=runs, n_rounds=rounds, **options)
+        return runs * rounds
+
+    return play
+
+
+def plain(name: str, runs: int, rounds: int) -> Callable[[], float]:
+    """By hand, on the first device."""
+    rounds //= 16 if name == "Thompson" else 1  # jax.random.beta takes its time
+    keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
+
+    def play() -> float:
+        PLAIN[name](keys, steps).block_until_ready()
+        return runs * rounds
+
+    return play
+
+
 def contenders(name: str, runs: int, rounds: int) -> dict[str, Callable[[], float]]:
     """Everything that plays one of the three policies."""
-    game = jo.Game(jo.environments.BernoulliArms(MEANS), jo.Bandit(), loss=jo.losses.ArmLoss())
-    keys, steps = jax.random.split(jax.random.key(0), runs), jnp.arange(rounds, dtype=jnp.float32)
-    work = runs * rounds
-    few = 16 if name == "Thompson" else 1  # jax.random.beta takes its time
-
-    def plain() -> float:  # on the first device
-        PLAIN[name](keys, steps[: rounds // few]).block_until_ready()
-        return work / few
-
-    def ours(learner) -> Callable[[], float]:
-        def play() -> float:
-            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, block_size=-(-runs // at_once()))
-            return work
-
-        return play
-
-    found: dict[str, Callable[[], float]] = {"plain jax vmap(scan)": plain}
+    found = {"plain jax vmap(scan)": plain(name, runs, rounds)}
     if optional("numba"):
         play = numba_loops()[name]
         found["numba, parallel"] = lambda: play(MEANS, ETA, rounds, runs).size * rounds
     if optional("river"):
         found["river"] = lambda: river_loop(name, 2000)
-    return found | {label: ours(learner) for label, learner in OURS[name].items()}
+    width = -(-runs // at_once())
+    return found | {label: ours(each, runs, rounds, block_size=width) for label, each in OURS[name].items()}
+
+
+def at_many_runs(name: str) -> Many:
+    """Ours and jax by hand."""
+
+    def play(runs: int, width: int) -> dict[str, Callable[[], float]]:
+        rounds = shortened(T, runs)
+        study = ours(OURS[name]["jaxonline"], runs, rounds, block_size=width, record_at=1)
+        return {"jaxonline": study, "plain jax vmap(scan)": plain(name, runs, rounds)}
+
+    return Many(f"bandits, {name}, K={K}", play)
 
 
 def workloads(quick: bool) -> Iterator[Workload]:
@@ -127,8 +150,8 @@ def workloads(quick: bool) -> Iterator[Workload]:
     runs, rounds = (64, 500) if quick else (RUNS, T)
     words = {"EXP3": K + 1, "UCB1": K, "Thompson": 4 * K}
     for name in OURS:
-        title = f"bandits, {name}, K={K}, T={rounds:,}, {runs:,} runs"
-        yield Workload(title, "round", contenders(name, runs, rounds), needs={"words": words[name]})
+        title, needs = f"bandits, {name}, K={K}, T={rounds:,}, {runs:,} runs", {"words": words[name]}
+        yield Workload(title, "round", contenders(name, runs, rounds), needs=needs, many=at_many_runs(name))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""One figure of what `python -m benchmarks --json FILE` measured: this package against each of the others.
+"""One figure of what `python -m benchmarks --json FILE` measured: this package against each of the others; or, with
+`--sizes`, how much it does a second by the number of runs.
 
-python -m benchmarks.figure FILE docs/benchmarks.png
+python -m benchmarks.figure FILE docs/benchmarks.png [--sizes]
 """
 
 import argparse
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._timing import ratios
-from jaxonline.results.plotting import COLOURS
+from jaxonline.results.plotting import COLOURS, log_log, tidy
 
 
 def draw(measured: dict[str, Any], path: Path) -> None:
@@ -20,6 +21,8 @@ def draw(measured: dict[str, Any], path: Path) -> None:
 
     lines: list[tuple[str, list[float] | None]] = []  # a title, or a peer with its ratios
     for one in measured["workloads"]:
+        if "rates" not in one:
+            continue
         peers = {name: ratios(one["rates"], one["ours"], name) for name in one["rates"] if not is_ours(name)}
         if peers:
             lines += [(one["title"], None), *sorted(peers.items(), key=lambda item: statistics.median(item[1]))]
@@ -51,6 +54,34 @@ def draw(measured: dict[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def draw_sizes(measured: dict[str, Any], path: Path) -> None:
+    """A line for each workload, at its best width of a block, and a dashed one for jax by hand."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 5.5), layout="constrained")
+    axes = figure.subplots()
+    log_log(axes)
+    ticks: set[int] = set()
+    for i, one in enumerate(one for one in measured["workloads"] if "sizes" in one):
+        best: dict[str, dict[int, float]] = {}
+        for size in one["sizes"]:
+            for name, of in size.get("rates", {}).items():
+                rates = best.setdefault(name, {})
+                rates[size["runs"]] = max(statistics.median(of), rates.get(size["runs"], 0.0))
+        for name, rates in best.items():
+            ticks |= rates.keys()
+            ours = name == one["ours"]
+            label = f"{one['title']} ({one['unit']}s)" if ours else None
+            style = "-o" if ours else "--"
+            axes.plot(rates.keys(), rates.values(), style, color=f"C{i}", lw=1.8 if ours else 1.0, label=label)
+    axes.plot([], [], "--", color="0.4", lw=1.0, label="plain jax vmap(scan)")
+    axes.set_xticks(sorted(ticks), [f"{tick:,}" for tick in sorted(ticks)])
+    tidy(axes, "runs", "a second", f"{measured['machine']}, {measured['date']}")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
 def is_ours(name: str) -> bool:
     """Whether a contender is this package, in one of its forms."""
     return name.startswith("jaxonline")
@@ -60,8 +91,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path, help="what was measured")
     parser.add_argument("path", type=Path, help="where to draw it")
+    parser.add_argument("--sizes", action="store_true", help="by the number of runs, where many were played")
     options = parser.parse_args()
-    draw(json.loads(options.file.read_text()), options.path)
+    (draw_sizes if options.sizes else draw)(json.loads(options.file.read_text()), options.path)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._many_runs import Many
 from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 from benchmarks.noisy_kernel_numpy import SETTINGS, Outcome, problem, run, run_ahead, run_tensor
@@ -66,15 +67,15 @@ def learner(n_rounds: int, sure: bool) -> NoisyKernel:
     return NoisyKernel(feature_map, length, step, SETTINGS["B_w"] ** 0.5, storage)
 
 
-def ours(n_rounds: int, runs: int, sure: bool) -> Callable[[], float]:
-    """A study of all runs on all cores, and its number of runs."""
+def ours(n_rounds: int, runs: int, sure: bool, width: int | None = None) -> Callable[[], float]:
+    """A study of all runs on all cores, and its number of runs; in blocks of `width`, of one for each core if None."""
     X, y = problem(n_rounds, SETTINGS["d"])
     noise = jo.noise.gaussian(SETTINGS["noise_sd"] ** 2)
     game, entrant = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(noise)), learner(n_rounds, sure)
 
     def play() -> float:
-        width = -(-runs // at_once())
-        result = jo.simulate(game, entrant, n_runs=runs, n_rounds=n_rounds, record_at=1, block_size=width)
+        size = -(-runs // at_once()) if width is None else width
+        result = jo.simulate(game, entrant, n_runs=runs, n_rounds=n_rounds, record_at=1, block_size=size)
         assert result.failed.sum() + result.overflowed.sum() == 0
         return runs
 
@@ -139,7 +140,12 @@ def workloads(quick: bool) -> Iterator[Workload]:
         contenders |= {name: others(name, rounds, runs, sure) for name in names}
         copies = 6 * (1 if sure else 1 / 4)  # that are looked at, in the mean
         needs = {"normals": copies * SETTINGS["d"] * rounds}
-        yield Workload(f"noisy kernels, {runs:,} runs, T={rounds}, d=5, p=2, {law}", "run", contenders, needs=needs)
+        title = f"noisy kernels, {runs:,} runs, T={rounds}, d=5, p=2, {law}"
+        many = Many(
+            f"noisy kernels, T={rounds}, d=5, p=2, {law}",
+            lambda runs, width, sure=sure: {"jaxonline": ours(rounds, runs, sure, width)},
+        )
+        yield Workload(title, "run", contenders, needs=needs, many=many)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,14 @@ The same with <w, first copy> drawn from its own law, one normal number for 20, 
     python -m benchmarks.noisy_linear
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._many_runs import Many, shortened
 from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 
@@ -126,16 +127,32 @@ def workloads(quick: bool) -> Iterator[Workload]:
         for direct in (False, True)
     ]
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=STEP, radius=RADIUS)
-    keys = jax.random.split(jax.random.key(0), runs)
     device_X, device_y = jnp.asarray(X), jnp.asarray(y)
 
     def ours(game: jo.Game) -> float:
         jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // at_once()))
         return runs * T
 
-    def plain() -> float:  # on the first device
-        plain_jax(keys, device_X, device_y).block_until_ready()
-        return runs * T
+    def plain(runs: int, rounds: int = T) -> Callable[[], float]:  # on the first device
+        keys = jax.random.split(jax.random.key(0), runs)
+
+        def play() -> float:
+            plain_jax(keys, device_X[:rounds], device_y[:rounds]).block_until_ready()
+            return runs * rounds
+
+        return play
+
+    def many(game: jo.Game, name: str) -> Many:
+        def play(runs: int, width: int) -> dict[str, Callable[[], float]]:
+            rounds = shortened(T, runs)
+
+            def ours() -> float:
+                jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, record_at=1, block_size=width)
+                return runs * rounds
+
+            return {"jaxonline": ours} | ({"plain jax vmap(scan)": plain(runs, rounds)} if game is games[0] else {})
+
+        return Many(name, play)
 
     whole = {"NumPy loop": lambda: numpy_loop(X, y, 8), "NumPy batched": lambda: numpy_batched(X, y, runs)}
     direct = {"NumPy batched": lambda: numpy_batched(X, y, runs, True)}
@@ -143,11 +160,13 @@ def workloads(quick: bool) -> Iterator[Workload]:
         of_whole, of_direct = numba_parallel(), numba_parallel(True)
         whole["numba, parallel"] = lambda: of_whole(X, y, runs).size * T
         direct["numba, parallel"] = lambda: of_direct(X, y, runs).size * T
-    whole |= {"plain jax vmap(scan)": plain, "jaxonline": lambda: ours(games[0])}
+    whole |= {"plain jax vmap(scan)": plain(runs), "jaxonline": lambda: ours(games[0])}
     direct["jaxonline"] = lambda: ours(games[1])
     title = f"noisy linear, d={D}, T={T:,}, {runs:,} runs"
-    yield Workload(title, "round", whole, needs={"normals": 2 * D, "bytes": 8 * D})
-    yield Workload(f"{title}, products drawn", "round", direct, needs={"normals": D + 1, "bytes": 8 * D})
+    of_two = {"normals": 2 * D, "bytes": 8 * D}
+    yield Workload(title, "round", whole, needs=of_two, many=many(games[0], f"noisy linear, d={D}"))
+    title, name = f"{title}, products drawn", f"noisy linear, d={D}, products drawn"
+    yield Workload(title, "round", direct, needs=of_two | {"normals": D + 1}, many=many(games[1], name))
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ they can be compared. What a round must cost: 8 d = 160 floating-point operation
     python -m benchmarks.online_gradient
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 import jaxonline as jo
+from benchmarks._many_runs import Many, shortened
 from benchmarks._timing import at_once
 from benchmarks._workload import Workload, command, optional
 from benchmarks.noisy_linear import STEP, D, T, data
@@ -100,6 +101,15 @@ def workloads(quick: bool) -> Iterator[Workload]:
         jo.simulate(game, learner, n_runs=runs, n_rounds=T, block_size=-(-runs // at_once()))
         return runs * T
 
+    def many(runs: int, width: int) -> dict[str, Callable[[], float]]:
+        rounds = shortened(T, runs)
+
+        def play() -> float:
+            jo.simulate(game, learner, n_runs=runs, n_rounds=rounds, record_at=1, block_size=width)
+            return runs * rounds
+
+        return {"jaxonline": play}
+
     contenders = {"NumPy loop": lambda: numpy_loop(X, y), "NumPy batched": lambda: numpy_batched(X, y, runs)}
     if optional("sklearn"):
         contenders["scikit-learn partial_fit"] = lambda: scikit_learn(X, y)
@@ -109,7 +119,8 @@ def workloads(quick: bool) -> Iterator[Workload]:
         play = numba_parallel()
         contenders["numba, parallel"] = lambda: play(X, y, runs).size * T
     contenders["jaxonline"] = ours
-    yield Workload(f"online gradient, d={D}, T={T:,}, {runs:,} runs", "round", contenders, needs={"bytes": 12 * D})
+    title, of_many = f"online gradient, d={D}, T={T:,}, {runs:,} runs", Many(f"online gradient, d={D}", many)
+    yield Workload(title, "round", contenders, needs={"bytes": 12 * D}, many=of_many)
 
 
 if __name__ == "__main__":

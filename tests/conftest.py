@@ -37,7 +37,8 @@ def _forget_programs():
 def _fast_compile(request):
     """`pytestmark = pytest.mark.fast_compile`: the module's programs are compiled without most optimisations, and
     forgotten afterwards, so that no other module compares bits with them."""
-    if not any(mark.name == "fast_compile" for mark in request.node.iter_markers()):
+    marked = any(mark.name == "fast_compile" for mark in request.node.iter_markers())
+    if not marked or jax.default_backend() != "cpu":
         yield
         return
     jax.clear_caches()

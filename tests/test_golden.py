@@ -30,7 +30,7 @@ from jaxonline.estimators import AttributeGradient, FullGradient, KnownCovarianc
 from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
 from jaxonline.simulation.blocks import default_mesh
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.golden]
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 BALL = jo.L2Ball(1.0)

@@ -125,6 +125,8 @@ def test_any_order_of_blocks(order):
         _, totals = advance(matchup, keys, jnp.int32(0), jnp.int32(ROUNDS), carry, mesh=mesh)
         return np.asarray(totals.measures["cumulative_loss"].total)
 
+    if mesh.devices.size < len(order):
+        pytest.skip(f"needs {len(order)} devices, there are {mesh.devices.size}")
     np.testing.assert_array_equal(played(order), played(range(8))[order])
 
 
@@ -317,6 +319,7 @@ def test_read_out_rounds_that_are_given(wanted):
 
 @given(st.lists(st.integers(0, 100), unique=True, max_size=20), st.sampled_from([1, 2, 8]))
 def test_waves(blocks, n_devices):
-    parts = [wave[:real] for wave, real in waves(blocks, default_mesh(jax.devices()[:n_devices]))]
+    mesh = default_mesh(jax.devices()[:n_devices])
+    parts = [wave[:real] for wave, real in waves(blocks, mesh)]
     assert [int(b) for part in parts for b in part] == blocks
-    assert all(len(wave) == n_devices for wave, _ in waves(blocks, default_mesh(jax.devices()[:n_devices])))
+    assert all(len(wave) == mesh.devices.size for wave, _ in waves(blocks, mesh))

@@ -1,0 +1,57 @@
+"""What was measured, as text: a line for each workload, or for each of its sizes."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks._timing import ratios
+from benchmarks._workload import RESOURCES, share_of_limit
+from benchmarks.figure import is_ours
+
+
+def table(workloads: Sequence[Mapping[str, Any]], limits: Mapping[str, float]) -> str:
+    """Ours beside the best peer."""
+    lines = [
+        ["workload", "a second", "best peer", "ours / best peer", "compilation", "memory", "of the machine's limit"]
+    ]
+    for one in workloads:
+        rates, ours = one["rates"], one["ours"]
+        mine = statistics.median(rates[ours])
+        peers = [name for name in rates if not is_ours(name)]
+        best = max(peers, key=lambda name: statistics.median(rates[name]), default=None)
+        of = ratios(rates, ours, best) if best else []
+        lines.append([
+            one["title"], f"{mine:,.4g} {one['unit']}s", best or "",
+            f"{statistics.median(of):.2f} ({min(of):.2f} .. {max(of):.2f})" if of else "",
+            f"{one['compilation']:.1f} s" if "compilation" in one else "",
+            f"{one['megabytes']:,.0f} MB" if "megabytes" in one else "", _share(mine, one["needs"], limits),
+        ])  # fmt: skip
+    return _in_columns(lines)
+
+
+def table_of_sizes(workloads: Sequence[Mapping[str, Any]], limits: Mapping[str, float]) -> str:
+    """Ours at many runs, beside jax by hand where that was measured."""
+    lines = [["workload", "runs", "a block", "a second", "beside plain jax", "first call", "of the machine's limit"]]
+    for one, size in ((each, size) for each in workloads for size in each["sizes"]):
+        head = [one["title"], f"{size['runs']:,}", f"{size['width']:,}"]
+        if "failed" in size:
+            lines.append([*head, size["failed"][:60], "", "", ""])
+            continue
+        rates, ours = size["rates"], one["ours"]
+        mine = statistics.median(rates[ours])
+        plain = [f"{statistics.median(ratios(rates, ours, name)):.2f}" for name in rates if name != ours]
+        lines.append([
+            *head, f"{mine:,.4g} {one['unit']}s", "".join(plain), f"{size['first']:.1f} s",
+            _share(mine, one["needs"], limits),
+        ])  # fmt: skip
+    return _in_columns(lines)
+
+
+def _share(rate: float, needs: Mapping[str, float], limits: Mapping[str, float]) -> str:
+    share = share_of_limit(rate, needs, limits)
+    return f"{share[0]:.0%} ({RESOURCES[share[1]]})" if share else ""
+
+
+def _in_columns(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
