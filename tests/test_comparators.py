@@ -121,6 +121,21 @@ def test_batches():
                 np.testing.assert_allclose(predictors[i, j], w, rtol=1e-8, atol=1e-10)
 
 
+def test_the_batch_decides_no_bits():
+    """Problems of a batch need more or fewer of Newton's steps, and none takes one that only another needs."""
+    problems = [sums(*data(seed, n=5 + seed, d=4, scale=1.0 + seed)) for seed in range(60)]
+    batch = QuadraticSums(*map(np.stack, zip(*problems, strict=True)))
+    for radius in (0.01, 0.1, 0.3):
+        whole = best_in_ball(batch, radius)
+        for size in (1, 4):
+            parts = [
+                best_in_ball(QuadraticSums(*(part[i : i + size] for part in batch)), radius)
+                for i in range(0, len(problems), size)
+            ]
+            for of_batch, of_parts in zip(whole, zip(*parts, strict=True), strict=True):
+                np.testing.assert_array_equal(of_batch, np.concatenate(of_parts))
+
+
 @pytest.mark.parametrize("radius", RADII)
 def test_nothing_seen_yet(radius):
     best, w = best_in_ball(QuadraticSums(np.zeros((2, 3, 3)), np.zeros((2, 3)), np.array([0.0, 4.0])), radius)

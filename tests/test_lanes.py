@@ -1,4 +1,4 @@
-"""Vectors drawn in whole registers are the vectors, bit for bit."""
+"""Vectors drawn in whole registers are the vectors, bit for bit; a number by itself is drawn once."""
 
 import jax
 import jax.numpy as jnp
@@ -39,6 +39,21 @@ def test_the_same_numbers_of_several_keys(draw):
 
         got, wanted = jax.jit(jax.vmap(both, in_axes=(0, None)))(keys, jnp.int32(7))
         np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_number_by_itself():
+    """The same, and behind a condition on a CPU, so that what it is multiplied by does not draw it for each coordinate;
+    with several rounds in a batch there is none."""
+    keys = jax.vmap(written_out)(jax.random.split(jax.random.key(3), 6))
+
+    def scaled(key, t):
+        return in_lanes(jax.random.normal, key, t, (), jnp.float32) * jnp.arange(3.0)
+
+    program = jax.jit(jax.vmap(scaled, in_axes=(0, None)))
+    for t, got in ((7, program(keys, jnp.int32(7))), (8, jax.jit(jax.vmap(scaled))(keys, jnp.arange(6)))):
+        wanted = jax.vmap(lambda key: jax.random.normal(key))(keys)
+        np.testing.assert_array_equal(got, np.asarray(wanted)[:, None] * np.arange(3.0, dtype=np.float32), err_msg=t)
+    assert " conditional(" in program.lower(keys, jnp.int32(7)).compile().as_text()
 
 
 def test_keys_side_by_side_only_draw():

@@ -1,4 +1,4 @@
-"""Random vectors in whole registers.
+"""Random vectors in whole registers, and numbers that are drawn once.
 
 A CPU computes eight float32 numbers at a time. What is left of a short vector, 4 of 20 numbers or all of 5, it computes
 one by one: that takes longer than the rest. A generator that counts gives the same numbers however many are drawn, so
@@ -7,8 +7,13 @@ that the vector is drawn up to the next multiple of eight and cut. Several vecto
 Words are drawn first and numbers made of them then, in two loops: a number by itself is one long chain of operations,
 each of which waits for the one before, and a processor works at as many of them at a time as it has room for.
 
-Left to itself the compiler would compute again only what is used, and make one loop of the two. It does not look
-through a condition, and that the rounds of a game are not negative is nothing that it knows.
+Left to itself the compiler would compute again only what is used, and make one loop of the two; and a number that is
+drawn by itself, as the noise of a label, it would draw once for each coordinate of what it is added to or multiplied
+by. It does not look through a condition, and that the rounds of a game are not negative is nothing that it knows.
+
+From jax 0.11 on the CPU's compiler may never be done with such a number in a loop over coordinates: its vectoriser asks
+of each operation about all that use it, again and again, and threefry is a chain of sixty whose results are each used
+twice (`onlyFirstLaneUsed`, seen with 0.11.2 and 0.12.0).
 """
 
 from collections.abc import Callable, Sequence
@@ -46,10 +51,13 @@ def several_in_lanes(
     def one_by_one(t, *keys):
         return jnp.stack([draw(key, shape, dtype) for key in keys])
 
-    one = len(shape) == 1 and jnp.dtype(dtype) == jnp.float32
-    if not one or any(jax.random.key_impl(key) != WRITTEN_OUT for key in keys):
+    if any(jax.random.key_impl(key) != WRITTEN_OUT for key in keys):
         return one_by_one(t, *keys)
-    size = shape[0]
+    if len(shape) == 0:  # made once for each run, and not for each coordinate of what it is added to
+        return behind_a_condition(t, lambda *keys: one_by_one(t, *keys), *keys)
+    size, *more = shape
+    if more or jnp.dtype(dtype) != jnp.float32:
+        return one_by_one(t, *keys)
     whole = (_rounded_up(len(keys) * size),)
 
     def on_cpu(t, *keys):

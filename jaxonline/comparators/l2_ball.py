@@ -103,15 +103,16 @@ def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.nda
     if np.isfinite(radius):
         outside = np.linalg.norm(coordinates(mu), axis=-1, keepdims=True) > radius
         start = np.maximum(np.linalg.norm(b, axis=-1, keepdims=True) / radius - largest, 0.0)
-        mu = np.where(outside, start, 0.0)
+        mu, climbing = np.where(outside, start, 0.0), outside  # each until it is there, whatever else is in the batch
         for _ in range(100):
             w = coordinates(mu)
             norm = np.linalg.norm(w, axis=-1, keepdims=True)
             slope = np.sum(np.divide(w * w, eigenvalues + mu, out=np.zeros_like(w), where=~flat), -1, keepdims=True)
             step = norm**2 / np.where(slope > 0, slope, 1.0) * (norm / radius - 1.0)
-            move = np.where(outside & (slope > 0), np.maximum(step, 0.0), 0.0)
+            move = np.where(climbing & (slope > 0), np.maximum(step, 0.0), 0.0)
             mu = mu + move
-            if np.all(move <= 1e-14 * (mu + largest)):
+            climbing = climbing & (move > 1e-14 * (mu + largest))
+            if not climbing.any():
                 break
     w = coordinates(mu)
     loss = yy - 2 * np.sum(b * w, -1) + np.sum(eigenvalues * w * w, -1)

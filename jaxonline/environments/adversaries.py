@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.lanes import in_lanes
 from jaxonline._util.struct import static, struct
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import NoisyCopies
@@ -226,9 +227,8 @@ class ChasingNoise:
         self, key: Key[Array, ""], state: ChasingState, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "d"]
     ) -> Float[Array, "d"]:
         """The noise of copy `index`."""
-        del t
         skew, variance = jnp.asarray(self.skew, x.dtype), jnp.asarray(self.variance, x.dtype)
-        rare = jax.random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
+        rare = in_lanes(jax.random.uniform, key, t, (), x.dtype) < 1 / (1 + skew**2)
         xi = jnp.where(rare, skew, -1 / skew)
         side = jnp.where(index % 2 == 0, state.sign, -state.sign)
         loud = state.was_right | self.always

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.lanes import in_lanes
 from jaxonline._util.struct import set_field, struct
 
 
@@ -83,6 +84,7 @@ class Autoregressive:
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], Float[Array, "p"]]:
         """The next value of the series."""
-        del t, y_hat
-        y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * jax.random.normal(key, (), x.dtype)
+        del y_hat
+        noise = in_lanes(jax.random.normal, key, t, (), x.dtype)
+        y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         return y, jnp.concatenate([y[None], state[:-1]])

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.lanes import in_lanes
 from jaxonline._util.struct import static, struct
 from jaxonline.environments.arms import RandomData
 
@@ -68,9 +69,10 @@ class DriftingModel(RandomData):
         self, key: Key[Array, ""], state: Float[Array, "d"], t: Int[Array, ""], x: Float[Array, "d"], y_hat: Array
     ) -> tuple[Float[Array, ""], Float[Array, "d"]]:
         """<w_t, x> + noise, and w_(t+1)."""
-        del t, y_hat
+        del y_hat
         of_noise, of_step = jax.random.split(key)
-        y = state @ x + jnp.asarray(self.noise_std, x.dtype) * jax.random.normal(of_noise, (), x.dtype)
+        noise = in_lanes(jax.random.normal, of_noise, t, (), x.dtype)
+        y = state @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         length = jnp.asarray(self.drift, x.dtype) / jnp.sqrt(jnp.asarray(self.dimension, x.dtype))
         moved = state + length * jax.random.normal(of_step, x.shape, x.dtype)
         return y, moved / jnp.maximum(jnp.linalg.norm(moved), 1.0)

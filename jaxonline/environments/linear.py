@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.lanes import in_lanes
 from jaxonline._util.struct import set_field, static, struct
 
 INSTANCES = ("gaussian", "sphere", "cube")
@@ -89,6 +90,6 @@ class LinearModel:
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """<weights, x> + noise."""
-        del t, y_hat
-        noise = jnp.asarray(self.noise_std, x.dtype) * jax.random.normal(key, (), x.dtype)
+        del y_hat
+        noise = jnp.asarray(self.noise_std, x.dtype) * in_lanes(jax.random.normal, key, t, (), x.dtype)
         return self.weights @ x + noise, state

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._util import check
+from jaxonline._util.lanes import in_lanes
 from jaxonline._util.struct import set_field, struct
 from jaxonline.environments.arms import RandomData
 
@@ -88,16 +89,17 @@ class SeparableData(RandomData):
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], SeparableState]:
         """A fresh instance, and its label."""
-        del state, t
+        del state
         d, dtype = len(self.direction), self.direction.dtype
         u = self.direction / jnp.linalg.norm(self.direction)
         margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
         of_label, of_distance, of_rest, of_length = jax.random.split(key, 4)
-        label = jax.random.rademacher(of_label, (), dtype)
-        along = margin + (radius - margin) * jax.random.uniform(of_distance, (), dtype)
+        label = in_lanes(jax.random.rademacher, of_label, t, (), dtype)
+        along = margin + (radius - margin) * in_lanes(jax.random.uniform, of_distance, t, (), dtype)
         z = jax.random.normal(of_rest, (d,), dtype)
         z = z - (u @ z) * u
-        length = jnp.sqrt(radius**2 - along**2) * jax.random.uniform(of_length, (), dtype) ** (1.0 / (d - 1))
+        part = in_lanes(jax.random.uniform, of_length, t, (), dtype)
+        length = jnp.sqrt(radius**2 - along**2) * part ** (1.0 / (d - 1))
         return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
 
     def answer(

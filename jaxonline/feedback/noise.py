@@ -298,11 +298,10 @@ class TwoPoints:
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
-        del t
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
             raise ValueError(f"vector must have the shape of what it is added to, {x.shape}, got {vector.shape}")
-        return jax.random.rademacher(key, (), x.dtype) * vector
+        return in_lanes(jax.random.rademacher, key, t, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """v v', the same in every round."""
