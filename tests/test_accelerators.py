@@ -24,6 +24,12 @@ HIGHEST = (jax.lax.Precision.HIGHEST,) * 2
 KEY = jax.random.key(0)
 
 
+@pytest.fixture(autouse=True)
+def _on_an_accelerator(monkeypatch):
+    """Products are asked for as they are where jax plays on one; a CPU is asked for nothing."""
+    monkeypatch.setattr("jaxonline._util.precision.may_round_products", lambda: True)
+
+
 def operations(jaxpr):
     """All operations of a traced program, and of those within."""
     for operation in jaxpr.eqns:
@@ -101,7 +107,7 @@ def test_the_program_of_a_verdict():
     assert list(products_of_float32(traced.jaxpr)) == [HIGHEST]
 
 
-def test_what_a_user_sets_holds():
+def test_what_a_user_sets_holds_and_a_cpu_is_asked_for_nothing(monkeypatch):
     def precisions():
         return list(products_of_float32(jax.make_jaxpr(exact_products()(jnp.dot))(jnp.ones(2), jnp.ones(2)).jaxpr))
 
@@ -109,3 +115,5 @@ def test_what_a_user_sets_holds():
     with jax.default_matmul_precision("tensorfloat32"):
         assert precisions() == [(jax.lax.Precision.HIGH,) * 2]
     assert list(products_of_float32(jax.make_jaxpr(jnp.dot)(jnp.ones(2), jnp.ones(2)).jaxpr)) == [None]
+    monkeypatch.undo()
+    assert precisions() == [None]
