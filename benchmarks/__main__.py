@@ -117,6 +117,8 @@ def main() -> None:
     for name, value in limits.items():
         print(f"{RESOURCES[name]}: {value:.3g} a second")
     options.runs = options.runs or (MANY if accelerator and not options.quick else None)
+    if options.widths and not options.runs:
+        parser.error("--widths must come with --runs: without it, each workload plays blocks of its own")
     options.widths = options.widths or (WIDTHS if accelerator else (512,))
     everything: dict[str, Any] = {
         "machine": "", "date": datetime.datetime.now(datetime.UTC).date().isoformat(),

@@ -140,6 +140,14 @@ def test_sizes_below_one_are_named(monkeypatch, capsys):
     assert "--runs must be at least 1, got 0" in capsys.readouterr().err
 
 
+def test_widths_without_runs_would_do_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(suite, "played_by", lambda environment: {"platform": "cpu", "limits": {}})
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--widths", "64"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "--widths must come with --runs" in capsys.readouterr().err
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("module", MODULES)
 def test_every_workload_runs_at_any_number_of_runs(module, tmp_path):
