@@ -83,7 +83,7 @@ ENDS := cli bad_commands datasets result result_places tables report statistics 
 
 test-lowest test-newest: test-%: .venv-%/.test
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.jax_cache/$* .venv-$*/bin/python -m pytest -n 2 --dist worksteal \
-		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" $(ENDS:%=tests/test_%.py)
+		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" $$(for name in $(ENDS); do find tests -name test_$$name.py; done)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -96,7 +96,7 @@ format: $(VENV)/.lint
 
 # first whether the numbers are what they were: speed that changes them is none
 bench: $(VENV)/.dev
-	$(PYTEST) tests/test_golden.py
+	$(PYTEST) tests/simulation/test_golden.py
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.variance_reduction
 

@@ -57,7 +57,7 @@ def measure(module: str, options: argparse.Namespace, environment: dict[str, str
 def run_tests(names: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
     """Whether the tests pass where jax plays, and what pytest says of them in a line."""
     folder = Path(__file__).parents[1] / "tests"
-    files = [str(folder / f"test_{name}.py") for name in names]
+    files = [str(next(folder.rglob(f"test_{name}.py"), folder / f"test_{name}.py")) for name in names]
     options = ["-q", "-p", "no:cacheprovider", "-m", "not long or golden"]
     command = [sys.executable, "-m", "pytest", *options, *files]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks._timing import at_once
-from jaxonline._util.threads import in_parallel
-from jaxonline._util.threefry import written_out
+from jaxonline._xla.threads import in_parallel
+from jaxonline.random.threefry import written_out
 from jaxonline.simulation.blocks import default_mesh, over_blocks
 
 LANES, STEPS = 64, 200

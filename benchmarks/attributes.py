@@ -4,7 +4,7 @@ The grid: 8 regularisers x 8 radii, each run over the same rows, as in a cross-v
 each run: k = 4 attributes read, k/2 coordinates written, two draws by |w|; and, unless norms and averages are kept in
 trees, the norm (2 d = 1,568 operations, 4 d = 3,136 bytes read) and the sum of hypotheses (3 d operations, 12 d bytes).
 The loop in numba does what a supplement does: it shrinks w, sorts |w| in each round in which w is outside of the ball,
-and adds w to the average. "numba, no sorting" projects by Newton's method as `learners.attributes.streams` does.
+and adds w to the average. "numba, no sorting" projects by Newton's method as `engines.attribute_streams` does.
 
     python -m benchmarks.attributes
 """
@@ -18,8 +18,8 @@ import numpy as np
 
 from benchmarks._many_runs import Many, shortened
 from benchmarks._workload import Workload, command, optional
-from jaxonline._util.threads import in_parallel
-from jaxonline.learners.attributes.streams import play_streams
+from jaxonline._xla.threads import in_parallel
+from jaxonline.engines.attribute_streams import play_streams
 
 D, T, K = 784, 12_000, 4
 RATES, RADII = np.geomspace(2.0, 50.0, 8), np.geomspace(1.0, 16.0, 8)

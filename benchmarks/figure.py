@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._timing import ratios
-from jaxonline.results.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 
 
 def draw(measured: dict[str, Any], path: Path) -> None:

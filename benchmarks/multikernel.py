@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks._workload import Workload, command, optional
+from jaxonline.engines.expert_sequences import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.learners.offline import expert_forecasts
 
 N, M, D, T = 76, 100, 5, 640
 

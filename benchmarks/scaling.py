@@ -16,7 +16,7 @@ import numpy as np
 import jaxonline as jo
 from benchmarks._timing import at_once, machine, side_by_side
 from benchmarks.noisy_linear import RADIUS, STD, STEP
-from jaxonline.results.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 
 RUNS, D, ROUNDS = 1024, 20, 1000
 

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks._timing import machine, ratios, side_by_side
-from jaxonline._util.places import place_of
-from jaxonline.results.layout import Blocks, Kept, Rows, StoreLayout
-from jaxonline.results.storage import load_result
-from jaxonline.results.store import Store
+from jaxonline.results.saving import load_result
 from jaxonline.simulation import monte_carlo
-from jaxonline.simulation.checkpoint import Checkpoint
+from jaxonline.store.blocks import Store
+from jaxonline.store.checkpoints import Checkpoint
+from jaxonline.store.filesystem import place_of
+from jaxonline.store.layout import Blocks, Kept, Rows, StoreLayout
 from jaxonline.study import Context
 from jaxonline.study.ready import load_study
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks._timing import machine, side_by_side
-from jaxonline.results.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 
 PASSES, RADIUS, VARIANCE, ETA = 10, 1.5, 0.04, 0.5
 ORDERS = {"shuffled": "shuffled in each pass and run, as in the quickstart", "file": "in file order"}

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         results,
         verify,
     )
-    from jaxonline._util.struct import replace, static, struct
     from jaxonline.claims.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, L2Ball, RKHSBall
+    from jaxonline.engines.expert_sequences import aggregate
     from jaxonline.feedback import (
         AdversarialCopies,
         Attributes,
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     )
     from jaxonline.game import Entrant, Game, play
     from jaxonline.learners import Constant, GradientLearner, InverseSqrt, Schedule
-    from jaxonline.learners.offline import aggregate
     from jaxonline.live import Live
     from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
+    from jaxonline.parameters.struct import replace, static, struct
     from jaxonline.results import Result
-    from jaxonline.results.storage import load_result
+    from jaxonline.results.saving import load_result
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
@@ -53,7 +53,7 @@ _ROOMS = (
     "learners", "losses", "results", "verify",
 )  # fmt: skip
 _HOMES = {
-    "_util.struct": ("replace", "static", "struct"),
+    "parameters.struct": ("replace", "static", "struct"),
     "claims.citing": ("cite",),
     "comparators": ("BestArm", "BestSegments", "L2Ball", "RKHSBall"),
     "feedback": (
@@ -68,11 +68,11 @@ _HOMES = {
     ),
     "game": ("Entrant", "Game", "play"),
     "learners": ("Constant", "GradientLearner", "InverseSqrt", "Schedule"),
-    "learners.offline": ("aggregate",),
+    "engines.expert_sequences": ("aggregate",),
     "live": ("Live",),
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
     "results": ("Result",),
-    "results.storage": ("load_result",),
+    "results.saving": ("load_result",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),

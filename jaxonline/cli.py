@@ -21,9 +21,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from jaxonline._util.outputs import check_apart, check_file, check_folder, each_of, write_text
-from jaxonline._util.places import is_url
-from jaxonline._util.suggest import meant
+from jaxonline.parameters.suggest import meant
+from jaxonline.store.filesystem import is_url
+from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
 from jaxonline.study.files.templates import EXAMPLES, names_in_schema, write_new
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
@@ -363,7 +363,7 @@ def _console() -> Any:
     """A console of rich on which words are only words, and whose reader may go away: the rest is done all the same."""
     from rich.console import Console
 
-    from jaxonline.results.formats import visible
+    from jaxonline.results.report.formats import visible
 
     class Patient(Console):
         def on_broken_pipe(self) -> None:

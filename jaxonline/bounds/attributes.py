@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline._util import check
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.parameters import check
 
 
 class StronglyConvexBound(NamedTuple):

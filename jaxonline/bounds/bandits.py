@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 
 def explore_then_commit(

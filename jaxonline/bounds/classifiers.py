@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 
 def perceptron(radius: float, margin: float) -> float:

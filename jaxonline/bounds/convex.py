@@ -6,8 +6,8 @@ Gradient descent from the centre of a ball is in `regret_bound`, with estimated 
 import math
 from typing import NamedTuple
 
-from jaxonline._util import check
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.parameters import check
 
 
 class NewtonBound(NamedTuple):

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
 from jaxonline.learners.experts.fixed_share import binary_entropy
+from jaxonline.parameters import check
 
 
 class RateBound(NamedTuple):

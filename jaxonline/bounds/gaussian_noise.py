@@ -7,9 +7,9 @@ u^ = sum a_i k^(x_i, .), and the theorems speak of the u with |u^| <= W.
 
 import math
 
-from jaxonline._util import check
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
+from jaxonline.parameters import check
 
 
 def surrogate_radius(radius: float, ratio: float, angle: float) -> float:

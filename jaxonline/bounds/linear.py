@@ -3,8 +3,8 @@
 The last two are paper B's Theorems 1 and 2, corrected.
 """
 
-from jaxonline._util import check
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.parameters import check
 
 
 def full_information(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> RegretBound:

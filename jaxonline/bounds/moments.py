@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
 from jaxonline.feedback.noise import Noise
+from jaxonline.parameters import check
 
 
 class MomentBounds(NamedTuple):

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 FEATURES = ("cosine", "pair")
 

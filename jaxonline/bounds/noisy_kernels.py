@@ -16,9 +16,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
-from jaxonline._util.struct import replace
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
@@ -26,6 +23,9 @@ from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import SeriesLoss, require_series
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.struct import replace
 
 
 def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n_rounds: int) -> RegretBound:

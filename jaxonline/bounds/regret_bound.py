@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 
 class RegretBound(NamedTuple):

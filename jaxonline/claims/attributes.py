@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline._util.compiling import in_one_program
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss

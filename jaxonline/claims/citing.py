@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxonline._util import check
-from jaxonline._util.describe import described
-from jaxonline._util.outputs import write_text
-from jaxonline._util.suggest import meant
 from jaxonline.claims.references import METHODS, entries
+from jaxonline.parameters import check
+from jaxonline.parameters.describe import described
+from jaxonline.parameters.suggest import meant
 from jaxonline.results import Result, Standings
-from jaxonline.simulation.about import versions
+from jaxonline.simulation.metadata import versions
+from jaxonline.store.output_paths import write_text
 
 _CALLED = re.compile(r"\w+(?=\()")  # in the words of a result, classes with their arguments
 

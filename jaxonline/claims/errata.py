@@ -6,7 +6,7 @@ printed formula as a function is in a module `printed_*` beside this one, and no
 
 from typing import NamedTuple
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 
 class Paper(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy import special
 
-from jaxonline._util.compiling import in_one_program
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_kernels import (
     PrintedGaussianFeatureMap,
     printed_binomial,

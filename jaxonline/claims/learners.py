@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._util.compiling import in_one_program
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.registry import Options, claim
 from jaxonline.estimators import (
     AttributeGradient,

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline._util.compiling import in_one_program
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
@@ -21,7 +21,8 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
-from jaxonline.learners import NoisyKernel, Storage, expansion
+from jaxonline.learners import NoisyKernel, Storage
+from jaxonline.learners.kernels import expansion
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline._util.compiling import in_one_program
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.bounds import (
     MomentBounds,
     known_covariance,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline._util.outputs import writing
 from jaxonline.claims.registry import Row
-from jaxonline.results.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS
+from jaxonline.store.output_paths import writing
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
 _STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}

@@ -8,8 +8,6 @@ import math
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
 from jaxonline.bounds import (
     Features,
     RegretBound,
@@ -23,6 +21,8 @@ from jaxonline.claims.printed_kernels import printed_lemma5_bound, printed_lemma
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses import SeriesLoss
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
 
 
 def printed_noisy_kernel(

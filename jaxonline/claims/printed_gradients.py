@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util.struct import struct
 from jaxonline.estimators.attribute_pairs import PairMoments
 from jaxonline.estimators.attributes import AttributeGradient, SeenGradient
 from jaxonline.estimators.gradients import squared_loss_gradient
+from jaxonline.parameters.struct import struct
 
 
 @struct

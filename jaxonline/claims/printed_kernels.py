@@ -15,15 +15,15 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating, host_float
-from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
 from jaxonline.estimators.laws import AnyLaw
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.struct import struct
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating
 from jaxonline.losses import SmoothedHinge
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating
 
 
 def printed_exponential(a: ArrayLike) -> jax.Array:

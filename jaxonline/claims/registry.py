@@ -22,12 +22,12 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from jaxonline._util import check
-from jaxonline._util.compiling import called_seldom
-from jaxonline._util.outputs import write_text
-from jaxonline._util.suggest import meant
-from jaxonline._util.threads import default_at_once, in_parallel
+from jaxonline._xla.compile_options import called_seldom
+from jaxonline._xla.threads import default_at_once, in_parallel
+from jaxonline.parameters import check
+from jaxonline.parameters.suggest import meant
 from jaxonline.simulation.blocks import default_mesh
+from jaxonline.store.output_paths import write_text
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
 
 FORMS = ("printed", "corrected", "improved")

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxonline._util.outputs import check_apart, check_file, each_of
 from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.plots import ENDINGS, save_intervals
 from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims, write_json
+from jaxonline.store.output_paths import check_apart, check_file, each_of
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # From these widths on the table has columns for second moments, and for paper, form and method.

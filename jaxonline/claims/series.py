@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline._util.compiling import in_one_program
-from jaxonline._util.numbers import host_float
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_losses import (
     printed_absolute_majorant,
     printed_exponential_coefficients,
@@ -31,6 +30,7 @@ from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshe
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.parameters.numbers import host_float
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries, second_moment
 from jaxonline.verify.result import Verification

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from jaxonline._util.struct import struct
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxonline._util.struct import set_field, struct
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.losses.base import as_loss
+from jaxonline.parameters.struct import set_field, struct
 
 
 @struct

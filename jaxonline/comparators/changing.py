@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class Segments(NamedTuple):

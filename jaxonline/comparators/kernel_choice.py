@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
 from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.losses import Loss
+from jaxonline.parameters import check
 
 
 class BestKernel(NamedTuple):

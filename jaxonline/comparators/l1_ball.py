@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.comparators.l2_ball import QuadraticSums
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 MAX_STEPS = 20_000
 BETWEEN_SOLVES = 25  # descents between two attempts to solve on the support

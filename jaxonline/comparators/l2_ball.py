@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 class QuadraticSums(NamedTuple):

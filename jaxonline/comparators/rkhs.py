@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 from scipy import linalg
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, struct
 from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_parts, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
 from jaxonline.losses.base import as_loss, check_outcomes
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, struct
 
 TOLERANCE = 1e-8
 SQUARED = Squared()

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels.base import Kernel, require_kernel
+from jaxonline.parameters import check
 
 
 def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline._util import check
 from jaxonline.datasets.fetch import Archive, OpenML
+from jaxonline.parameters import check
 
 UCI = "https://archive.ics.uci.edu/static/public"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline._util.files import BROKEN, write_whole
+from jaxonline.store.atomic_files import BROKEN, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

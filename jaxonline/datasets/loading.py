@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.suggest import meant
 from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, known_as
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, complete, n_columns, read_table
+from jaxonline.parameters import check
+from jaxonline.parameters.suggest import meant
 
 IMPUTATIONS = ("mean", "median")
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline._util.check import shown
-from jaxonline._util.files import BROKEN
-from jaxonline._util.suggest import meant
+from jaxonline.parameters.check import shown
+from jaxonline.parameters.suggest import meant
+from jaxonline.store.atomic_files import BROKEN
 
 if TYPE_CHECKING:
     import pandas as pd

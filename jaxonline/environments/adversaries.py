@@ -13,14 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.lanes import in_lanes
-from jaxonline._util.struct import static, struct
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import TwoPoints
 from jaxonline.game import Game
 from jaxonline.losses import Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
+from jaxonline.random.lanes import in_lanes
 
 SQUARED = Squared()
 SCATTERED = 3.0, -1.0  # where the instances of the world without noise are, in units of e; their mean is e

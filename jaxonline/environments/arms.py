@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, static, struct
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
 
 
 class RandomData:

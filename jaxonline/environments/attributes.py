@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.environments.data import DataStream
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class HiddenAttributeState(NamedTuple):

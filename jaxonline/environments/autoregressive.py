@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.lanes import in_lanes
-from jaxonline._util.struct import set_field, struct
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, struct
+from jaxonline.random.lanes import in_lanes
 
 
 @struct

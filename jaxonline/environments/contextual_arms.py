@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, static, struct
 from jaxonline.environments.arms import RandomData
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
 
 
 @struct

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, static, struct
 from jaxonline.game.protocols import Draw
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
 
 
 @struct

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.permutation import permutation
-from jaxonline._util.struct import set_field, static, struct
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.random.permutations import permutation
 
 ORDERS = ("file", "shuffled", "iid")
 

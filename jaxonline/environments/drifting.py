@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.lanes import in_lanes
-from jaxonline._util.struct import static, struct
 from jaxonline.environments.arms import RandomData
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
+from jaxonline.random.lanes import in_lanes
 
 
 @struct

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, struct
 from jaxonline.environments.arms import WithoutContext, means_of_arms
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, struct
 
 
 @struct

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util.compiling import in_one_program
-from jaxonline._util.struct import static, struct
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset
+from jaxonline.parameters.struct import static, struct
 
 
 class PairMoments(NamedTuple):

@@ -17,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.compiling import in_one_program
-from jaxonline._util.struct import static, struct
+from jaxonline._xla.compile_options import in_one_program
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset, weighted_indices
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class SeenGradient(NamedTuple):

@@ -12,13 +12,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.feature_moments import log_coefficients
 from jaxonline.estimators.laws import Law, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.kernels.dot_product import require_dot_product
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
 
 _TERMS, _MOST_TERMS = 256, 4096
 _CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.sincos import sincos
-from jaxonline._util.struct import set_field, stack, struct
 from jaxonline.estimators.fourier import LAYOUTS
 from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
+from jaxonline.linalg.trigonometry import sincos
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, stack, struct
 
 GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
 LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))

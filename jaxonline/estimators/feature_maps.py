@@ -26,9 +26,6 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import exp, host_float
-from jaxonline._util.struct import struct
 from jaxonline.estimators.feature_moments import (
     copy_moments,
     inner_moment,
@@ -40,6 +37,9 @@ from jaxonline.estimators.laws import AnyLaw, require_law
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import exp, host_float
+from jaxonline.parameters.struct import struct
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import ArrayLike
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
 from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.kernels import DotProductKernel
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
 
 _SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
 

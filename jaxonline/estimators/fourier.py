@@ -18,10 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import set_field, struct
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import set_field, struct
 
 LAYOUTS = ("cosine", "pair")
 

@@ -18,13 +18,13 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses import SeriesLoss
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 @struct

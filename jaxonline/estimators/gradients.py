@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, static, struct
-from jaxonline._util.triangular import product
 from jaxonline.game.protocols import ForLoss
+from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 _MAX_OUTCOMES = 1 << 20
 

@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating, host_float
-from jaxonline._util.struct import set_field, struct
-from jaxonline._util.threefry import words
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.struct import set_field, struct
+from jaxonline.random.threefry import words
 
 Vector = Sequence[float] | np.ndarray | jax.Array
 

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import struct
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import struct
 
 Counts = Any
 """How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""

@@ -22,10 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
-from jaxonline._util.struct import set_field, struct
 from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes, require_law
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.struct import set_field, struct
 
 _LOSS_OF_DIGITS = 1e-6
 

@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
-from jaxonline._util.struct import set_field, static, struct
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector, require_law
 from jaxonline.losses.series import SeriesLoss, require_series
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.struct import set_field, static, struct
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
 from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
 from jaxonline.losses.series import SeriesLoss, require_series
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
 
 
 def truncation_bias(loss: SeriesLoss, estimator: SeriesEstimator, mean: float) -> float:

@@ -18,12 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating, host_float
-from jaxonline._util.struct import set_field, static, struct
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.struct import set_field, static, struct
 
 
 class GaussianParts(NamedTuple):

@@ -5,9 +5,9 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Specs
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class AttributesOracle:

@@ -5,8 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Draw
+from jaxonline.parameters.struct import struct
 
 
 class BanditOracle:

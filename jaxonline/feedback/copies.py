@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.ragged import ragged_map
-from jaxonline._util.struct import replace, static, struct
 from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw, sample_together
 from jaxonline.feedback.products import has_products, product_with
+from jaxonline.linalg.ragged import ragged_map
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import replace, static, struct
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
 

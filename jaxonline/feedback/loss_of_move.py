@@ -5,8 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from jaxonline._util.struct import set_field, struct
 from jaxonline.losses.base import Loss, as_loss
+from jaxonline.parameters.struct import set_field, struct
 
 
 class LossOfMoveOracle:

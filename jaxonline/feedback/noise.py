@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.lanes import in_lanes, several_in_lanes
-from jaxonline._util.normal import normal
-from jaxonline._util.struct import set_field, static, struct
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.random.gaussian import normal
+from jaxonline.random.lanes import in_lanes, several_in_lanes
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
-from jaxonline._util.struct import struct
+from jaxonline.parameters.struct import struct
 
 
 class OnRequestOracle:

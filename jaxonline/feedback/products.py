@@ -9,9 +9,9 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline._util.lanes import behind_a_condition
-from jaxonline._util.normal import normal
 from jaxonline.feedback.noise import Mirrored, Noise
+from jaxonline.random.gaussian import normal
+from jaxonline.random.lanes import behind_a_condition
 
 
 def has_products(law: Any) -> bool:

@@ -9,8 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.struct import cast_leaves
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_feedback
 from jaxonline.game.protocols import (
@@ -25,6 +23,8 @@ from jaxonline.game.protocols import (
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
 from jaxonline.game.specs import check_spec, said, try_instance
 from jaxonline.losses import Loss, ZeroOne
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import cast_leaves
 
 
 class Bound(NamedTuple):

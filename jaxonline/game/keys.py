@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 from jaxtyping import Array, Key
 
-from jaxonline._util.threefry import written_out
+from jaxonline.random.threefry import written_out
 
 
 class StreamKeys(NamedTuple):
@@ -22,7 +22,7 @@ class StreamKeys(NamedTuple):
 def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
     """The three streams of a run; run r of a study with key k has the key `fold_in(k, r)`.
 
-    Their numbers are those of jax's threefry, in a form that is compiled better (`_util.threefry`). What insists on
+    Their numbers are those of jax's threefry, in a form that is compiled better (`random.threefry`). What insists on
     jax's own generator, as `jax.random.poisson` does, takes `jax.random.wrap_key_data(jax.random.key_data(key))`.
     """
     run_key = written_out(run_key)

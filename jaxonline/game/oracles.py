@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
-from jaxonline._util.struct import cast_leaves
 from jaxonline.game.protocols import AdaptiveFeedback, ChecksSpecs, MakesCopies, Specs
+from jaxonline.parameters.struct import cast_leaves
 
 
 def open_oracle(

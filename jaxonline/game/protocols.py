@@ -256,7 +256,7 @@ class DeclaresLossRange(Protocol):
 
 @runtime_checkable
 class HasLongRounds(Protocol):
-    """A learner whose rounds are so long that its programs are compiled for speed, and not fast (`_util.compiling`)."""
+    """A learner whose rounds are so long that its programs are compiled for speed (`_xla.compile_options`)."""
 
     @property
     def long_rounds(self) -> bool: ...

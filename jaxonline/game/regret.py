@@ -7,7 +7,7 @@ the same three attributes.
 
 from typing import ClassVar, Protocol, runtime_checkable
 
-from jaxonline._util.struct import struct
+from jaxonline.parameters.struct import struct
 
 
 @runtime_checkable

@@ -17,10 +17,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.precision import exact_products
-from jaxonline._util.struct import set_field, struct
-from jaxonline._util.unseen import one_after
+from jaxonline._xla.barriers import one_after
+from jaxonline._xla.precision import exact_products
 from jaxonline.game.keys import StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
@@ -37,6 +35,8 @@ from jaxonline.game.regret import CleanRegret, Regret
 from jaxonline.game.specs import check_declared, said
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, struct
 
 
 @struct

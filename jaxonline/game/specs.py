@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 
 def said(spec: PyTree) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating
 
 
 class Kernel(abc.ABC):

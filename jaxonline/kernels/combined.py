@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
-from jaxonline._util.struct import set_field, struct
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.struct import set_field, struct
 
 
 @struct

@@ -18,10 +18,10 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating, host_float
-from jaxonline._util.struct import set_field, static, struct
 from jaxonline.kernels.base import Kernel, require_kernel
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.struct import set_field, static, struct
 
 
 class DotProductKernel(Kernel):

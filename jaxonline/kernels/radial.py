@@ -19,10 +19,10 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating, host_float
-from jaxonline._util.struct import set_field, struct
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.struct import set_field, struct
 
 
 class RadialKernel(ShiftInvariantKernel):

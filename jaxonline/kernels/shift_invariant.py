@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import struct
 from jaxonline.kernels.base import Kernel, require_kernel
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import struct
 
 
 class ShiftInvariantKernel(Kernel):

@@ -29,8 +29,6 @@ from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
-from jaxonline.learners.batch_conversion import BatchPredictor, online_to_batch
-from jaxonline.learners.doubling import Doubling
 from jaxonline.learners.experts.aggregating import Aggregating
 from jaxonline.learners.experts.boa import BOA
 from jaxonline.learners.experts.combiner import Combiner
@@ -48,26 +46,28 @@ from jaxonline.learners.experts.ml_prod import MLProd
 from jaxonline.learners.experts.over_advice import OverAdvice
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.experts.weighted_majority import WeightedMajority
-from jaxonline.learners.exponentiated_gradient import ExponentiatedGradient
-from jaxonline.learners.featured import WithFeatures
-from jaxonline.learners.gradient import GradientLearner, GradientState
-from jaxonline.learners.gradient_bandit import GradientBandit
-from jaxonline.learners.kernel_gradient import KernelGradient
-from jaxonline.learners.kernel_perceptron import KernelPerceptron
-from jaxonline.learners.multikernel import MultiKernel
-from jaxonline.learners.noisy_kernel import NoisyKernel
-from jaxonline.learners.omkl_gf import OMKLGF
-from jaxonline.learners.online_newton_step import OnlineNewtonStep
-from jaxonline.learners.p_norm_perceptron import PNormPerceptron
-from jaxonline.learners.passive_aggressive import PassiveAggressive
-from jaxonline.learners.perceptron import Perceptron
-from jaxonline.learners.raker import Raker
-from jaxonline.learners.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
-from jaxonline.learners.storage import Storage
-from jaxonline.learners.surrogate_kernel import SurrogateKernel
-from jaxonline.learners.vaw import VAW
-from jaxonline.learners.voted_perceptron import VotedPerceptron
-from jaxonline.learners.winnow import Winnow
+from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
+from jaxonline.learners.gradient.gradient_bandit import GradientBandit
+from jaxonline.learners.gradient.gradient_learner import GradientLearner, GradientState
+from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
+from jaxonline.learners.gradient.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
+from jaxonline.learners.kernels.capacity import Storage
+from jaxonline.learners.kernels.kernel_gradient import KernelGradient
+from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
+from jaxonline.learners.kernels.multikernel import MultiKernel
+from jaxonline.learners.kernels.noisy_kernel import NoisyKernel
+from jaxonline.learners.kernels.omkl_gf import OMKLGF
+from jaxonline.learners.kernels.raker import Raker
+from jaxonline.learners.kernels.surrogate_kernel import SurrogateKernel
+from jaxonline.learners.linear.p_norm_perceptron import PNormPerceptron
+from jaxonline.learners.linear.passive_aggressive import PassiveAggressive
+from jaxonline.learners.linear.perceptron import Perceptron
+from jaxonline.learners.linear.vaw import VAW
+from jaxonline.learners.linear.voted_perceptron import VotedPerceptron
+from jaxonline.learners.linear.winnow import Winnow
+from jaxonline.learners.wrappers.batch_conversion import BatchPredictor, online_to_batch
+from jaxonline.learners.wrappers.doubling import Doubling
+from jaxonline.learners.wrappers.with_features import WithFeatures
 
 __all__ = [
     "BOA",

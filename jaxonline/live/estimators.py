@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jaxonline._util import check
 from jaxonline.learners import VAW, PassiveAggressive
 from jaxonline.live.live import Live
+from jaxonline.parameters import check
 
 
 class OnlineEstimator(BaseEstimator):

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.describe import described
 from jaxonline.feedback import Bandit, FullInformation
 from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_of_other_losses
 from jaxonline.game.protocols import HintsAtCapacity
-from jaxonline.live import brought, saving
+from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_loss
 from jaxonline.live.rounds import ROWS, table
+from jaxonline.parameters import check
+from jaxonline.parameters.describe import described
 
 
 class OpenRound(NamedTuple):
@@ -84,7 +84,7 @@ class Live:
         outcome: int | tuple[int, ...] = (), loss: Any = None, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
         self._precision = KeptPrecision()
-        self._outcome = brought.shape_of("outcome", outcome)
+        self._outcome = inputs.shape_of("outcome", outcome)
         self._entrant = as_entrant(
             Game(arrivals((0,), self._outcome, self._precision.dtype), FullInformation()),
             learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
@@ -101,7 +101,7 @@ class Live:
         self._states: Any = None  # States, likewise
         self._open: OpenRound | None = None
         if instance is not None:
-            self._begin(brought.shape_of("instance", instance))
+            self._begin(inputs.shape_of("instance", instance))
 
     @property
     def state(self) -> PyTree:
@@ -125,7 +125,7 @@ class Live:
             TypeError: `x` does not hold numbers.
             ValueError: it has another shape than the first one, or is not finite.
         """
-        x = brought.array_of("x", x, self._instance, self._precision.dtype)
+        x = inputs.array_of("x", x, self._instance, self._precision.dtype)
         game = self._begin(x.shape)
         # the outcome is not known: any will do
         _, history = game.play(self.round + 1, self._states, table(x[None]), game.unknown)
@@ -157,13 +157,13 @@ class Live:
         if self._open is None or self._game is None:
             raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
-        if x is not None and not np.array_equal(brought.array_of("x", x, self._instance, dtype), self._open.x):
+        if x is not None and not np.array_equal(inputs.array_of("x", x, self._instance, dtype), self._open.x):
             raise ValueError(f"x must be the instance of the open round, {self._open.x}, got {check.shown(x)}")
         if (y is None) == (loss is None):
             raise TypeError(f"update must be given either y or loss, got {'neither' if y is None else 'both'}")
         game, name = self._game, "y" if loss is None else "loss"
-        outcome = brought.array_of(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
-        brought.check_promises(name, outcome, game.losses, game.loss_range)
+        outcome = inputs.array_of(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
+        inputs.check_promises(name, outcome, game.losses, game.loss_range)
         if loss is not None and isinstance(self._entrant.feedback, Bandit):
             outcome = self._of_all_arms(outcome)
         elif loss is not None:
@@ -195,12 +195,12 @@ class Live:
             ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
         """
         dtype = self._precision.dtype
-        y = brought.rows_of("y", y, self._outcome, dtype)
-        X = np.zeros((len(y), 0), dtype) if X is None else brought.rows_of("X", X, self._instance, dtype)
+        y = inputs.rows_of("y", y, self._outcome, dtype)
+        X = np.zeros((len(y), 0), dtype) if X is None else inputs.rows_of("X", X, self._instance, dtype)
         if len(X) != len(y):
             raise ValueError(f"X and y must have the same number of rows, got {X.shape} and {y.shape}")
         game = self._begin(X.shape[1:])
-        brought.check_promises("y", y, game.losses, game.loss_range)
+        inputs.check_promises("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + ROWS) for first in range(0, len(y), ROWS)]
         played = [_rows(self._play(game, X[part], y[part]), len(y[part])) for part in parts]
         history = jax.tree.map(lambda *leaves: np.concatenate(leaves), *played)
@@ -229,7 +229,7 @@ class Live:
         """
         if self._game is None:
             raise RuntimeError("moves must come after the first instance, or instance= must be given")
-        X = brought.rows_of("X", X, self._instance, self._precision.dtype)
+        X = inputs.rows_of("X", X, self._instance, self._precision.dtype)
         return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -241,7 +241,7 @@ class Live:
             RuntimeError: there was no instance yet, so that its shape is not known.
             OSError: the file cannot be written.
         """
-        saving.write_state(path, self._saved())
+        state_files.write_state(path, self._saved())
 
     def load(self, path: str | os.PathLike[str]) -> "Live":
         """Go on where a state was saved, with its key and its round; returns itself.
@@ -262,13 +262,13 @@ class Live:
             >>> again.round, again.predict([1.0, 2.0]) == live.predict([1.0, 2.0])
             (0, np.True_)
         """
-        self._restore(str(path), saving.read_state(path))
+        self._restore(str(path), state_files.read_state(path))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled as what it was made of, with the content of a saved file."""
         key = str(jax.random.key_impl(self._key)), np.asarray(jax.random.key_data(self._key))
-        content = None if self._game is None else saving.packed(self._saved())
+        content = None if self._game is None else state_files.packed(self._saved())
         return _again, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -323,15 +323,15 @@ class Live:
             self._warned.add(kind)
             warnings.warn(message, RuntimeWarning, stacklevel=5)
 
-    def _saved(self) -> saving.Saved:
+    def _saved(self) -> state_files.Saved:
         if self._game is None or self._instance is None:
             raise RuntimeError("save must come after the first predict, or instance= must be given")
-        return saving.Saved(
+        return state_files.Saved(
             self._game.identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
-            self._key, self.round, saving.leaves_of(self._states), None if self._open is None else self._open.x,
+            self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
         )  # fmt: skip
 
-    def _restore(self, path: str, saved: saving.Saved) -> None:
+    def _restore(self, path: str, saved: state_files.Saved) -> None:
         """Be as what was saved, or raise and stay as it was."""
         if saved.dtype != self._precision.dtype.name:
             raise ValueError(
@@ -344,9 +344,9 @@ class Live:
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
-        saving.check_same(path, saved, other._begin(saved.instance).identity(), described(self._entrant))
+        state_files.check_same(path, saved, other._begin(saved.instance).identity(), described(self._entrant))
         with self._precision():
-            other._states = saving.restored(path, other._states, saved.leaves)
+            other._states = state_files.restored(path, other._states, saved.leaves)
         other.round = saved.round
         if saved.x is not None:
             other.predict(saved.x)
@@ -371,5 +371,5 @@ def _again(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, conte
     with jax.enable_x64(x64):
         live = Live(entrant, outcome=outcome, loss=loss, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl))
     if content is not None:
-        live._restore("a copy", saving.unpacked("a copy", content))
+        live._restore("a copy", state_files.unpacked("a copy", content))
     return live

@@ -10,7 +10,7 @@ from jaxtyping import Array, Key, PyTree
 from jaxonline.feedback import Bandit, LossOfMove
 from jaxonline.game import Entrant, Game, Round, States, bind
 from jaxonline.game.protocols import DeclaresLossRange, ForLoss, ReportsOverflow
-from jaxonline.live import saving
+from jaxonline.live import state_files
 from jaxonline.live.rounds import ROWS, Arrivals, ToldLoss, programs, table
 from jaxonline.losses import ArmLoss, Squared
 
@@ -93,7 +93,7 @@ class LiveGame:
     def identity(self) -> dict[str, str]:
         """What tells this from other learners, feedbacks and losses, by name."""
         parts = {"learner": self.entrant.learner, "feedback": self.entrant.feedback, "loss": self.game.loss}
-        return saving.identity(parts)
+        return state_files.identity(parts)
 
     def begin(self) -> States:
         """The states before round 1."""

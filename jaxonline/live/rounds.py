@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Int, Key, PyTree
 
-from jaxonline._util.struct import replace, struct
 from jaxonline.feedback import LossOfMoveOracle
 from jaxonline.game import Entrant, Game, Round, States, play_round, start, stream_keys
+from jaxonline.parameters.struct import replace, struct
 
 ROWS = 8  # of the table; with one or two rows some loops are compiled in another way
 PROGRAMS = 256  # kept, of games and learners of different structures

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline._util.numbers import exp
+from jaxonline.parameters.numbers import exp
 
 _SQRT_PI = Decimal("1.77245385090551602729816748334114518279754945612238712821381")
 

@@ -9,8 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import struct
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import struct
 
 
 @struct

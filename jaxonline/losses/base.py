@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import jax
 from jaxtyping import Array, ArrayLike, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import static, struct
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import static, struct
 
 
 @runtime_checkable

@@ -14,12 +14,12 @@ import jax.numpy as jnp
 from jaxtyping import ArrayLike
 from scipy import special
 
-from jaxonline._util import check
-from jaxonline._util.numbers import exp, floating, host_float
-from jaxonline._util.struct import struct
 from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.losses.series import SeriesLoss
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import exp, floating, host_float
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -6,8 +6,8 @@ The linear loss <w, y> of a point is `ExpectedLoss`.
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import struct
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import struct
 
 
 @struct

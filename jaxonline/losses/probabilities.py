@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
-from jaxonline._util.numbers import floating
-from jaxonline._util.struct import struct
+from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.struct import struct
 
 
 @struct

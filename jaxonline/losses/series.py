@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.numbers import host_float
 from jaxonline.losses.base import ScalarLoss
+from jaxonline.parameters import check
+from jaxonline.parameters.numbers import host_float
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 

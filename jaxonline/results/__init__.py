@@ -1,7 +1,7 @@
 """What a study measured: `result`, its statistics, tables, figures and storage."""
 
+from jaxonline.results.report.standings import Standings
 from jaxonline.results.result import Result
-from jaxonline.results.standings import Standings
-from jaxonline.results.statistics import Estimate
+from jaxonline.results.statistics.intervals import Estimate
 
 __all__ = ["Estimate", "Result", "Standings"]

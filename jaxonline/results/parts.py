@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline.results.layout import BEST, CUBE, FIRSTS
-from jaxonline.results.stored_arrays import part
+from jaxonline.parameters import check
+from jaxonline.store.layout import BEST, CUBE, FIRSTS
+from jaxonline.store.lazy_arrays import part
 
 
 def check_shapes(result: Any) -> None:

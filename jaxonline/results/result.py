@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline.results import estimates, parts, statistics, summary
-from jaxonline.results.ranking import Ranking
-from jaxonline.results.statistics import Estimate, Growth
+from jaxonline.parameters import check
+from jaxonline.results import parts
+from jaxonline.results.report import summary
+from jaxonline.results.statistics import estimates
+from jaxonline.results.statistics import intervals as statistics
+from jaxonline.results.statistics.intervals import Estimate, Growth
+from jaxonline.results.statistics.ranking import Ranking
 
 if TYPE_CHECKING:
     import pandas
@@ -127,7 +130,8 @@ class Result:
         """As `values`, less beta times the control variate of the run, where the study has control variates.
 
         Of "regret" and "cumulative_loss", that is: what means, bands, rankings, differences and growth are made of. The
-        expectation is that of `values`, since each run's beta is estimated from the other ones (`results.reduction`).
+        expectation is that of `values`, since each run's beta is estimated from the other ones
+        (`results.statistics.variance_reduction`).
         """
         return estimates.adjusted_values(self, quantity)
 
@@ -271,7 +275,7 @@ class Result:
     @property
     def dataset(self) -> "xarray.Dataset":
         """The numbers as a labelled xarray Dataset with dimensions learner, run, round."""
-        from jaxonline.results.storage import to_dataset
+        from jaxonline.results.saving import to_dataset
 
         return to_dataset(self)
 
@@ -291,14 +295,14 @@ class Result:
                 reaches.
             OSError: it cannot be written; the error names the path.
         """
-        from jaxonline.results.storage import save
+        from jaxonline.results.saving import save
 
         return save(self, path)  # type: ignore[return-value]
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":
         """What `save` wrote, or the runs of a study that are finished: `jo.load_result`."""
-        from jaxonline.results.storage import load_result
+        from jaxonline.results.saving import load_result
 
         return load_result(path)
 
@@ -312,7 +316,7 @@ class Result:
         Raises:
             ValueError: a bound for a learner that the study does not have, or one that is no number.
         """
-        from jaxonline.results.tables import rows_at_the_horizon
+        from jaxonline.results.report.tables import rows_at_the_horizon
 
         return rows_at_the_horizon(self, bounds, level)
 
@@ -362,7 +366,7 @@ class Result:
         return summary.at_the_horizon(self, quantity, bounds, strong=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Mean against rounds with interval bands, and bounds; see `jaxonline.results.plotting.plot_result`."""
-        from jaxonline.results.plotting import plot_result
+        """Mean against rounds with interval bands, and bounds; see `jaxonline.results.report.plotting.plot_result`."""
+        from jaxonline.results.report.plotting import plot_result
 
         return plot_result(self, path, **options)

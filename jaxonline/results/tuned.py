@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.results.columns import Count, Measured, Number, Text
-from jaxonline.results.formats import html_words, in_notebook, readable
 from jaxonline.results.quantities import label_of
-from jaxonline.results.statistics import Estimate
-from jaxonline.results.tables import Table
+from jaxonline.results.report.columns import Count, Measured, Number, Text
+from jaxonline.results.report.formats import html_words, in_notebook, readable
+from jaxonline.results.report.tables import Table
+from jaxonline.results.statistics.intervals import Estimate
 
 if TYPE_CHECKING:
     import pandas

@@ -20,9 +20,9 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
-from jaxonline._util import check
-from jaxonline._util.compiling import is_debugging
-from jaxonline._util.threads import side_by_side, usable_cores
+from jaxonline._xla.compile_options import is_debugging
+from jaxonline._xla.threads import side_by_side, usable_cores
+from jaxonline.parameters import check
 
 AXIS = "blocks"
 THREADS = 32  # of a CPU that is one device: XLA has it work on so many programs at a time, and no more

@@ -21,15 +21,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.source import is_library
-from jaxonline.results.store import Store
+from jaxonline.parameters import check
 from jaxonline.simulation import blocks
-from jaxonline.simulation.about import versions
-from jaxonline.simulation.fingerprint import OPTIONS
+from jaxonline.simulation.metadata import versions
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Job, Recorded, finished, play_blocks
 from jaxonline.simulation.segments import Matchup
+from jaxonline.store.blocks import Store
+from jaxonline.store.fingerprint import OPTIONS
+from jaxonline.store.source_code import is_library
 
 DEATHS = 10  # of workers that had begun the same block, until it is taken for what kills them
 PATIENCE = "20s"  # with a scheduler that does not answer

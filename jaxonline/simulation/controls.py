@@ -3,7 +3,7 @@
 The shadow of a gradient learner takes the same steps on the same noisy copies, without the projection. Where its
 estimate of the gradient is affine in w, mean and second moment of the shadow's w, given instances and outcomes, follow
 an exact recursion, and so does its expected loss. The shadow's cumulative loss minus that expectation has the mean 0,
-and goes up and down with the loss of the learner: `results.reduction` takes it out.
+and goes up and down with the loss of the learner: `results.statistics.variance_reduction` takes it out.
 """
 
 import warnings
@@ -16,19 +16,19 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline._util.struct import struct
-from jaxonline._util.triangular import product
 from jaxonline.estimators.gradients import NoisyExample, StatesMoments
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, Round, Specs, same_loss
 from jaxonline.learners import GradientLearner
-from jaxonline.learners._interned import interned
+from jaxonline.learners.gradient._interned import interned
+from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
-from jaxonline.results.reduction import CONTROL
-from jaxonline.results.stored_arrays import zeroed
+from jaxonline.parameters.struct import struct
+from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sums import Compensated
 from jaxonline.simulation.sweeps import Team
+from jaxonline.store.lazy_arrays import zeroed
 
 DIVERGED = 10  # times the loss of predictor 0: a shadow whose expected loss is more tells nothing about its learner
 

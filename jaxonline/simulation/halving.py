@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline.results.statistics import Estimate, mean_over_runs
+from jaxonline.parameters import check
+from jaxonline.results.statistics.intervals import Estimate, mean_over_runs
 from jaxonline.results.tuned import Rung
 
 Play = Callable[[np.ndarray, range], np.ndarray]

@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 
-from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
-from jaxonline.results.layout import BEST, Kept, Rows
-from jaxonline.results.store import Store
+from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs
+from jaxonline.store.blocks import Store
+from jaxonline.store.layout import BEST, Kept, Rows
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
 from jaxonline.losses import ZeroOne
-from jaxonline.results.reduction import CONTROL, HALF_DIFFERENCE
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
+from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.sums import Compensated
 
 

@@ -12,24 +12,19 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._util import check
-from jaxonline._util.struct import cast_leaves
 from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
 from jaxonline.game.specs import said
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import cast_leaves
 from jaxonline.results import Result
-from jaxonline.results.layout import BEST, FIRSTS, Rows
-from jaxonline.results.reduction import CONTROL
-from jaxonline.results.store import note
-from jaxonline.results.stored_arrays import Finished, are_few, arrays_of
+from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation import blocks
-from jaxonline.simulation.about import in_words
-from jaxonline.simulation.ahead import compiled_ahead
-from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.cluster import Workers, workers_of
 from jaxonline.simulation.controls import with_controls, without_diverged
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.metadata import in_words
 from jaxonline.simulation.overflow import (
     overflow_probabilities,
     warn_of_divergence,
@@ -37,12 +32,17 @@ from jaxonline.simulation.overflow import (
     warn_of_overflow,
 )
 from jaxonline.simulation.precision import Precision, until_precise
+from jaxonline.simulation.precompile import compiled_ahead
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.recording import record_rounds, selected_runs
 from jaxonline.simulation.runner import Job, Plan, numbers_of, play_job
 from jaxonline.simulation.segments import Matchup, mirrored
-from jaxonline.simulation.stored import layout_of, what_decides
+from jaxonline.simulation.store_layout import layout_of, what_decides
 from jaxonline.simulation.sweeps import Team, as_team, distinct
+from jaxonline.store.blocks import note
+from jaxonline.store.checkpoints import Checkpoint
+from jaxonline.store.layout import BEST, FIRSTS, Rows
+from jaxonline.store.lazy_arrays import Finished, are_few, arrays_of
 
 
 def simulate(

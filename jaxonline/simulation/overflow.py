@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from jaxonline._util import check
 from jaxonline.game.protocols import HintsAtCapacity, PredictsOverflow
+from jaxonline.parameters import check
 
 LIKELY = 0.01  # in one run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.results import Result
 
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from jaxonline._util import check
-from jaxonline.results.formats import plain
+from jaxonline.parameters import check
+from jaxonline.results.report.formats import plain
 
 Progress = bool | Callable[[float, float, str], None]
 

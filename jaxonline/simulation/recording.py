@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 SPACINGS = ("linear", "log")
 MOST_ROUNDS = 2**31 - 2  # and the next number is the first that is not played

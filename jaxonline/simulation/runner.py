@@ -10,16 +10,16 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._util.struct import replace
-from jaxonline._util.threads import Unwanted, sharing_cores, side_by_side
-from jaxonline.results.layout import BEST, FIRSTS, Kept, Rows
-from jaxonline.results.reduction import HALF_DIFFERENCE
-from jaxonline.results.store import Store
+from jaxonline._xla.threads import Unwanted, sharing_cores, side_by_side
+from jaxonline.parameters.struct import replace
+from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 from jaxonline.simulation import blocks
 from jaxonline.simulation.progress import Reporter
+from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
 from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
 from jaxonline.simulation.sums import in_float64
-from jaxonline.simulation.unfinished import InProgress, Pace, Position, pieces
+from jaxonline.store.blocks import Store
+from jaxonline.store.layout import BEST, FIRSTS, Kept, Rows
 
 PATIENCE = 4.0  # seconds after which it has been seen at the latest that nobody waits any more
 

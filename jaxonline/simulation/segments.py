@@ -14,10 +14,10 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
-from jaxonline._util.compiling import Program, calls_the_host
-from jaxonline._util.struct import replace, static, struct
+from jaxonline._xla.compile_options import Program, calls_the_host
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.protocols import HasLongRounds, MakesCopies, MirrorsNoise, ReportsOverflow
+from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
 

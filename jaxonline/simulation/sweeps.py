@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxonline._util import check
-from jaxonline._util.struct import cast_leaves, stack, static, struct
 from jaxonline.game import Entrant, Game, Learner, Round, bind, check_feedback
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import cast_leaves, stack, static, struct
 
 
 @struct

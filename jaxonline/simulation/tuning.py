@@ -10,17 +10,17 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
+from jaxonline.parameters import check
 from jaxonline.results.tuned import Tuned, at_edge, edge_in_words
 from jaxonline.simulation import blocks
-from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.halving import judged, rungs_of, successive_halving
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.progress import Progress, Reporter
-from jaxonline.simulation.settings import Grid, asked_for, checked_grid, sampler_of
-from jaxonline.simulation.tried import Tried, maker
+from jaxonline.simulation.search_space import Grid, asked_for, checked_grid, sampler_of
+from jaxonline.simulation.tuning_trials import Tried, maker
+from jaxonline.store.checkpoints import Checkpoint
 
 TUNING = np.uint32(2**32 - 1)  # which no run of a study has for its index
 AT_ONCE = 8  # settings that a sampler is asked for

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxonline._util import check
 from jaxonline.game import Entrant, Game, Learner
+from jaxonline.parameters import check
 from jaxonline.results import Result, Standings
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.progress import Progress

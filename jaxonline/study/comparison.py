@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
+from jaxonline.parameters import check
 from jaxonline.results import Result
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.study import Context

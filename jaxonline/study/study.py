@@ -18,15 +18,15 @@ import pydantic
 from jax.sharding import Mesh
 
 from jaxonline import datasets
-from jaxonline._util import check
-from jaxonline._util.outputs import write_text, writing
-from jaxonline._util.suggest import meant
+from jaxonline.parameters import check
+from jaxonline.parameters.suggest import meant
 from jaxonline.results import Result
-from jaxonline.results.tables import Table, strict_json
+from jaxonline.results.report.tables import Table, strict_json
 from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
-from jaxonline.simulation.checkpoint import Checkpoint
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
+from jaxonline.store.checkpoints import Checkpoint
+from jaxonline.store.output_paths import write_text, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,12 +135,12 @@ class Report:
         numbers: for JSON; the tables by default.
         shown: the tables for people; all by default.
         bounds: what a theorem promises at each recorded round, by name of the result and by learner: for the page.
-        page: other parts of the page (`results.page.html_page`): configuration, commands, about.
+        page: other parts of the page (`results.report.page.html_page`): configuration, commands, about.
 
     Example:
         >>> import sys, tempfile
         >>> from rich.console import Console
-        >>> from jaxonline.results.tables import Number, Table, Text
+        >>> from jaxonline.results.report.tables import Number, Table, Text
         >>> from jaxonline.study import Report
         >>> columns = Text("learner"), Number("regret", form="{:.2f}")
         >>> table = Table("Regret", [{"learner": "a", "regret": 2.0}], columns)
@@ -192,7 +192,7 @@ class Report:
 
         Args:
             title: of the page; by default that of the first table.
-            **parts: others of `results.page.html_page`, beside those in `page`.
+            **parts: others of `results.report.page.html_page`, beside those in `page`.
         """
         return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
 
@@ -200,7 +200,7 @@ class Report:
         r"""The tables for people as tables of LaTeX, which need the package booktabs.
 
         Example:
-            >>> from jaxonline.results.tables import Table
+            >>> from jaxonline.results.report.tables import Table
             >>> from jaxonline.study import Report
             >>> print(Report({"table": Table("5 % of runs", [{"learner": "a_1", "regret": 2.5}])}).latex())
             % \usepackage{booktabs}
@@ -243,7 +243,7 @@ class Report:
         return list(self.tables.values()) if self.shown is None else self.shown
 
     def _page(self, title: str, figures: Mapping[str, bytes], **parts: Any) -> str:
-        from jaxonline.results.page import html_page
+        from jaxonline.results.report.page import html_page
 
         tables = self._for_people()
         title = title or next((table.title for table in tables if table.title), "Report")
@@ -285,7 +285,7 @@ class Study(pydantic.BaseModel):
     Example:
         >>> from typing import ClassVar
         >>> from pydantic import Field
-        >>> from jaxonline.results.tables import Table
+        >>> from jaxonline.results.report.tables import Table
         >>> from jaxonline.study import Context, Report, Study
         >>> class Squares(Study):
         ...     title: ClassVar[str] = "Squares of the first numbers."

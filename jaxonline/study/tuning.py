@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline._util import check
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
+from jaxonline.parameters import check
 from jaxonline.results import Result
 from jaxonline.results.parts import selected
 from jaxonline.results.tuned import Tuned, at_edge
 from jaxonline.simulation import sweep, tune
 from jaxonline.simulation.halving import successive_halving
-from jaxonline.simulation.tried import to_judge
+from jaxonline.simulation.tuning_trials import to_judge
 from jaxonline.study.study import Context
 
 RUNS = ("pilot", "third", "halving")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.verify.enumeration import Support, enumerate_support
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, detectable
 from jaxonline.verify.judging import Test, derived_samples, draw

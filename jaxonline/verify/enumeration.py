@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.verify.result import Verification, judge, units_of, worst
 
 Support = Iterable[tuple[float, Any]]

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 from jaxonline.verify.sampling import value_of, with_value
 
 

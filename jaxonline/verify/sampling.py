@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._util import check
-from jaxonline._util.compiling import are_called_seldom, calls_the_host, plainly
-from jaxonline._util.precision import exact_products
-from jaxonline._util.struct import struct
+from jaxonline._xla.compile_options import are_called_seldom, calls_the_host, plainly
+from jaxonline._xla.precision import exact_products
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, threads, waves
 from jaxonline.verify.bets import Bets
 

@@ -5,7 +5,7 @@ import time
 
 from jax.sharding import Mesh
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.verify.sampling import Progress
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from scipy import special
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.verify.sampling import LAW, Sampler
 from jaxonline.verify.settings import Settings
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from jaxtyping import ArrayLike, Float
 
-from jaxonline._util import check
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
 from jaxonline.learners.attributes.baseline import on_the_l1_ball
-from jaxonline.learners.gradient import GradientLearner
-from jaxonline.learners.step_sizes import InverseTime
+from jaxonline.learners.gradient.gradient_learner import GradientLearner
+from jaxonline.learners.gradient.step_sizes import InverseTime
+from jaxonline.parameters import check
 
 
 def aer(

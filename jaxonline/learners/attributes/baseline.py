@@ -11,12 +11,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from optax.projections import projection_l1_ball
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.estimators.attribute_pairs import AttributePairs, on_the_cone
 from jaxonline.estimators.index_sampling import check_even
 from jaxonline.game.protocols import Specs
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class BaselineState(NamedTuple):

@@ -5,11 +5,11 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

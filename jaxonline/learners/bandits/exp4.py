@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import set_field, struct
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.over_advice import check_combiner
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, struct
 
 
 @struct

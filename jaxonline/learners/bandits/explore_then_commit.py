@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 NEWTON_STEPS = 8  # from where `kl_lower_bound` starts, enough for float64
 

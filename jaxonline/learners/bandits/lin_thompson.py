@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util.struct import struct
-from jaxonline._util.triangular import cholesky_and_inverse, product
 from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
-from jaxonline.learners.vaw import VAWState
+from jaxonline.learners.linear.vaw import VAWState
+from jaxonline.linalg.triangular import cholesky_and_inverse, product
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -6,11 +6,11 @@ Abbasi-Yadkori, Pal and Szepesvari (2011) give the width with which the bounds h
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util.struct import struct
-from jaxonline._util.triangular import product
 from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
-from jaxonline.learners.vaw import VAWState
+from jaxonline.learners.linear.vaw import VAWState
+from jaxonline.linalg.triangular import product
+from jaxonline.parameters.struct import struct
 
 
 @struct

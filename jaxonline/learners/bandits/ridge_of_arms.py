@@ -4,9 +4,9 @@ from typing import Any
 
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline._util import check
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.vaw import VAWState, absorb, initial_state
+from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
+from jaxonline.parameters import check
 
 
 class RidgeOfArms:

@@ -6,14 +6,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.learners.experts.over_advice import check_loss, losses_of, n_experts
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.losses import Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class AggregatingState(NamedTuple):

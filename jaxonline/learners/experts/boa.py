@@ -5,10 +5,10 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.learners.experts.second_order import INITIAL, SecondOrderState, second_order_start
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.experts.hedge import Hedge
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util.struct import struct
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 PERTURBATIONS = {"exponential": jax.random.exponential, "gumbel": jax.random.gumbel}
 

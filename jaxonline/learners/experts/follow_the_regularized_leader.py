@@ -5,9 +5,9 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 REGULARIZERS = ("euclidean", "entropy")
 

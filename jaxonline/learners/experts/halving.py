@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
+from jaxonline.parameters.struct import struct
 
 
 class HalvingState(NamedTuple):

@@ -6,13 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.fixed_share import FixedShare
 from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

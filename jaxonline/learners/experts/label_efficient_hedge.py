@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 class LabelEfficientInfo(NamedTuple):

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 
 def in_range(y: Array, low: Array, high: Array) -> Array:

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.learners.experts.second_order import INITIAL
 from jaxonline.learners.experts.weights import proportional
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 class MLPolyState(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from jaxonline._util import check
-from jaxonline._util.struct import static, struct
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.learners.experts.combiner import Combiner
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.losses import Squared
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
 
 
 class OverAdviceState(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 
-from jaxonline._util.struct import set_field, struct
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.parameters.struct import set_field, struct
 
 
 @struct

@@ -5,12 +5,12 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._util import check
-from jaxonline._util.struct import struct
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
 
 
 @struct

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxonline._util import check
-from jaxonline._util.suggest import meant
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import InverseSqrt
+from jaxonline.parameters import check
+from jaxonline.parameters.suggest import meant
 from jaxonline.simulation import Precision
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys

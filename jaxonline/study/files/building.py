@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxonline._util import check
-from jaxonline._util.suggest import meant
+from jaxonline.parameters import check
+from jaxonline.parameters.suggest import meant
 from jaxonline.study.files.catalogue import HEADINGS, KINDS, Entry, catalogue, fitting, own_entry
 from jaxonline.study.files.own_code import load_own
 from jaxonline.study.files.parameters import Parameter, in_digits

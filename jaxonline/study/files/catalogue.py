@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from jaxonline._util.suggest import meant
 from jaxonline.environments import DataStream
+from jaxonline.parameters.suggest import meant
 from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.parameters import Parameter, parameters_of, said_of
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jaxonline._util.outputs import write_text
+from jaxonline.store.output_paths import write_text
 from jaxonline.study.files.differences import differing, in_a_line, results_compared, table_of
 from jaxonline.study.files.folder import (
     StudyFolder,

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from jaxonline import datasets
-from jaxonline._util import check
-from jaxonline._util.suggest import meant
 from jaxonline.datasets.catalogue import SOURCES
 from jaxonline.datasets.fetch import Archive, fetch_by_name
 from jaxonline.datasets.loading import IMPUTATIONS
 from jaxonline.datasets.tables import SUFFIXES, cells_of, chosen_columns, complete, read_table
 from jaxonline.environments import DataStream
+from jaxonline.parameters import check
+from jaxonline.parameters.suggest import meant
 
 
 def data_stream(

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxonline._util.files import write_whole
-from jaxonline._util.outputs import check_folder, write_text, writing
 from jaxonline.results import Result
-from jaxonline.results.stored_arrays import portions
-from jaxonline.results.tables import strict_json
-from jaxonline.simulation.about import versions
+from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.metadata import versions
+from jaxonline.store.atomic_files import write_whole
+from jaxonline.store.lazy_arrays import portions
+from jaxonline.store.output_paths import check_folder, write_text, writing
 from jaxonline.study.files.differences import differing, in_a_line
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.study_file import StudyFile

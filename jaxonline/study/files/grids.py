@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.simulation import sweep
 from jaxonline.study.files.building import Builder, Built
 from jaxonline.study.files.catalogue import catalogue, own_entry

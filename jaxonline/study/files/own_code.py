@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxonline._util.suggest import meant
+from jaxonline.parameters.suggest import meant
 
 _NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 _IMPORTED: dict[str, tuple[Path, bytes]] = {}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e-?\d+)?(?:/\d+)?)(?![\d.]*[\w^]|\s*/\s*\(|\s+[a-z]\b(?!\s*to\b))"
 _LIMITS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from jaxonline._util import check
+from jaxonline.parameters import check
 from jaxonline.study.files.positions import KeyPath, lines_of_json, lines_of_toml
 
 LARGEST = 5_000_000  # bytes

@@ -9,7 +9,7 @@ import numpy as np
 from jaxonline.bounds import RegretBound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
-from jaxonline.results.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
+from jaxonline.results.report.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import skewed, skewness_is_said
 from jaxonline.study.study import Report

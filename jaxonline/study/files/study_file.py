@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jaxonline._util import check
 from jaxonline.game import Entrant
 from jaxonline.learners import InverseSqrt
+from jaxonline.parameters import check
 from jaxonline.simulation.sweeps import as_team
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import keys

@@ -6,8 +6,8 @@ Imported by the command line at once: nothing here takes long.
 import json
 from pathlib import Path
 
-from jaxonline._util.outputs import write_text
-from jaxonline._util.suggest import meant
+from jaxonline.parameters.suggest import meant
+from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import GROUPS, load_study
 
 SEVERAL = "--several"  # ends the names of definitions in which a list stands for several learners

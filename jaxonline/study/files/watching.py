@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxonline.results import Result
-from jaxonline.results.formats import plain
+from jaxonline.results.report.formats import plain
 from jaxonline.simulation import Precision
 
 

@@ -27,9 +27,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from threadpoolctl import threadpool_limits
 
-from jaxonline._util.threads import in_parallel
+from jaxonline._xla.threads import in_parallel
 from jaxonline.datasets import mnist
-from jaxonline.results.tables import Number, Table, Text
+from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready import attributes_mnist as digits
 from jaxonline.study.ready import attributes_printed as printed

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

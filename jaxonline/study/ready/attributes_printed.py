@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from jaxonline.learners.attributes.streams import play_streams
-from jaxonline.results.tables import Number, Table, Text
+from jaxonline.engines.attribute_streams import play_streams
+from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context
 from jaxonline.study.ready import attributes_mnist as digits
 

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline import bounds
-from jaxonline._util.threads import in_parallel
+from jaxonline._xla.threads import in_parallel
+from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.environments import HiddenAttribute, three_bits
-from jaxonline.learners.attributes.streams import play_streams
-from jaxonline.results.statistics import mean_over_runs
-from jaxonline.results.tables import Interval, Number, Table, Text
+from jaxonline.results.report.tables import Interval, Number, Table, Text
+from jaxonline.results.statistics.intervals import mean_over_runs
 from jaxonline.simulation.halving import least
 from jaxonline.study import Context
 

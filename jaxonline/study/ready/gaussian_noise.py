@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from jaxonline.comparators import rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels import Gaussian
-from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text, across
+from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text, across
 from jaxonline.study import BestOf, Compared, Context, Report, Study
 from jaxonline.study.comparison import found_where, said_of_skewness, skewness_is_said
 from jaxonline.study.ready.gaussian_noise_problem import (

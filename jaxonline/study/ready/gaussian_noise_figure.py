@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, band, log_log, tidy
-from jaxonline.results.statistics import Estimate
+from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
+from jaxonline.results.statistics.intervals import Estimate
 from jaxonline.study import Compared
 from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.gaussian_noise import GaussianNoise

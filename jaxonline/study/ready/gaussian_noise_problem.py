@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from jaxonline import bounds, estimators, learners
-from jaxonline._util.struct import replace
 from jaxonline.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
@@ -18,6 +17,7 @@ from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game, NoisyLearnerRegret
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared
+from jaxonline.parameters.struct import replace
 from jaxonline.results import Result
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import BestOf, Compared, Comparison, Context

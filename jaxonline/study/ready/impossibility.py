@@ -20,7 +20,6 @@ from jaxtyping import Array, Float, Key
 from pydantic import Field
 
 from jaxonline import estimators, kernels, learners, losses
-from jaxonline._util.struct import replace
 from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
@@ -28,8 +27,9 @@ from jaxonline.environments.adversaries import indistinguishable_pair, unavoidab
 from jaxonline.estimators import NaiveCopy
 from jaxonline.game import Entrant, Game, play
 from jaxonline.learners import InverseSqrt
-from jaxonline.results.statistics import Growth, difference_of_means
-from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.parameters.struct import replace
+from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.results.statistics.intervals import Growth, difference_of_means
 from jaxonline.study import Compared, Comparison, Context, Report, Study
 from jaxonline.study.comparison import said_of_skewness, skewness_is_said
 from jaxonline.study.study import Names, chosen

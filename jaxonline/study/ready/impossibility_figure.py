@@ -8,8 +8,8 @@ from jaxtyping import Float
 
 from jaxonline.environments.adversaries import SCATTERED
 from jaxonline.results import Result
-from jaxonline.results.plotting import COLOURS, log_log, tidy
-from jaxonline.results.statistics import Estimate
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.statistics.intervals import Estimate
 from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, TOLD, TWO, WORLDS
 

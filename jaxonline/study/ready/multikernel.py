@@ -18,13 +18,13 @@ from jaxtyping import Array, Float
 from pydantic import BeforeValidator, Field
 
 from jaxonline import datasets, learners
-from jaxonline._util.compiling import jitted, plainly
-from jaxonline._util.precision import working_dtype
-from jaxonline._util.threads import in_parallel
+from jaxonline._xla.compile_options import jitted, plainly
+from jaxonline._xla.threads import in_parallel
+from jaxonline.engines.expert_sequences import BLOCK, expert_jobs, play_sequence, scan_blocks
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import Truncated
-from jaxonline.learners.offline import BLOCK, expert_jobs, play_sequence, scan_blocks
-from jaxonline.results.tables import Number, Table, Text
+from jaxonline.parameters.dtypes import working_dtype
+from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import load_set
 

@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from jaxonline._util import check
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
-from jaxonline.results.statistics import Estimate, mean_over_runs
+from jaxonline.parameters import check
+from jaxonline.results.statistics.intervals import Estimate, mean_over_runs
 from jaxonline.study import Context
 from jaxonline.study.ready.multikernel import ALGORITHMS, DESCENT, kept
 

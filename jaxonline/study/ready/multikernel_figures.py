@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 from jaxonline.study.ready.multikernel import ALGORITHMS, DESCENT, SetResult, printed
 from jaxonline.study.ready.multikernel_draws import Draws, intervals
 

@@ -17,7 +17,7 @@ from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
-from jaxonline.results.tables import Interval, Number, Table, Text
+from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
 from jaxonline.study.comparison import said_of_skewness, skewness_is_said
 from jaxonline.study.study import AboveOne, Items, Positive, Words, chosen

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jaxonline.results.plotting import COLOURS, band, log_log, tidy
+from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
 from jaxonline.study import Compared
 from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, short

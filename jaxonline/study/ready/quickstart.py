@@ -13,7 +13,7 @@ from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import GradientLearner
-from jaxonline.results.tables import REGRET, Table
+from jaxonline.results.report.tables import REGRET, Table
 from jaxonline.study import Comparison, Context, Report, Study
 from jaxonline.study.study import Names, chosen
 

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from jaxonline.estimators.series_moments import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.results.plotting import COLOURS, log_log, tidy
-from jaxonline.results.tables import Number, Table, Text
+from jaxonline.results.report.plotting import COLOURS, log_log, tidy
+from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import AboveOne
 

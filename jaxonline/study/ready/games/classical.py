@@ -10,7 +10,7 @@ from pydantic import Field
 
 from jaxonline.game import Game
 from jaxonline.results import Result
-from jaxonline.results.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.comparison import skewed
 from jaxonline.study.study import Names, chosen

@@ -1,1 +1,0 @@
-"""What every room uses and no user needs: structs, checks, dtypes, ragged calls, threads."""

@@ -1,0 +1,1 @@
+"""Compile options, optimisation barriers and threads: what works around the compiler. Private."""

@@ -1,0 +1,119 @@
+"""Exponentiated gradient, which is mirror descent with the entropy: Kivinen and Warmuth (1997).
+
+Nemirovski and Yudin (1983), Beck and Teboulle (2003); Shalev-Shwartz (2012), section 2.6.
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+
+from jaxonline.game.protocols import ForLoss, Specs
+from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.gradient._interned import interned
+from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
+
+_SGD = optax.sgd(1.0)
+
+
+class ExponentiatedState(NamedTuple):
+    """State of `ExponentiatedGradient`.
+
+    Attributes:
+        logarithms: of the weights on the simplex, up to a constant [n]; n = d, or 2 d for signed weights.
+        t: the number of updates made.
+        optimizer: the state of the optax transformation.
+    """
+
+    logarithms: Float[Array, "n"]
+    t: Int[Array, ""]
+    optimizer: PyTree
+
+
+@struct
+class ExponentiatedGradient:
+    """A linear predictor <w, x> on the simplex, w_i <- w_i exp(-step g_i) / sum; with `signed`, on an l1 ball.
+
+    The weights are `scale` times those of the simplex, or with `signed` (EG+-) differences of two halves of 2 d weights
+    of sum `scale`: every |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n / T) / (scale G)
+    the regret to every such w is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
+    grows with the logarithm of the dimension. With falling steps it may grow as T.
+
+    Args:
+        estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
+        step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
+        scale: the l1 norm of the weights, above 0.
+        signed: weights of any sign.
+        optimizer: an optax transformation of the gradient [n] on the simplex, with learning rate 1, to what is added
+            to the logarithms; plain descent by default.
+
+    Raises:
+        ValueError: a number that is not above 0.
+        TypeError: `estimator` is not a function, or `optimizer` no optax transformation.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.learners import ExponentiatedGradient
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.array([1.0, 0.0])), jo.FullInformation())
+        >>> learner = ExponentiatedGradient(jo.estimators.FullGradient(), step_size=0.5)
+        >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=100)
+        >>> [f"{weight:.2f}" for weight in learner.w(state)]
+        ['0.99', '0.01']
+    """
+
+    estimator: Any
+    step_size: Any
+    scale: Float[ArrayLike, ""] = 1.0
+    signed: bool = static(default=False)
+    optimizer: optax.GradientTransformation = static(default=_SGD)
+
+    def __post_init__(self):
+        check.function("estimator", self.estimator, "(key, w, oracle)")
+        set_field(self, "step_size", as_step_size(self.step_size))
+        check.positive("scale", self.scale)
+        wanted = "an optax GradientTransformation"
+        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
+        set_field(self, "optimizer", interned(self.optimizer))
+
+    @property
+    def loss(self) -> Any:
+        """The loss whose gradient is estimated, None where the estimator does not say."""
+        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> ExponentiatedState:
+        """Equal weights: w = scale / d, or 0 with `signed`.
+
+        Raises:
+            ValueError: if instances are not vectors.
+        """
+        del key
+        if len(specs.instance.shape) != 1:
+            raise ValueError(
+                f"ExponentiatedGradient needs instances of one dimension, got shape {specs.instance.shape}"
+            )
+        zeros = jnp.zeros(specs.instance.shape[0] * (2 if self.signed else 1), specs.instance.dtype)
+        return ExponentiatedState(zeros, jnp.int32(0), self.optimizer.init(zeros))
+
+    def predict(self, key: Key[Array, ""] | None, state: ExponentiatedState, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """<w, x>."""
+        del key
+        return self.w(state) @ x
+
+    def update(self, key: Key[Array, ""], state: ExponentiatedState, oracle: Any) -> tuple[ExponentiatedState, tuple]:
+        """ln w -= step scale g, the gradient in the weights on the simplex; the largest logarithm stays 0."""
+        t = state.t + 1
+        g = self.estimator(key, self.w(state), oracle)
+        g = jnp.asarray(self.scale, g.dtype) * (jnp.concatenate([g, -g]) if self.signed else g)
+        direction, optimizer_state = self.optimizer.update(g, state.optimizer, state.logarithms)
+        logarithms = state.logarithms + self.step_size(t, g.dtype) * direction
+        return ExponentiatedState(logarithms - jnp.max(logarithms), t, optimizer_state), ()
+
+    def w(self, state: ExponentiatedState) -> Float[Array, "d"]:
+        """The weights."""
+        logarithms = state.logarithms
+        weights, half = jnp.asarray(self.scale, logarithms.dtype) * normalised(logarithms), len(logarithms) // 2
+        return weights[:half] - weights[half:] if self.signed else weights

@@ -1,0 +1,93 @@
+"""Gradient descent without a gradient: Flaxman, Kalai and McMahan (2005)."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, ArrayLike, Float, Key
+
+from jaxonline.game.protocols import Specs
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
+
+
+class GradientBanditInfo(NamedTuple):
+    """Diagnostics of one update.
+
+    Attributes:
+        gradient: the one-point estimate [d].
+    """
+
+    gradient: Float[Array, "d"]
+
+
+@struct
+class GradientBandit:
+    """Plays points of the ball |w| <= radius, sees the loss of the point played, and descends on a one-point estimate.
+
+    The move is w + delta u, u uniform on the unit sphere, and g = (d / delta) loss(w + delta u) u. Its mean is the
+    gradient at w of the smoothed loss E loss(w + delta v), v uniform in the unit ball. Then w <- w - step g, projected
+    on the ball of radius `radius` - delta, so that all moves are in the ball. Instances are not looked at; the outcome
+    is a vector [d], a point's loss is that of the feedback, `LossOfMove(loss)`.
+
+    Args:
+        delta: above 0, below `radius`.
+        step_size: above 0. For both see `bounds.gradient_bandit`.
+        radius: of the ball, above 0.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.learners import GradientBandit
+        >>> loss = jo.losses.SquaredDistance()
+        >>> rows = jo.environments.DataStream(None, np.array([[0.5, 0.0]]))
+        >>> game = jo.Game(rows, jo.LossOfMove(loss), loss=loss)
+        >>> learner = GradientBandit(delta=0.2, step_size=0.002, radius=1.0)
+        >>> w, history = jo.play(game, learner, jax.random.key(0), n_rounds=2000)
+        >>> bool(abs(w[0] - 0.5) < 0.2), bool(abs(w[1]) < 0.2)
+        (True, True)
+    """
+
+    delta: Float[ArrayLike, ""]
+    step_size: Float[ArrayLike, ""]
+    radius: Float[ArrayLike, ""] = 1.0
+
+    def __post_init__(self):
+        check.positive("delta", self.delta)
+        check.positive("step_size", self.step_size)
+        check.positive("radius", self.radius)
+        delta, radius = check.concrete(self.delta), check.concrete(self.radius)
+        if delta is not None and radius is not None and not (delta < radius).all():
+            raise ValueError(f"delta must be below the radius, {radius}, got {delta}")
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
+        """w = 0, the state.
+
+        Raises:
+            ValueError: if outcomes are not vectors.
+        """
+        del key
+        if len(specs.outcome.shape) != 1:
+            raise ValueError(f"GradientBandit needs outcomes of one dimension, got shape {specs.outcome.shape}")
+        return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
+
+    def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:
+        """w + delta u."""
+        del x
+        u = jax.random.normal(key, state.shape, state.dtype)
+        return state + jnp.asarray(self.delta, state.dtype) * u / jnp.linalg.norm(u)
+
+    def update(
+        self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
+    ) -> tuple[Float[Array, "d"], GradientBanditInfo]:
+        """w <- projection of w - step (d / delta) loss u."""
+        del key
+        delta, step, radius = (jnp.asarray(number, state.dtype) for number in (self.delta, self.step_size, self.radius))
+        u = (oracle.move - state) / delta
+        gradient = (len(state) / delta) * oracle.loss() * u
+        w = optax.projections.projection_l2_ball(state - step * gradient, radius - delta)
+        return w, GradientBanditInfo(gradient)

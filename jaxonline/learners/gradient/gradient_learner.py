@@ -1,0 +1,133 @@
+"""Online gradient descent with an estimated gradient: an estimator x an optax transformation x a projection.
+
+Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then w <- projection of w'.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+
+from jaxonline.game.protocols import ForLoss, Specs
+from jaxonline.learners.gradient._interned import interned
+from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
+
+_SGD = optax.sgd(1.0)
+
+
+class GradientState(NamedTuple):
+    """State of `GradientLearner`.
+
+    Attributes:
+        w: the last hypothesis [d].
+        t: the number of updates made.
+        optimizer: the state of the optax transformation.
+        average: the mean of the hypotheses w_1, ..., w_t that were played [d]; None unless it is the hypothesis used.
+    """
+
+    w: Float[Array, "d"]
+    t: Int[Array, ""]
+    optimizer: PyTree
+    average: Float[Array, "d"] | None
+
+
+class GradientInfo(NamedTuple):
+    """Diagnostics of one update.
+
+    Attributes:
+        gradient_norm: Euclidean norm of the estimated gradient.
+    """
+
+    gradient_norm: Float[Array, ""]
+
+
+@struct
+class GradientLearner:
+    """A linear predictor <w, x> that follows estimated gradients.
+
+    Learners that differ in numbers only are one compiled program. The numbers inside of an optax transformation or
+    schedule are part of the program; equal ones, such as `optax.adam(1.0)` built twice, are recognised as equal unless
+    they hold lists, dictionaries or functions that are not optax's: build those once, and use them again.
+
+    Args:
+        estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
+        step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It
+            multiplies the optimiser's update.
+        radius: the projection's radius (l2 ball by default), above 0; None for no projection.
+        optimizer: an optax transformation with learning rate 1, plain gradient descent by default.
+        projection: a function (w, radius) -> w, as in `optax.projections`.
+        hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
+
+    Raises:
+        ValueError: for a step size or radius that is not above 0, or an unknown `hypothesis`.
+        TypeError: if `estimator`, `optimizer` or `projection` is not what it must be.
+
+    Example:
+        >>> import optax
+        >>> import jaxonline as jo
+        >>> plain = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.01, radius=1.0)
+        >>> adam = jo.GradientLearner(
+        ...     jo.estimators.TwoCopies(), step_size=optax.cosine_decay_schedule(0.1, 1000), optimizer=optax.adam(1.0)
+        ... )
+        >>> sparse = jo.GradientLearner(
+        ...     jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.1), radius=1.0,
+        ...     projection=optax.projections.projection_l1_ball,
+        ... )
+    """
+
+    estimator: Any
+    step_size: Any
+    radius: Float[ArrayLike, ""] | None = None
+    optimizer: optax.GradientTransformation = static(default=_SGD)
+    projection: Callable = static(default=optax.projections.projection_l2_ball)
+    hypothesis: str = static(default="last")
+
+    def __post_init__(self):
+        check.function("estimator", self.estimator, "(key, w, oracle)")
+        set_field(self, "step_size", as_step_size(self.step_size))
+        if self.radius is not None:
+            check.positive("radius", self.radius)
+        wanted = "an optax GradientTransformation"
+        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
+        set_field(self, "optimizer", interned(self.optimizer))
+        check.function("projection", self.projection, "(w, radius)")
+        check.choice("hypothesis", self.hypothesis, ("last", "average"))
+
+    @property
+    def loss(self) -> Any:
+        """The loss whose gradient is estimated, None where the estimator does not say."""
+        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+
+    def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
+        """w_1 = 0 for instances of one dimension.
+
+        Raises:
+            ValueError: if instances are not vectors.
+        """
+        del key
+        if len(specs.instance.shape) != 1:
+            raise ValueError(f"GradientLearner needs instances of one dimension, got shape {specs.instance.shape}")
+        w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
+        return GradientState(w, jnp.int32(0), self.optimizer.init(w), w if self.hypothesis == "average" else None)
+
+    def predict(self, key: Key[Array, ""], state: GradientState, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """<w, x> with the last or the averaged hypothesis."""
+        del key
+        return (state.w if state.average is None else state.average) @ x
+
+    def update(self, key: Key[Array, ""], state: GradientState, oracle: Any) -> tuple[GradientState, GradientInfo]:
+        """w' = w - step g; w <- projection of w'."""
+        t = state.t + 1
+        gradient = self.estimator(key, state.w, oracle)
+        direction, optimizer_state = self.optimizer.update(gradient, state.optimizer, state.w)
+        w = state.w + self.step_size(t, state.w.dtype) * direction
+        if self.radius is not None:
+            w = self.projection(w, self.radius)
+        average = None
+        if state.average is not None:
+            average = state.average + (w - state.average) / (t + 1).astype(w.dtype)
+        return GradientState(w, t, optimizer_state, average), GradientInfo(jnp.linalg.norm(gradient))

@@ -1,0 +1,1 @@
+"""Learners in a reproducing kernel Hilbert space."""

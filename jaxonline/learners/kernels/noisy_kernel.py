@@ -1,0 +1,278 @@
+"""Kernel-based online learning of noisy data: Algorithm 1, for every loss and every kernel with a feature map.
+
+Each round the learner asks for a random number of noisy copies of the hidden instance, makes of them an unbiased
+estimate Psi~_t of its feature vector and an unbiased estimate g~_t of the length of the gradient, and moves w by
+-step g~_t Psi~_t. Nothing is known of the noise but a bound on its variance.
+
+The paper's labels are clean. Noisy ones need as much care as noisy instances: g~_t is a product of factors
+<w, Psi~_j> - y, whose mean is a power of <w, Psi(x)> - y only where each factor has a label of its own.
+
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Algorithm 1 and
+Subroutines 1 to 7, with errata E6, E8 (sqrt(B_w)/n~ is printed for sqrt(B_w/n~)) and E9. The norm is kept by
+recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2) and not O(T^3).
+"""
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+
+from jaxonline._xla.barriers import looked_up, zero_after
+from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
+from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.game.protocols import Specs, StatesNoise
+from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.learners.kernels import expansion
+from jaxonline.learners.kernels.capacity import Storage
+from jaxonline.learners.kernels.expansion import Expansion, Feature, Reserved
+from jaxonline.learners.kernels.map_estimate import Asked, MapEstimate
+from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import replace, set_field, struct
+
+# Estimates a run and round that are made together (`ragged`): less than the mean, so that little is padded
+_FEW, _DEEP = 0.6, 1 / 24
+
+
+class NoisyKernelState(NamedTuple):
+    """State of `NoisyKernel`.
+
+    Attributes:
+        w: the hypothesis, an `Expansion`.
+        t: the number of rounds played.
+    """
+
+    w: Expansion
+    t: Int[Array, ""]
+
+
+class NoisyKernelInfo(NamedTuple):
+    """Diagnostics of one update.
+
+    Attributes:
+        length: g~, the estimate of the gradient's length.
+        squared_norm: |w|^2 after the round, by recurrence.
+        overflow: whether the run has met an estimate for which there was no room.
+    """
+
+    length: Float[Array, ""]
+    squared_norm: Float[Array, ""]
+    overflow: Bool[Array, ""]
+
+
+@struct
+class NoisyKernel:
+    """Algorithm 1: gradient descent in an RKHS from a random number of noisy copies.
+
+    In regression labels may be noisy: factor j of g~ takes label j, so that a round asks for as many labels as g~ has
+    factors. Labels cost nothing. In classification they must be clean: y times a series of y <w, Psi> is no series of
+    the mean of a noisy y, however many labels there are.
+
+    Args:
+        feature_map: the estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
+        gradient_length: the estimator of the gradient's length (`GradientLength.for_loss` a loss). Where its series is
+            cut too early for the values that `radius` allows, which is known for the Gaussian kernel only, a
+            RuntimeWarning says so.
+        step_size: of alpha_t = -g~_t step_t; the theorems prescribe eta / sqrt(T) (`jaxonline.bounds`).
+        radius: |w| <= radius, above 0 (the paper's B_w is its square); None for no projection.
+        storage: the sizes of the state (`Storage.for_horizon`).
+
+    Raises:
+        ValueError: a step size or radius that is not above 0; when it is bound to a game, noise on the labels of
+            classification.
+        TypeError: `feature_map`, `gradient_length` or `storage` is not what it must be.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
+        >>> from jaxonline.estimators.gradient_length import GradientLength
+        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.learners import NoisyKernel, Storage
+        >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
+        >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)
+        >>> storage = Storage.for_horizon(feature_map, length, dimension=2, n_rounds=20)
+        >>> learner = NoisyKernel(feature_map, length, step_size=0.05, radius=1.0, storage=storage)
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+        >>> result = jo.simulate(game, learner, n_runs=4, n_rounds=20, record_at=1)
+        >>> result.cumulative_loss.shape
+        (1, 4, 1)
+    """
+
+    feature_map: FeatureMap
+    gradient_length: GradientLength
+    step_size: Any
+    radius: Float[ArrayLike, ""] | None
+    storage: Storage
+
+    long_rounds: ClassVar[bool] = True
+    """MLIR builds their loops a fifth faster than XLA without it, and takes a third longer to do so."""
+
+    def __post_init__(self):
+        kinds = (("feature_map", FeatureMap), ("gradient_length", GradientLength), ("storage", Storage))
+        for name, kind in kinds:
+            check.instance(name, getattr(self, name), kind, f"a {kind.__name__}")
+        set_field(self, "step_size", as_step_size(self.step_size))
+        if self.radius is not None:
+            check.positive("radius", self.radius)
+            _warn_of_truncation(self.feature_map, self.gradient_length.series, self.radius)
+
+    def overflow_probability(self, n_rounds: int) -> float:
+        """A bound on the probability that a run of `n_rounds` finds no room for a copy."""
+        return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
+
+    def capacity_hint(self) -> str:
+        """How to raise the capacity."""
+        return (
+            "Storage.for_horizon(feature_map, length, dimension, n_rounds, risk) "
+            "with the whole horizon or a smaller risk, or laws that ask for fewer copies (a larger p)"
+        )
+
+    def check_feedback(self, feedback: Any) -> None:
+        """Refuse noise on the labels of classification."""
+        kind = self.gradient_length.kind
+        if kind == "classification" and isinstance(feedback, StatesNoise) and feedback.label_noise is not None:
+            raise ValueError(
+                f"label_noise must be None for NoisyKernel with a classification loss, whose estimate of the gradient "
+                f"is biased where labels are noisy, got {feedback.label_noise!r}"
+            )
+
+    def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
+        """w = 0."""
+        del key
+        instance = specs.instance
+        if len(instance.shape) != 1:
+            raise ValueError(f"NoisyKernel needs instances of one dimension, got shape {instance.shape}")
+        room = self.storage
+        w = expansion.empty(instance.shape[0], room.tensor_levels, room.n_chunks, room.deepest, instance.dtype)
+        return NoisyKernelState(w, jnp.int32(0))
+
+    def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """<w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
+        del key
+        x = looked_up(x)
+        return expansion.polynomial(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
+
+    def update(
+        self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
+    ) -> tuple[NoisyKernelState, NoisyKernelInfo]:
+        """Map_Estimate, Grad_Length_Estimate, alpha_t = -g~_t step_t, and the projection."""
+        w, t = state.w, state.t + 1
+        n_key, counts_key = jax.random.split(key)
+        n = self.gradient_length.series.law.sample(n_key)
+        asked = Asked.sample(counts_key, n, self.feature_map, self.storage, self._most_looked_at())
+        estimates = MapEstimate(self.feature_map, self.storage, asked, oracle.reserve(asked.total))
+        own, fresh = self._looked_at(n)
+        psis, products = _shallow_products(w, estimates, own + fresh)
+        w, reserved, norm, products = _deep_products(w, estimates, own + fresh, psis, products)
+        g = self._length(products[1:], n, self._labels(oracle, fresh))
+        psi = jax.tree.map(lambda leaf: leaf[0], psis)
+        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0], norm, reserved)
+        w = self._projected(w)
+        w = expansion.marked(w, asked.too_large)
+        return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
+
+    # The steps. Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
+
+    def _most_looked_at(self) -> int:
+        """How many estimates of a round may be looked at."""
+        return min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
+
+    def _looked_at(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Whether Psi~_t is needed (1 or 0), and how many fresh estimates are.
+
+        Where the term of the series is 0 the round changes nothing: its copies are asked for and not looked at.
+        """
+        series = self.gradient_length.series
+        coefficients = jnp.asarray(series.coefficients)
+        table = len(coefficients)
+        matters = (n < table) & (coefficients[jnp.minimum(n, table - 1)] != 0.0)
+        fresh = jnp.where(matters, n, 0)
+        own = jnp.where(matters | (jnp.asarray(series.constant) != 0.0), 1, 0)
+        return own, fresh
+
+    def _labels(self, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
+        """The label, or in regression a label for each entry of the table of the series, `fresh` of them drawn."""
+        table = len(self.gradient_length.series.coefficients)
+        if self.gradient_length.kind == "classification" or table <= 2:  # no more than one factor
+            return oracle.label()
+        labels = oracle.labels(table - 1, fresh)
+        drawn = jnp.arange(table, dtype=jnp.int32) < fresh
+        return jnp.where(drawn, jnp.append(labels, labels[0]), labels[0])
+
+    def _length(self, values: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]) -> Float[Array, ""]:
+        """Grad_Length_Estimate from the products with the fresh estimates and the labels."""
+        table = len(self.gradient_length.series.coefficients)
+        padded = jnp.zeros(table, values.dtype).at[: len(values)].set(values[:table])
+        return self.gradient_length.combine(padded, n, y)
+
+    def _projected(self, w: Expansion) -> Expansion:
+        """w, scaled back to the ball where it is outside."""
+        if self.radius is None:
+            return w
+        norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
+        return expansion.shrink(w, jnp.minimum(jnp.asarray(self.radius, norm.dtype) / norm, jnp.ones_like(norm)))
+
+
+def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
+    """Warn where |<w, Psi(x)>| may be larger than the series of the loss goes.
+
+    It may be as large as the radius for the Gaussian kernel, whose k(x, x) is 1; for others only the data could tell.
+    """
+    reach, centre, largest = (check.concrete(each) for each in (series.reach, series.centre, radius))
+    if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
+        return
+    farthest = np.max(largest + np.abs(centre))
+    if farthest > np.min(reach):
+        warnings.warn(
+            f"gradient_length has a series that is cut for values up to {np.min(reach):.3g} from its centre, and with "
+            f"this radius they may be up to {farthest:.3g}: g~ is biased there. GradientLength.for_loss takes a larger "
+            f"second_moment, reach or n_terms",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _shallow_products(
+    w: Expansion, estimates: MapEstimate, number: Int[Array, ""]
+) -> tuple[Feature, Float[Array, "m"]]:
+    """The first `number` estimates Psi~_j, and <w, Psi~_j>; 0 for the others, and for those without a tensor."""
+
+    def one(j):
+        psi = estimates.shallow(j)
+        return psi, expansion.shallow(w.tensors, psi)
+
+    return ragged_map(one, number, len(estimates.asked.levels), _FEW)
+
+
+def _deep_products(
+    w: Expansion, estimates: MapEstimate, number: Int[Array, ""], psis: Feature, products: Float[Array, "m"]
+) -> tuple[Expansion, Reserved, Float[Array, ""], Float[Array, "m"]]:
+    """The products of those whose level has no tensor, too. Psi~_t, if it is one of them, gets its rows in w.
+
+    Returns:
+        w with the rows, which nothing looks at yet; where they are; |Psi~_t|^2 of a deep one; the products.
+    """
+    asked, room = estimates.asked, estimates.room
+    deep = (asked.levels > room.tensor_levels) & (asked.indices < number)
+    rank = jnp.cumsum(deep, dtype=jnp.int32)
+    stored = deep[0] & (asked.levels[0] <= room.deepest) & (asked.pairs[0] <= room.most_pairs)
+    reserved = Reserved.of(w, jnp.where(stored, asked.levels[0], 0))
+
+    def one_more(i, seen):
+        j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
+        psi = estimates.deep(j, psis)
+        before = replace(w, rows=seen[0], level=reserved.level, place=reserved.place)
+        product = expansion.deep(before, psi)
+        is_own = j == zero_after(product)  # rows are read before they are added to, and changed in place
+        rows, norm = reserved.rows(w, psi), expansion.squared_norm(psi)
+        own = (jnp.where(is_own, each, jnp.zeros_like(each)) for each in (rows, norm))
+        return *map(Added, own), Added(product, j)
+
+    nothing = w.rows, jnp.zeros_like(w.squared_norm), products
+    rows, norm, products = ragged_add(one_more, rank[-1], nothing, _DEEP)
+    return replace(w, rows=rows), reserved, norm, products

@@ -1,0 +1,80 @@
+"""Passive-aggressive algorithms for classification: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006)."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Bool, Float, Key
+
+from jaxonline.learners.linear.from_zeros import FromZeros
+from jaxonline.losses import Hinge
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import set_field, static, struct
+
+VARIANTS = ("PA", "PA-I", "PA-II")
+
+
+class PassiveAggressiveInfo(NamedTuple):
+    """Diagnostics of one update.
+
+    Attributes:
+        mistake: whether the score had the wrong sign, or none.
+        hinge_loss: max(1 - y <w, x>, 0).
+    """
+
+    mistake: Bool[Array, ""]
+    hinge_loss: Float[Array, ""]
+
+
+@struct
+class PassiveAggressive(FromZeros):
+    """The hypothesis nearest to the last one that has a margin of 1, or goes a part of the way. Labels are -1 or +1.
+
+    w += tau y x with the hinge loss l = max(1 - y <w, x>, 0) and
+    PA: tau = l / |x|^2; PA-I: tau = min(C, l / |x|^2); PA-II: tau = l / (|x|^2 + 1 / (2 C)). The move is the score
+    <w, x>; a score of 0 counts as a mistake. (scikit-learn's `PassiveAggressiveClassifier` is PA-I with
+    loss="hinge" and PA-II with loss="squared_hinge".)
+
+    Args:
+        variant: "PA", "PA-I" or "PA-II".
+        C: the aggressiveness, above 0. PA has none.
+
+    Raises:
+        ValueError: an unknown variant, or `C` not above 0.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.learners import PassiveAggressive
+        >>> game = jo.Game(jo.environments.DataStream(2.0 * np.eye(2), np.array([1.0, -1.0])), jo.FullInformation())
+        >>> jo.play(game, PassiveAggressive("PA-I", C=0.125), jax.random.key(0), n_rounds=4)[0].tolist()
+        [0.5, -0.5]
+    """
+
+    variant: str = static(default="PA-I")
+    C: Float[ArrayLike, ""] | None = 1.0
+
+    def __post_init__(self):
+        check.choice("variant", self.variant, VARIANTS)
+        if self.variant == "PA":
+            set_field(self, "C", None)
+        else:
+            check.positive("C", self.C)
+
+    def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The score <w, x>."""
+        del key
+        return state @ x
+
+    def update(
+        self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
+    ) -> tuple[Float[Array, "d"], PassiveAggressiveInfo]:
+        """w += tau y x."""
+        del key
+        x, y = oracle.x, oracle.y
+        score, square = state @ x, x @ x
+        loss, C = Hinge()(score, y), None if self.C is None else jnp.asarray(self.C, x.dtype)
+        weight = square + 1.0 / (2.0 * C) if C is not None and self.variant == "PA-II" else square
+        tau = loss / jnp.where(weight > 0.0, weight, 1.0)
+        if C is not None and self.variant == "PA-I":
+            tau = jnp.minimum(C, tau)
+        return state + tau * y * x, PassiveAggressiveInfo(y * score <= 0.0, loss)

@@ -1,0 +1,87 @@
+"""The doubling trick: a learner for a known horizon plays without knowing it.
+
+Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), section 2.3.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, PyTree
+
+from jaxonline.game.protocols import Learner, Specs
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import static, struct
+
+
+class DoublingState(NamedTuple):
+    """State of `Doubling`.
+
+    Attributes:
+        learner: of the learner of the present phase.
+        start: of a learner before round 1.
+        played: rounds of the present phase.
+        horizon: rounds that it has, 1, 2, 4, ...
+    """
+
+    learner: PyTree
+    start: PyTree
+    played: Int[Array, ""]
+    horizon: Int[Array, ""]
+
+
+@struct
+class Doubling:
+    """A learner made for 1 round, then one for 2, then for 4, ... each beginning anew, in one compiled program.
+
+    If the learner for T rounds has a regret of at most c sqrt(T), this one's is at most c sqrt(T) sqrt(2)/(sqrt(2) - 1)
+    after every number of rounds (`bounds.doubling`).
+
+    Args:
+        learner_for: `learner_for(T)` makes the learner for a horizon, from a float that is not known when the program
+            is compiled: so it computes with `jax.numpy`, and the horizon is in numbers, not in shapes. Built once, as
+            two functions are two programs. All learners begin in the state of the first.
+
+    Raises:
+        TypeError: `learner_for` is not a function, or makes no learners.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.learners import EWA, Doubling, Hedge
+        >>> def hedge(n_rounds):
+        ...     return Hedge(EWA(jnp.sqrt(8.0 * np.log(2.0) / n_rounds)))
+        >>> losses = jo.environments.DataStream(None, np.tile([1.0, 0.0], (7, 1)))
+        >>> game = jo.Game(losses, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
+        >>> state, history = jo.play(game, Doubling(hedge), jax.random.key(0), n_rounds=7)
+        >>> [f"{weight:.2f}" for weight in history.y_hat[:, 0]]  # it begins anew in rounds 1, 2 and 4
+        ['0.50', '0.50', '0.16', '0.50', '0.24', '0.09', '0.03']
+    """
+
+    learner_for: Callable[..., Any] = static()
+
+    def __post_init__(self):
+        check.function("learner_for", self.learner_for, "the number of rounds")
+        made = self.learner_for(1.0)
+        check.instance("learner_for(1.0)", made, isinstance(made, Learner), "a learner, with init, predict and update")
+
+    def init(self, key: Key[Array, ""], specs: Specs) -> DoublingState:
+        """The first learner, for one round."""
+        start = self.learner_for(1.0).init(key, specs)
+        return DoublingState(start, start, jnp.int32(0), jnp.int32(1))
+
+    def predict(self, key: Key[Array, ""], state: DoublingState, x: PyTree) -> PyTree:
+        """The move of the present learner."""
+        return self._present(state).predict(key, state.learner, x)
+
+    def update(self, key: Key[Array, ""], state: DoublingState, oracle: Any) -> tuple[DoublingState, PyTree]:
+        """The update of the present learner; after its last round the next one begins."""
+        learner, info = self._present(state).update(key, state.learner, oracle)
+        over = state.played + 1 >= state.horizon
+        learner = jax.tree.map(lambda new, old: jnp.where(over, new, old), state.start, learner)
+        played = jnp.where(over, 0, state.played + 1)
+        return DoublingState(learner, state.start, played, jnp.where(over, 2, 1) * state.horizon), info
+
+    def _present(self, state: DoublingState) -> Any:
+        return self.learner_for(state.horizon.astype(jnp.result_type(float)))

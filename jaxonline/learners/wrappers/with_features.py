@@ -1,0 +1,145 @@
+"""A learner in feature space: whatever it sees has gone through a feature map, such as random Fourier features.
+
+Rahimi and Recht (2007) have the features, and learners on them.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from jaxonline.game.binding import check_feedback
+from jaxonline.game.protocols import ForLoss, Learner, Specs, StatesNoise
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
+
+
+@struct
+class WithFeatures:
+    """A learner of features: it predicts from phi(x), and phi is applied to every instance and copy it asks for.
+
+    Labels, queries and what they cost stay as they are. On noisy copies features are not unbiased, E phi(x~) is not
+    phi(x), so that `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and the mean that
+    `MeanOfCopies` takes is of features, not of copies. The covariance of the noise of features is not known:
+    `KnownCovariance` raises.
+
+    Args:
+        learner: a learner of vectors of the features' length.
+        features: a pytree that is a function of an instance (`FourierFeatures`).
+
+    Raises:
+        TypeError: `learner` is not a learner, or `features` not callable.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> import jaxonline as jo
+        >>> from jaxonline.estimators import FourierFeatures, NaiveCopy
+        >>> from jaxonline.learners import WithFeatures
+        >>> features = FourierFeatures.draw(jax.random.key(0), jo.kernels.Gaussian(2.0), dimension=2, n_frequencies=50)
+        >>> learner = WithFeatures(jo.GradientLearner(NaiveCopy(), step_size=0.1, radius=3.0), features)
+        >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
+        >>> jo.play(game, learner, jax.random.key(1), n_rounds=5)[0].w.shape
+        (100,)
+    """
+
+    learner: Any
+    features: Any
+
+    def __post_init__(self):
+        check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
+        check.function("features", self.features, "an instance")
+
+    @property
+    def loss(self) -> Any:
+        """The learner's, None where it does not say."""
+        return self.learner.loss if isinstance(self.learner, ForLoss) else None
+
+    def check_feedback(self, feedback: Any) -> None:
+        """The learner looks at the feedback, the law of whose noise is lost in the features."""
+        if isinstance(feedback, StatesNoise):
+            check_feedback(self.learner, _FeaturedNoise(feedback.label_noise))
+
+    def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
+        """The learner's state for instances like phi(x)."""
+        return self.learner.init(key, specs._replace(instance=jax.eval_shape(self.features, specs.instance)))
+
+    def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "d"]) -> Float[Array, ""]:
+        """The learner's prediction from phi(x)."""
+        return self.learner.predict(key, state, self.features(x))
+
+    def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
+        """The learner's update from an oracle of features."""
+        return self.learner.update(key, state, FeaturedOracle(oracle, self.features))
+
+
+class _FeaturedNoise(NamedTuple):
+    """What is known of the noise of features (`StatesNoise`)."""
+
+    label_noise: Any
+    noise: None = None
+
+
+class FeaturedOracle:
+    """An oracle of the features of what another oracle answers, which keeps the meter.
+
+    Attributes:
+        x: phi of the clean instance, where the oracle shows it.
+        y: the target, where the oracle shows it.
+    """
+
+    def __init__(self, oracle: Any, features: Callable[[Array], Array]):
+        self._oracle = oracle
+        self._features = features
+
+    @property
+    def x(self) -> Float[Array, "m"]:
+        """phi(x)."""
+        return self._features(self._oracle.x)
+
+    @property
+    def y(self) -> Float[Array, ""]:
+        """The target."""
+        return self._oracle.y
+
+    def copy(self, index: int) -> Float[Array, "m"]:
+        """phi of the copy with this index."""
+        return self._features(self._oracle.copy(index))
+
+    def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity m"]:
+        """phi of copies `first`, `first + 1`, ..., of all `capacity` or of `number`, which are drawn and charged.
+
+        Rows beyond `number` are 0.
+        """
+        if number is None:
+            return jnp.stack([self._features(copy) for copy in self._oracle.copies(first, capacity)])
+        features = jax.vmap(self._features)(self._oracle.copies(first, capacity, number))
+        drawn = jnp.arange(capacity, dtype=jnp.int32) < number
+        return jnp.where(drawn[:, None], features, jnp.zeros_like(features))
+
+    def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "m"]]:
+        """Charge `number` copies whose features are looked at later: `draw(index)` gives phi of that copy."""
+        draw = self._oracle.reserve(number)
+        return lambda index: self._features(draw(index))
+
+    def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
+        """The noisy label with this index."""
+        return self._oracle.label(index)
+
+    def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
+        """The noisy labels 0, 1, ..., `number` of them."""
+        return self._oracle.labels(capacity, number)
+
+    @property
+    def covariance(self) -> Float[Array, "m m"]:
+        """Not known.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("covariance is asked for, but that of the noise of features is not known")
+
+    def queries(self) -> Int[Array, ""]:
+        """The number of queries charged so far in this round."""
+        return self._oracle.queries()

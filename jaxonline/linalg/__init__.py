@@ -1,0 +1,1 @@
+"""Triangular products, ragged loops, elementary functions."""

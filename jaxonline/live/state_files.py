@@ -1,0 +1,139 @@
+"""The state of a live learner as a file of arrays: npz, with what it belongs to in JSON, and nothing pickled."""
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key, PyTree
+
+from jaxonline.parameters import check
+from jaxonline.store.atomic_files import BROKEN, write_whole
+from jaxonline.store.fingerprint import describe
+from jaxonline.store.key_arrays import leaf_like, plain_leaf
+
+FORMAT = "state of jaxonline.Live, 1"
+
+
+class Saved(NamedTuple):
+    """What is in a file.
+
+    Attributes:
+        identity: of what the state belongs to (`identity`).
+        words: the same in readable words.
+        instance: the shape of instances.
+        outcome: the shape of outcomes.
+        dtype: of the game.
+        key: of the run.
+        round: the number of rounds played.
+        leaves: of the states, in order.
+        x: the instance of the open round, None where none is open.
+    """
+
+    identity: dict[str, str]
+    words: str
+    instance: tuple[int, ...]
+    outcome: tuple[int, ...]
+    dtype: str
+    key: Key[Array, ""]
+    round: int
+    leaves: list[np.ndarray]
+    x: np.ndarray | None
+
+
+def identity(parts: Mapping[str, Any]) -> dict[str, str]:
+    """What tells learner, feedback and loss from others, by name: their numbers, and the names in them.
+
+    Not their code: a state survives a new version of the package, if its arrays are still what they were.
+    """
+    return describe(parts, version=FORMAT)
+
+
+def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None:
+    """Check that a state belongs to what is here.
+
+    Raises:
+        ValueError: it does not.
+    """
+    other = [name for name in own if saved.identity.get(name) != own[name]]
+    if other:
+        raise ValueError(
+            f"{path} must be a state of {words}, got that of {saved.words}: it has another {' and '.join(other)}"
+        )
+
+
+def leaves_of(states: PyTree) -> list[np.ndarray]:
+    """The leaves of states, on the host."""
+    return [np.asarray(plain_leaf(leaf)) for leaf in jax.tree.leaves(states)]
+
+
+def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
+    """States like these with the numbers of a file.
+
+    Raises:
+        ValueError: they have other shapes or dtypes.
+    """
+    own, structure = jax.tree.flatten(states)
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in each] for each in (map(plain_leaf, own), leaves)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"{path} must hold the state of this version of the learner, arrays {kinds[0]}, got {kinds[1]}"
+        )
+    return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
+
+
+def packed(saved: Saved) -> bytes:
+    """The content of a file."""
+    about = {
+        "format": FORMAT, "identity": saved.identity, "words": saved.words, "instance": saved.instance,
+        "outcome": saved.outcome, "dtype": saved.dtype, "generator": str(jax.random.key_impl(saved.key)),
+        "round": saved.round, "leaves": len(saved.leaves),
+    }  # fmt: skip
+    arrays = {f"leaf {i}": leaf for i, leaf in enumerate(saved.leaves)} | {"key": np.asarray(plain_leaf(saved.key))}
+    if saved.x is not None:
+        arrays["open"] = saved.x
+    content = io.BytesIO()
+    np.savez(content, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
+
+
+def unpacked(path: str, content: bytes) -> Saved:
+    """What is in a file.
+
+    Raises:
+        ValueError: something else, or damaged.
+    """
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = dict(file)
+        about = json.loads(arrays["about"].tobytes())
+        if about["format"] != FORMAT:
+            raise ValueError(about["format"])
+        key = jax.random.wrap_key_data(jnp.asarray(arrays["key"]), impl=about["generator"])
+        return Saved(
+            about["identity"], about["words"], tuple(about["instance"]), tuple(about["outcome"]), about["dtype"], key,
+            about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
+        )  # fmt: skip
+    except (*BROKEN, TypeError, AttributeError, OSError) as error:
+        raise ValueError(f"{path} must be a state that Live.save wrote, and is another file or damaged") from error
+
+
+def write_state(path: str | os.PathLike[str], saved: Saved) -> None:
+    """Write a file, whole or not at all."""
+    write_whole(Path(check.instance("path", path, (str, os.PathLike), "a path")), packed(saved))
+
+
+def read_state(path: str | os.PathLike[str]) -> Saved:
+    """Read a file.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is something else, or damaged.
+    """
+    content = Path(check.instance("path", path, (str, os.PathLike), "a path")).read_bytes()
+    return unpacked(str(path), content)

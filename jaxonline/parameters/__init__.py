@@ -1,0 +1,1 @@
+"""Structs, checks of arguments, and errors that name the argument."""

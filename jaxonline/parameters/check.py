@@ -1,0 +1,322 @@
+"""Checks of arguments at construction: which argument, what it was, what it must be.
+
+Values that are not known yet (tracers inside jit or vmap, shape structs) pass: they were checked where they were
+concrete.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from jaxonline.parameters.suggest import meant
+
+_NUMBERS = int | float | np.ndarray | np.generic | jax.Array
+
+
+def concrete(value: Any) -> np.ndarray | None:
+    """The value as a NumPy array, or None when it is not known yet (a tracer, a placeholder)."""
+    if isinstance(value, Tracer) or not isinstance(value, _NUMBERS):
+        return None
+    return np.asarray(value)
+
+
+def number(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
+           lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
+    """Check that `value` is one finite number inside the stated limits; returns `value`."""
+    if unknown(value):
+        return value
+    if isinstance(value, list | tuple):
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    array = reals(name, value, "be a number")
+    if array.ndim:
+        raise ValueError(f"{name} must be a number, got an array of shape {array.shape}")
+    _inside(name, array, gt, ge, lt, le)
+    return value
+
+
+def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
+            lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
+    """Check that there is an entry, and that every entry is finite and inside the stated limits; returns `value`."""
+    if not unknown(value):
+        array = reals(name, value, "hold numbers")
+        if array.size == 0:
+            raise ValueError(f"{name} must have at least one entry, got shape {array.shape}")
+        _inside(name, array, gt, ge, lt, le)
+    return value
+
+
+def positive(name: str, value: Any) -> Any:
+    """Check that `value` is one finite number above 0."""
+    return number(name, value, gt=0.0)
+
+
+def not_negative(name: str, value: Any) -> Any:
+    """Check that `value` is one finite number of at least 0."""
+    return number(name, value, ge=0.0)
+
+
+def count(name: str, value: Any, *, ge: int = 1) -> int:
+    """Check that `value` is an integer of at least `ge`; returns it as an int."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer of at least {ge}, got {shown(value)}")
+    if value < ge:
+        raise ValueError(f"{name} must be at least {ge}, got {value}")
+    return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Check that `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def text(name: str, value: Any) -> str:
+    """Check that `value` is a string with something in it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {shown(value)}")
+    if not value.strip():
+        raise ValueError(f"{name} must not be empty, got {value!r}")
+    return value
+
+
+def choice(name: str, value: Any, options: Iterable[str]) -> str:
+    """Check that `value` is one of `options`."""
+    options = tuple(options)
+    if not isinstance(value, str) or value not in options:
+        known = ", ".join(map(repr, options)) or "nothing"
+        raise ValueError(f"{name} must be one of {known}, got {shown(value)}{meant(value, options)}")
+    return value
+
+
+def keyed(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]:
+    """Check that `value` is a dictionary with keys among those known, empty where it is None."""
+    if value is None:
+        return {}
+    for entry in instance(name, value, Mapping, "a dictionary"):
+        choice(name, entry, known)
+    return value
+
+
+def function(name: str, value: Any, of: str) -> Any:
+    """Check that `value` can be called, and is not the class of what is meant; `of` says its arguments."""
+    return instance(name, value, callable(value), f"a function of {of}")
+
+
+def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted: str) -> Any:
+    """Check that `value` is `wanted`: an instance of a type, or what the caller found good; never a class itself."""
+    if isinstance(value, type):
+        raise TypeError(f"{name} must be {wanted}, got the class itself: write {value.__name__}(...)")
+    if not (good if isinstance(good, bool) else isinstance(value, good)):
+        raise TypeError(f"{name} must be {wanted}, got {shown(value)}")
+    return value
+
+
+def leaf(name: str, value: Any) -> None:
+    """Check that `value` can be a leaf of a struct: no class, and no masked array."""
+    if isinstance(value, type):
+        raise TypeError(f"{name} must be an object, got the class itself: write {value.__name__}(...)")
+    _unmasked(name, value)
+
+
+def no_string(name: str, value: Any) -> None:
+    """Check that `value`, a leaf of a struct, is no string."""
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{name} must not be a string, got {shown(value)}")
+
+
+def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
+    """Check that `value` is a real array without NaN or infinity, of `ndim` dimensions where that is given."""
+    array = reals(name, value)
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim != 1)}, got shape {array.shape}")
+    bad = np.argwhere(~np.isfinite(array.astype(float)))
+    if len(bad):
+        where = ", ".join(map(str, bad[0]))
+        raise ValueError(f"{name} must be finite, got {array[tuple(bad[0])]} at [{where}] ({len(bad)} such entries)")
+    return array
+
+
+def vector(name: str, value: Any) -> np.ndarray:
+    """Check that `value` is a finite vector with at least one entry."""
+    array = finite_array(name, value, ndim=1)
+    if array.size == 0:
+        raise ValueError(f"{name} must have at least one entry, got none")
+    return array
+
+
+def listed(name: str, value: Any) -> Any:
+    """A list or a tuple of numbers, or of such lists, as an array; anything else as it is."""
+    if not isinstance(value, list | tuple) or unknown(value):
+        return value
+    return reals(name, value, "hold numbers").astype(float)
+
+
+def key(name: str, value: Any) -> Any:
+    """Check that `value` is a key of jax."""
+    if not isinstance(value, jax.Array):
+        raise TypeError(f"{name} must be a key of jax (jax.random.key), got {shown(value)}")
+    old = value.dtype == np.uint32 and value.shape[-1:] == (2,)
+    if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
+        raise TypeError(f"{name} must be a key of jax (jax.random.key), got an array of dtype {value.dtype}")
+    return value
+
+
+def key_of(name: str, value: Any) -> Any:
+    """The key of jax that a seed, or a key itself, stands for."""
+    if isinstance(value, jax.Array):
+        return key(name, value)
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer or a key of jax, got {shown(value)}")
+    return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
+
+
+def sequence(name: str, value: Any, of: str) -> Any:
+    """Check that `value` is a list or a tuple, with something in it."""
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+        raise TypeError(f"{name} must be a list of {of}s, got {shown(value)}")
+    if not value:
+        raise ValueError(f"{name} must hold at least one {of}, got none")
+    return value
+
+
+def fits(name: str, value: Any, dtype: Any) -> None:
+    """Check that finite numbers stay finite in `dtype`: 1e39 is infinite in float32."""
+    if unknown(value) or not jax.dtypes.issubdtype(dtype, np.floating):
+        return
+    array = np.asarray(value)
+    largest = float(jax.numpy.finfo(dtype).max)
+    if array.dtype == dtype or not jax.dtypes.issubdtype(array.dtype, np.number) or array.size == 0:
+        return
+    beyond = np.abs(array[np.isfinite(array)].astype(float)) > largest
+    if beyond.any():
+        largest_entry = np.nanmax(np.abs(np.where(np.isfinite(array), array, 0)))
+        raise ValueError(
+            f"{name} must be finite in {np.dtype(dtype).name}, got {largest_entry:g}, which is above {largest:.3g}: "
+            "scale it"
+        )
+
+
+def rows(name: str, X: Any, of_rows: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Check a matrix and a vector with one entry for each of its rows: finite, not empty.
+
+    Without `vectors`, rows of both may have any shape.
+    """
+    X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(of_rows, y, ndim=1 if vectors else None)
+    if X.ndim < 2 or y.ndim < 1:
+        raise ValueError(f"{name} and {of_rows} must have one row a round, got shapes {X.shape} and {y.shape}")
+    if len(X) != len(y) or X.size == 0 or y.size == 0:
+        raise ValueError(
+            f"{name} and {of_rows} must have the same number of rows, at least one, got {X.shape} and {y.shape}"
+        )
+    return X, y
+
+
+def classes(name: str, y: Any) -> None:
+    """Check that labels are those of a margin, -1 and +1."""
+    labels = np.unique(np.asarray(y))
+    if not np.isin(labels, (-1, 1)).all():
+        hint = ": write 2 * y - 1" if np.isin(labels, (0, 1)).all() else ""
+        raise ValueError(f"{name} must be -1 or +1 for the loss of a margin, got {shown(labels[:6].tolist())}{hint}")
+
+
+def covariance(name: str, value: Any) -> Any:
+    """Check a covariance given as a variance (number), a vector of variances, or a symmetric PSD matrix."""
+    if unknown(value):
+        return value
+    array = reals(name, value, "be a number, a vector or a square matrix")
+    finite_array(name, array)
+    if array.ndim < 2:
+        return numbers(name, value, ge=0.0)
+    if array.ndim > 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be a number, a vector or a square matrix, got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} must have at least one entry, got shape {array.shape}")
+    scale = max(float(np.abs(array).max()), np.finfo(float).tiny)
+    if np.abs(array - array.T).max() > 1e-6 * scale:
+        raise ValueError(f"{name} must be symmetric, got a difference of {np.abs(array - array.T).max():g}")
+    smallest = float(np.linalg.eigvalsh(array.astype(float)).min())
+    if smallest < -1e-6 * scale:
+        raise ValueError(f"{name} must be positive semi-definite, got the eigenvalue {smallest:g}")
+    return value
+
+
+def seed(name: str, value: Any, bits: int = 32) -> int:
+    """Check that `value` is an integer from 0 to 2^bits - 1; returns it as an int.
+
+    Where float64 is not enabled, jax makes the same key of seeds that are the same modulo 2^32.
+    """
+    if count(name, value, ge=0) >= 2**bits:
+        raise ValueError(f"{name} must be below 2^{bits}, got {value}")
+    return int(value)
+
+
+def unknown(value: Any) -> bool:
+    """Whether `value` is not known yet: a tracer or a placeholder, also in a list."""
+    if isinstance(value, list | tuple):
+        return any(map(unknown, value))
+    return isinstance(value, Tracer | jax.ShapeDtypeStruct)
+
+
+def shown(value: Any) -> str:
+    """An argument in the words of an error: one line, not a long one."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
+    if isinstance(value, np.ndarray | jax.Array) and not isinstance(value, Tracer):
+        return _short(np.asarray(value)) if value.ndim < 2 else f"an array of shape {value.shape}"
+    said = " ".join(repr(value).split())
+    return said if len(said) <= 100 else f"{said[:97]}..."
+
+
+def reals(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
+    """The value as an array of real numbers, or an error that says what it must be."""
+    _unmasked(name, value)
+    if isinstance(value, Tracer) or unknown(value):
+        raise TypeError(f"{name} must be known here (computed outside jit), got {shown(value)}")
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):  # rows of several lengths; what is no array at all
+        raise TypeError(f"{name} must {wanted}, got {shown(value)}") from None
+    kind = array.dtype
+    if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return array
+    if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):
+        got = shown(value) if array.size < 8 else f"dtype {kind}"
+        raise TypeError(f"{name} must {wanted}, got {got}")
+    return array
+
+
+def _unmasked(name: str, value: Any) -> None:
+    parts = value if isinstance(value, list | tuple) else (value,)
+    masked = next((part for part in parts if isinstance(part, np.ma.MaskedArray)), None)
+    if masked is not None:
+        raise TypeError(
+            f"{name} must not be a masked array (what is masked would count), got one with "
+            f"{int(np.ma.count_masked(masked))} masked entries: fill it, or leave these rows out"
+        )
+
+
+def _inside(
+    name: str, array: np.ndarray, gt: float | None, ge: float | None, lt: float | None, le: float | None
+) -> None:
+    limits = [
+        (gt, "above", np.greater),
+        (ge, "at least", np.greater_equal),
+        (lt, "below", np.less),
+        (le, "at most", np.less_equal),
+    ]
+    wanted = " and ".join(f"{word} {limit:g}" for limit, word, _ in limits if limit is not None) or "finite"
+    finite = bool(np.all(np.isfinite(array)))
+    good = finite and all(bool(np.all(test(array, limit))) for limit, _, test in limits if limit is not None)
+    if not good:
+        wanted += " and finite" * (not finite and wanted != "finite")
+        raise ValueError(f"{name} must be {wanted}, got {_short(array)}")
+
+
+def _short(array: np.ndarray) -> str:
+    if array.ndim:
+        return " ".join(np.array2string(array, threshold=6, precision=6).split())
+    return f"{array.item():g}" if np.issubdtype(array.dtype, np.number) else repr(array.item())

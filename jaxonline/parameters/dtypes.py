@@ -1,0 +1,35 @@
+"""float64 where it is needed, without touching JAX's configuration."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline.parameters import check
+
+ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1 before Python starts"
+
+
+def working_dtype(dtype: str) -> np.dtype:
+    """The dtype "float64" or "float32".
+
+    Raises:
+        ValueError: it is neither, or it is "float64" and JAX has float64 disabled.
+    """
+    check.choice("dtype", dtype, ("float64", "float32"))
+    if dtype == "float64" and jnp.result_type(float) != jnp.float64:
+        raise ValueError(
+            f"float64 is needed here, and JAX has it disabled: {ENABLE_X64_HINT}; or ask for dtype='float32'"
+        )
+    return np.dtype(dtype)
+
+
+def need_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
+    """Check the dtype of a learner's instances.
+
+    Raises:
+        ValueError: it is less than float64, and `allow_float32` is False.
+    """
+    if dtype != np.float64 and not allow_float32:
+        raise ValueError(
+            f"{name} needs float64 instances, got {dtype}: {ENABLE_X64_HINT}, and build the environment there; "
+            f"or accept the drift of float32 with allow_float32=True"
+        )

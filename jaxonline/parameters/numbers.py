@@ -1,0 +1,26 @@
+"""Arguments as numbers: floating-point arrays inside jit, floats on the host."""
+
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike
+
+from jaxonline.parameters import check
+
+
+def floating(a: ArrayLike) -> Array:
+    """`a` as a floating-point array: its own dtype where it is floating, the default one otherwise."""
+    a = jnp.asarray(a)
+    return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
+
+
+def host_float(name: str, value: ArrayLike) -> float:
+    """A parameter as a float, for series and quadratures, which are computed on the host."""
+    if check.concrete(value) is None:
+        raise TypeError(f"{name} must be a known number here (computed outside jit), got {check.shown(value)}")
+    return float(check.number(name, value))
+
+
+def exp(a: float) -> float:
+    """e^a on the host; inf where float64 ends."""
+    return math.exp(a) if a < 709.0 else math.inf

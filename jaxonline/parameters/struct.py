@@ -1,0 +1,185 @@
+"""Frozen dataclasses that are pytrees: numbers are leaves, sizes and functions are static.
+
+Every learner, estimator, environment, noise law and kernel of jaxonline is declared with `struct`. A field is a
+leaf (it can be traced, vmapped, swept) unless it is declared with `static()`.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar, dataclass_transform
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxonline.parameters import check
+
+T = TypeVar("T")
+
+
+def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
+    """A field that is part of the structure: hashable, and a new value means a new compilation.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> @jo.struct
+        ... class Power:
+        ...     scale: float
+        ...     degree: int = jo.static(default=2)
+        >>> jax.tree.leaves(Power(3.0))
+        [3.0]
+    """
+    return dataclasses.field(default=default, metadata={"static": True}, **kwargs)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static, dataclasses.field))
+def struct(cls: type[T]) -> type[T]:
+    """Turn a class with annotated fields into a frozen dataclass registered as a pytree.
+
+    `__post_init__` is where arguments are checked; it runs when a user constructs the object and never when jax
+    rebuilds it, so checks may look at values. No leaf may be a class, a string or a masked array, and a static field
+    that is declared a `bool` must be one: that is checked of every struct. Where a number is checked to be one, a
+    stack of structs to `vmap` over is made inside `vmap`, as in `jax.vmap(Line)(slopes)`.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> @jo.struct
+        ... class Line:
+        ...     slope: float
+        ...     def __call__(self, x):
+        ...         return self.slope * x
+        >>> jax.vmap(lambda line: line(2.0))(Line(jax.numpy.array([1.0, 2.0]))).tolist()
+        [2.0, 4.0]
+    """
+    _check_fields(cls)
+    cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    leaves = [field.name for field in fields if not field.metadata.get("static")]
+    statics = [field.name for field in fields if field.metadata.get("static")]
+
+    def flatten_with_keys(obj):
+        children = [(jax.tree_util.GetAttrKey(name), getattr(obj, name)) for name in leaves]
+        return children, tuple(getattr(obj, name) for name in statics)
+
+    def flatten(obj):
+        return [getattr(obj, name) for name in leaves], tuple(getattr(obj, name) for name in statics)
+
+    def unflatten(aux, children):
+        obj = object.__new__(cls)
+        for name, value in zip(leaves, children, strict=True):
+            object.__setattr__(obj, name, value)
+        for name, value in zip(statics, aux, strict=True):
+            object.__setattr__(obj, name, value)
+        return obj
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
+
+
+def set_field(obj: Any, name: str, value: Any) -> None:
+    """Set a field of a frozen struct from its own `__post_init__`."""
+    object.__setattr__(obj, name, value)
+
+
+def _check_fields(cls: type) -> None:
+    """Put the checks that every struct shares around those of its own `__post_init__`, whose words are better."""
+    own = cls.__dict__.get("__post_init__")
+    if own is None:
+        own = getattr(cls, "__post_init__", lambda self: None)
+
+    @functools.wraps(own)
+    def __post_init__(self):
+        fields = [field for field in dataclasses.fields(self) if field.init]
+        leaves = [field.name for field in fields if not field.metadata.get("static")]
+        for field in fields:
+            if field.metadata.get("static") and field.type in (bool, "bool"):
+                check.flag(field.name, getattr(self, field.name))
+        for name in leaves:
+            value = getattr(self, name)
+            for leaf in (value, *jax.tree.leaves(value)):
+                check.leaf(name, leaf)
+        own(self)
+        for name in leaves:
+            for leaf in jax.tree.leaves(getattr(self, name)):
+                check.no_string(name, leaf)
+
+    cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
+
+
+def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
+    """Make every leaf an array: floating leaves of `dtype`, integers, booleans and keys as they are.
+
+    Done once at the door of the simulator, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` are one
+    program, and no leaf is weakly typed. `name` is what errors call the tree.
+
+    Raises:
+        TypeError: a leaf is neither a number nor an array.
+        ValueError: a number is infinite in `dtype`.
+    """
+
+    def cast(path, leaf):
+        where = (name + jax.tree_util.keystr(path)).lstrip(".")
+        if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
+            raise TypeError(
+                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.shown(leaf)}"
+            )
+        if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
+            check.fits(where, leaf, dtype)
+        leaf = jnp.asarray(leaf)
+        return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.asarray(leaf, leaf.dtype)
+
+    return jax.tree_util.tree_map_with_path(cast, tree)
+
+
+def stack(trees: Sequence[T]) -> T:
+    """Stack structs of one structure along a new leading axis of every leaf.
+
+    Raises:
+        ValueError: the structures (static fields, shapes of leaves) differ.
+    """
+    first, kind = trees[0], structure_of(trees[0])
+    for index, tree in enumerate(trees):
+        if structure_of(tree) != kind:
+            difference = next(_differences(first, tree), "another structure than item 0")
+            raise ValueError(f"learners of one sweep must differ in numbers only: item {index} has {difference}")
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+
+
+def structure_of(tree: Any) -> Any:
+    """What trees must share to be stacked."""
+    return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
+    """Where two structs differ in more than numbers: classes, static fields, shapes."""
+    at = at or "its root"
+    if type(first) is not type(other) and not _are_numbers(first, other):
+        yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"
+    elif dataclasses.is_dataclass(first):
+        for field in dataclasses.fields(first):
+            parts = getattr(first, field.name), getattr(other, field.name)
+            path = field.name if at == "its root" else f"{at}.{field.name}"
+            if not field.metadata.get("static"):
+                yield from _differences(*parts, path)
+            elif parts[0] is not parts[1] and parts[0] != parts[1]:
+                yield f"{path} = {check.shown(parts[1])}, item 0 {check.shown(parts[0])}"
+    elif _are_numbers(first, other) and jnp.shape(first) != jnp.shape(other):
+        hint = "; give all the same size (n_terms=, for coefficients of a series)"
+        yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, int | float | np.ndarray | np.generic | jax.Array) for value in values)
+
+
+def replace(obj: T, **changes: Any) -> T:
+    """A copy of a struct with some fields changed; the arguments are checked again.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
+        >>> jo.replace(learner, step_size=0.2).step_size.value
+        0.2
+    """
+    return dataclasses.replace(obj, **changes)  # type: ignore[type-var]

@@ -1,0 +1,138 @@
+"""The columns of a table: what a row's entry is called, and how it is shown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from jaxonline.results.report.formats import ROUNDING, fixed, measured, readable
+
+Row = Mapping[str, Any]
+Form = str | Callable[[float], str]  # of a number: "{:.2f}", or a function
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of words: the row's entry `key`, under `head` (by default the key)."""
+
+    key: str
+    head: str = ""
+    numeric: ClassVar[bool] = False
+    style: ClassVar[str | None] = None
+
+    def show(self, row: Row) -> str:
+        """The cell: "-" for what is not known, nothing where the row has no such entry."""
+        if self.key not in row:
+            return ""
+        value = row[self.key]
+        return "-" if value is None or value != value else self._words(value, row)
+
+    def wanted(self, rows: Sequence[Row]) -> bool:
+        """Whether the column is shown."""
+        return True
+
+    def _words(self, value: Any, row: Row) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Number(Text):
+    """A column of numbers, each shown by `form`."""
+
+    form: Form = "{:.6g}"
+    numeric: ClassVar[bool] = True
+
+    def _words(self, value: Any, row: Row) -> str:
+        return _formed(self.form, value)
+
+
+@dataclass(frozen=True)
+class Interval(Number):
+    """A number with its interval, "mean ± half the width", or "mean [low, high]" with brackets.
+
+    The limits are the entries `<key>_low` and `<key>_high` of the row, or else `low` and `high`.
+
+    Example:
+        >>> from jaxonline.results.report.columns import Interval
+        >>> row = {"regret": 20.46, "low": 20.17, "high": 20.75}
+        >>> Interval("regret", form="{:.2f}").show(row), Interval("regret", form="{:.1f}", brackets=True).show(row)
+        ('20.46 ± 0.29', '20.5 [20.2, 20.8]')
+    """
+
+    brackets: bool = False
+
+    def _words(self, value: Any, row: Row) -> str:
+        low, high = limits(row, self.key)
+        if low != low or high != high:  # of one run there is none
+            return _formed(self.form, value)
+        if self.brackets:
+            return "{} [{}, {}]".format(*(_formed(self.form, each) for each in (value, low, high)))
+        return f"{_formed(self.form, value)} ± {_formed(self.form, (high - low) / 2).removeprefix('+')}"
+
+
+@dataclass(frozen=True)
+class Fixed(Interval):
+    """A number with its interval by a `form` of so many decimals, or as `Measured` where they are too few for it.
+
+    Example:
+        >>> from jaxonline.results.report.columns import Fixed
+        >>> rows = {"regret": 20.46, "low": 20.17, "high": 20.75}, {"regret": 3.5e-4, "low": 3.4e-4, "high": 3.6e-4}
+        >>> [Fixed("regret", form="{:.2f}").show(row) for row in rows]
+        ['20.46 ± 0.29', '0.000350 ± 0.000010']
+    """
+
+    form: str = "{:.2f}"
+
+    def _words(self, value: Any, row: Row) -> str:
+        low, high = limits(row, self.key)
+        half = (high - low) / 2
+        if half > ROUNDING * abs(value) and fixed(self.form, half) != self.form.format(half):
+            return measured(value, half)
+        return super()._words(value, row)
+
+
+@dataclass(frozen=True)
+class Measured(Interval):
+    """A number with its interval, to the second digit of half its width, whatever the size of both.
+
+    Example:
+        >>> from jaxonline.results.report.columns import Measured
+        >>> Measured("regret").show({"regret": 20461.3, "low": 20171.0, "high": 20751.6})
+        '20,461 ± 290'
+    """
+
+    form: Form = readable
+
+    def _words(self, value: Any, row: Row) -> str:
+        low, high = limits(row, self.key)
+        return measured(value, (high - low) / 2)
+
+
+@dataclass(frozen=True)
+class Count(Number):
+    """What should be 0 everywhere: shown, in red, where it is not."""
+
+    form: Form = "{:d}"
+    style: ClassVar[str | None] = "red"
+
+    def wanted(self, rows: Sequence[Row]) -> bool:
+        """Whether a row has any."""
+        return any(row.get(self.key) for row in rows)
+
+
+@dataclass(frozen=True)
+class Known(Number):
+    """A number that some studies measure: the column is shown where a row has it."""
+
+    def wanted(self, rows: Sequence[Row]) -> bool:
+        """Whether a row has it."""
+        return any(self.key in row for row in rows)
+
+
+def limits(row: Row, key: str) -> tuple[float, float]:
+    """The ends of the interval of an entry: `<key>_low` and `<key>_high`, or else `low` and `high`."""
+    own = f"{key}_low" in row
+    return (row[f"{key}_low"], row[f"{key}_high"]) if own else (row["low"], row["high"])
+
+
+def _formed(form: Form, value: float) -> str:
+    return form.format(value) if isinstance(form, str) else form(value)

@@ -1,0 +1,270 @@
+"""One format of numbers for tables, figures and pages, and words made safe for what they are written into."""
+
+import html
+import itertools
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+LARGEST, SMALLEST = 7, -4  # numbers from 10^7 on, and those below 10^-4, are shown with a power of ten
+ROUNDING = 1e-12  # of a number: an interval that is narrower is that of floats
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def readable(value: float, digits: int = 4) -> str:
+    """A number with so many digits, or the whole of an integer.
+
+    Example:
+        >>> from jaxonline.results.report.formats import readable
+        >>> [readable(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
+        ['20.46', '2', '12,346', '1.500 × 10¹²', '2.000 × 10⁻⁵', '-']
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        return _infinite(value)
+    if value == 0 or (value.is_integer() and abs(value) < 10**LARGEST):
+        return f"{value:,.0f}".replace("-0", "0") if value == 0 else f"{value:,.0f}"
+    power = _power(value, digits)
+    if power >= LARGEST or power < SMALLEST:
+        return f"{value / 10.0**power:.{digits - 1}f}{_times_ten(power)}"
+    return f"{value:,.{max(0, digits - 1 - power)}f}"
+
+
+def measured(value: float, half: float) -> str:
+    """A number with half the width of its interval, both to the second digit of that.
+
+    Without an interval, as of a single run, the number alone.
+
+    Example:
+        >>> from jaxonline.results.report.formats import measured
+        >>> measured(20.4567, 0.2912), measured(20461.3, 290.0), measured(1.0, float("nan")), measured(2.5, 0.0)
+        ('20.46 ± 0.29', '20,461 ± 290', '1', '2.500 ± 0')
+        >>> measured(1.2345e12, 3.1e9)
+        '(1.2345 ± 0.0031) × 10¹²'
+    """
+    value, half = float(value), float(half)
+    if not math.isfinite(value) or math.isnan(half):
+        return readable(value)
+    if not math.isfinite(half) or half <= ROUNDING * abs(value):
+        return f"{readable(value)} ± {readable(half, 2)}"
+    power = _power(max(abs(value), half), 2)
+    if SMALLEST <= power < LARGEST:
+        decimals = max(0, 1 - _power(half, 2))
+        return f"{value:,.{decimals}f} ± {half:,.{decimals}f}"
+    scale = 10.0**power
+    decimals = max(0, 1 - _power(half / scale, 2))
+    return f"({value / scale:.{decimals}f} ± {half / scale:.{decimals}f}){_times_ten(power)}"
+
+
+def fixed(form: str, value: float) -> str:
+    """A number by a format of so many decimals; readable where they would show 0, which it is not.
+
+    Example:
+        >>> from jaxonline.results.report.formats import fixed
+        >>> [fixed("{:.2f}", number) for number in (20.4567, 0.0, 0.00035)]
+        ['20.46', '0.00', '0.0003500']
+    """
+    words = form.format(value)
+    return readable(value) if value and not _NOT_ZERO.search(words) else words
+
+
+_NOT_ZERO = re.compile("[1-9]|inf|nan")
+
+
+def tick(value: float) -> str:
+    """A number at an axis.
+
+    Example:
+        >>> from jaxonline.results.report.formats import tick
+        >>> [tick(number) for number in (0.0, 0.25, 20000.0, -3.0, 1e7, 2e-6)]
+        ['0', '0.25', '20,000', '−3', '10⁷', '2 × 10⁻⁶']
+    """
+    power = _power(value, 6) if value else 0
+    if value and not SMALLEST <= power < LARGEST:
+        words = f"{value / 10.0**power:.6g}{_times_ten(power)}".removeprefix("1 × ").replace("-1 × ", "-")
+    else:
+        words = f"{value:,.10g}"
+    return words.replace("-", "−")
+
+
+def _power(value: float, digits: int) -> int:
+    """The power of ten of a number that is rounded to so many digits: 0.0999 is 0.10 with two."""
+    return int(f"{abs(value):.{digits - 1}e}".partition("e")[2]) if value else 0
+
+
+def _times_ten(power: int) -> str:
+    return f" × 10{str(power).translate(_RAISED)}"
+
+
+def _infinite(value: float) -> str:
+    return "-" if math.isnan(value) else "∞" if value > 0 else "-∞"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Words
+
+
+def plain(words: str) -> str:
+    """Words in one line of a terminal: nothing in them moves the cursor or changes colours.
+
+    Example:
+        >>> from jaxonline.results.report.formats import plain
+        >>> plain("a\\nb\\x1b[31m")
+        'a b�[31m'
+    """
+    return visible(" ".join(words.split()))
+
+
+def visible(words: str) -> str:
+    """Words in their lines, in which nothing but letters, signs and blanks is left.
+
+    Example:
+        >>> from jaxonline.results.report.formats import visible
+        >>> visible("a  b\\nc\\x1b[31m")
+        'a  b\\nc�[31m'
+    """
+    return "".join(
+        sign if sign.isprintable() or sign in "\n\t" or unicodedata.category(sign) == "Zs" else "�" for sign in words
+    )
+
+
+def terminal_width(words: str) -> int:
+    """The columns that words take on a terminal."""
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in words
+    )
+
+
+def shortened(words: str, most: int) -> str:
+    """Words in so many columns at most; what is left out is in the middle, since names often differ at the end.
+
+    Example:
+        >>> from jaxonline.results.report.formats import shortened
+        >>> shortened("gradient descent[0.125]", 12)
+        'gradie….125]'
+    """
+    if terminal_width(words) <= most:
+        return words
+    kept, left, right = most - 1, "", ""
+    for at in range(len(words)):
+        for sign, first in ((words[at], True), (words[-1 - at], False)):
+            if terminal_width(left + right + sign) <= kept:
+                left, right = (left + sign, right) if first else (left, sign + right)
+    return f"{left}…{right}"
+
+
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Names in one line of so many columns at most each; those that would be alike end in numbers.
+
+    Example:
+        >>> from jaxonline.results.report.formats import short_names
+        >>> short_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
+        ['grad…25] (1)', 'grad…25] (2)', 'a']
+    """
+    short = [shortened(plain(name), most) for name in names]
+    times, numbers = Counter(short), {words: itertools.count(1) for words in short}
+    found: dict[str, None] = {}
+    for name, first in zip(names, short, strict=True):
+        words = first
+        while times[words] > 1 or words in found:
+            end = f" ({next(numbers[first])})"
+            words = shortened(plain(name), most - len(end)) + end
+        found[words] = None
+    return list(found)
+
+
+def figure_words(words: str) -> str:
+    r"""Words as they are, in a figure: a dollar is a dollar, and begins no formula.
+
+    Example:
+        >>> from jaxonline.results.report.formats import figure_words
+        >>> print(figure_words("from $5 to $10"))
+        from \$5 to \$10
+    """
+    return visible(words).replace("$", r"\$")
+
+
+_MARKED = re.compile(r"([\\`*_|\[\]])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+
+
+def markdown_words(words: str) -> str:
+    r"""Words as they are, in a cell of Markdown.
+
+    Example:
+        >>> from jaxonline.results.report.formats import markdown_words
+        >>> markdown_words("a|b *c*")
+        'a\\|b \\*c\\*'
+    """
+    words = _ENTITY.sub("&amp;", _MARKED.sub(r"\\\1", " ".join(words.split())))
+    return words.replace("<", "&lt;")
+
+
+def html_words(words: object) -> str:
+    """Words as they are, in HTML and in its attributes.
+
+    Example:
+        >>> from jaxonline.results.report.formats import html_words
+        >>> html_words('<a href="b">')
+        '&lt;a href=&quot;b&quot;&gt;'
+    """
+    return html.escape(visible(str(words)))
+
+
+_NOTEBOOK = """<style>
+.jaxonline-result { font-size: 0.9em; max-width: 60em; }
+.jaxonline-result table { border-collapse: collapse; color: inherit; background: none; margin: 0.3em 0; }
+.jaxonline-result caption { text-align: left; padding: 0.3em 0; color: inherit; caption-side: top; }
+.jaxonline-result th, .jaxonline-result td {
+  padding: 0.25em 0.8em; text-align: left; color: inherit; background: none;
+  border-bottom: 1px solid rgba(128, 128, 128, 0.35);
+}
+.jaxonline-result thead th { border-bottom: 2px solid rgba(128, 128, 128, 0.7); vertical-align: bottom; }
+.jaxonline-result tbody th { font-weight: normal; }
+.jaxonline-result .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.jaxonline-result dt { font-weight: 600; }
+.jaxonline-result dd { margin: 0 0 0.4em 1em; overflow-wrap: anywhere; }
+</style>"""
+
+
+def in_notebook(page: str) -> str:
+    """A piece of HTML for a notebook, light or dark."""
+    return f'<div class="jaxonline-result">{_NOTEBOOK}{page}</div>'
+
+
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "κ": "kappa", "λ": "lambda", "μ": "mu", "µ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "φ": "varphi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta",
+    "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega", "ϵ": "epsilon",
+}  # fmt: skip
+_SIGNS = {
+    "±": "pm", "×": "times", "·": "cdot", "≤": "leq", "≥": "geq", "≠": "neq", "≈": "approx", "∞": "infty",
+    "→": "to", "√": "surd", "∈": "in", "‖": "|", "−": "", "∑": "sum", "∂": "partial", "∇": "nabla", "ℓ": "ell",
+}  # fmt: skip
+_TEX = str.maketrans(
+    {sign: rf"$\{name}$" for sign, name in (_GREEK | _SIGNS).items() if name}
+    | {sign: rf"\{sign}" for sign in "&%$#_{}"}
+    | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", (rf"$^{{{sign}}}$" for sign in "0123456789-"), strict=True))
+    | dict(zip("₀₁₂₃₄₅₆₇₈₉", (rf"$_{sign}$" for sign in "0123456789"), strict=True))
+    | {
+        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+        ">": r"\textgreater{}", "|": r"\textbar{}", "−": "$-$", "…": r"\dots{}", "–": "--",
+        "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "\xa0": "~", "�": "?",
+    }
+)  # fmt: skip
+
+
+def tex_words(words: str) -> str:
+    r"""Words as they are, in the text of LaTeX; Greek letters and common signs as mathematics.
+
+    Letters of other scripts stay: they need XeLaTeX or LuaLaTeX.
+
+    Example:
+        >>> from jaxonline.results.report.formats import tex_words
+        >>> print(tex_words("step_size η = 5 % of <x>"))
+        step\_size $\eta$ = 5 \% of \textless{}x\textgreater{}
+    """
+    return plain(words).translate(_TEX).replace("}$$^{", "")

@@ -1,0 +1,343 @@
+"""Learners in many games: their ranks, and which of them differ, corrected for the number of pairs in all games."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxonline.parameters import check
+from jaxonline.results.quantities import label_of
+from jaxonline.results.report.columns import Measured, Number, Row, Text
+from jaxonline.results.report.formats import plain, shortened, terminal_width
+from jaxonline.results.report.summary import quantity_of, runs_in_words
+from jaxonline.results.report.tables import LEFT_OUT, Table
+from jaxonline.results.result import Result
+from jaxonline.results.statistics import intervals as statistics
+from jaxonline.results.statistics.ranking import shared_letters
+from jaxonline.results.statistics.variance_reduction import CONTROL
+
+if TYPE_CHECKING:
+    import pandas
+
+WIDTH = 80  # of a terminal
+GAP = "–"
+
+
+@dataclass(frozen=True)
+class Ranked(Text):
+    """A column of ranks in the game `key`, with letters behind them; a dash for a gap.
+
+    An asterisk says that the learner has runs that are left out.
+
+    Example:
+        >>> from jaxonline.results.report.standings import Ranked
+        >>> column = Ranked("easy")
+        >>> column.show({"rank in easy": 2.0, "letters in easy": "ab", "left out in easy": 1})
+        '2 ab*'
+        >>> column.show({"rank in easy": None})
+        '–'
+    """
+
+    def show(self, row: Row) -> str:
+        """The cell."""
+        rank = row[f"rank in {self.key}"]
+        if rank is None:
+            return GAP
+        return ranked_words(rank, row[f"letters in {self.key}"], row[f"left out in {self.key}"])
+
+
+def ranked_words(rank: float, letters: str, left_out: int) -> str:
+    """A cell of the table."""
+    return f"{rank:g} {letters}{'*' * (left_out > 0)}".replace(" *", "*")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Standings:
+    """Learners side by side in several games. Sizes: L learners, G games.
+
+    In each game they are compared after its last round, on common runs, which share instances and noise. A mean is of
+    the regret where the game has a comparator, and else of the cumulative loss. It prints as a table of 80 columns.
+
+    Attributes:
+        results: of every game, by its name.
+        gaps: why a learner did not play a game, by (game, learner).
+        quantity: what is compared in all games; by default as above.
+        level: of all statements together that two learners differ.
+
+    Raises:
+        ValueError: no game, a quantity that a result does not have, a level outside of 0 to 1.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> noise = np.random.default_rng(0).normal(size=(2, 30, 1))
+        >>> def result(gap):
+        ...     loss = np.array([gap, 1.0]).reshape(2, 1, 1) + noise
+        ...     return jo.Result(("a", "b"), np.arange(30), np.array([1]), {"cumulative_loss": loss, "queries": loss})
+        >>> jo.results.Standings({"easy": result(9.0), "hard": result(1.0)})
+        2 learners in 2 games: ranks by cumulative loss, 30 runs of each
+        learner  mean rank  easy  hard
+        a             1.50  2 b   1 a
+        b             1.50  1 a   2 a
+        1 is best. In a game, learners without a common letter differ (paired t-tests
+        with Holm's correction for all 2 pairs of the 2 games together, 95 %).
+    """
+
+    results: Mapping[str, Result]
+    gaps: Mapping[tuple[str, str], str] = None  # type: ignore[assignment]
+    quantity: str | None = None
+    level: float = 0.95
+
+    def __post_init__(self):
+        good = isinstance(self.results, Mapping) and all(isinstance(each, Result) for each in self.results.values())
+        check.instance("results", self.results, good, "a dictionary of results")
+        if not self.results:
+            raise ValueError("results must have at least one entry, got none")
+        check.number("level", self.level, gt=0.0, lt=1.0)
+        object.__setattr__(self, "gaps", dict(self.gaps or {}))
+        for game in self.results:
+            if self._values(game).ndim > 2:
+                raise ValueError(f"quantity must be a number in each round, got {self.quantity!r}, which is a vector")
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """Names [G]."""
+        return tuple(self.results)
+
+    @cached_property
+    def learners(self) -> tuple[str, ...]:
+        """Names [L], in the order in which they were given."""
+        named = [name for result in self.results.values() for name in result.learners]
+        return tuple(dict.fromkeys([*named, *(name for _, name in self.gaps)]))
+
+    @cached_property
+    def estimates(self) -> dict[str, statistics.Estimate]:
+        """Of every game the means after the last round with Student's intervals, in the order of its result."""
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `remarks` names who is skewed
+            found = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
+        return {game: statistics.Estimate(*(part[:, -1] for part in of)) for game, of in found.items()}
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """Of the means in each game [L, G], 1 the smallest, in the order of `learners`; NaN for a gap.
+
+        Learners with the same mean share the mean of their ranks. One that failed in every run is last.
+        """
+        found = np.full((len(self.learners), len(self.games)), np.nan)
+        for j, (game, result) in enumerate(self.results.items()):
+            mean = np.nan_to_num(self.estimates[game].mean, nan=np.inf)
+            below = (mean[None] < mean[:, None]).sum(axis=1)
+            ranks = below + ((mean[None] == mean[:, None]).sum(axis=1) + 1) / 2
+            for name, rank in zip(result.learners, ranks, strict=True):
+                found[self.learners.index(name), j] = rank
+        return found
+
+    @cached_property
+    def mean_rank(self) -> np.ndarray:
+        """Of each learner [L], over the games that it played; NaN where it played none."""
+        played = np.isfinite(self.ranks)
+        total = np.where(played, self.ranks, 0.0).sum(axis=1)
+        return np.where(played.any(axis=1), total / np.maximum(played.sum(axis=1), 1), np.nan)
+
+    @cached_property
+    def p_values(self) -> dict[str, np.ndarray]:
+        """Of every game the p-values of all pairs, corrected for all pairs of all games, in the order of its result."""
+        given = []
+        for game, result in self.results.items():
+            controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
+            given.append((self._values(game), None if controls is None else controls[:, :, -1]))
+        return dict(zip(self.games, statistics.p_values_together(given), strict=True))
+
+    def differ(self, game: str, first: str, second: str) -> bool:
+        """Whether two learners differ in a game.
+
+        Of all such statements, of all games and pairs, one or more is wrong with probability 1 - `level` at most.
+
+        Raises:
+            ValueError: a game that there is none of, or a learner that did not play it.
+        """
+        names = self.results[check.choice("game", game, self.games)].learners
+        i, j = (names.index(check.choice("learners", name, names)) for name in (first, second))
+        return bool(self.p_values[game][i, j] < 1 - self.level)
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each learner and game that it played: rank, letters, mean with interval, runs left out."""
+        found = []
+        for j, (game, result) in enumerate(self.results.items()):
+            of, alike = self.estimates[game], self.p_values[game] >= 1 - self.level
+            order = np.argsort(of.mean, kind="stable")
+            some = order[np.isfinite(of.mean[order])]  # the others have no run that counts
+            letters = dict(zip(some.tolist(), shared_letters(alike[some][:, some]), strict=True))
+            for i in order.tolist():
+                name = result.learners[i]
+                found.append(
+                    {
+                        "game": game, "learner": name, "rank": float(self.ranks[self.learners.index(name), j]),
+                        "letters": letters.get(i, ""), "quantity": self._quantity(game), "mean": float(of.mean[i]),
+                        "low": float(of.low[i]), "high": float(of.high[i]), "runs": int(of.n_runs[i]),
+                        "rounds": int(result.rounds[-1]), "failed": int(result.failed[i]),
+                        "overflowed": int(result.overflowed[i]),
+                    }
+                )  # fmt: skip
+        return found
+
+    @property
+    def table(self) -> Table:
+        """Learners by mean rank, and in each game the rank and the letters."""
+        return Table(self.title, self._ranks(), self._columns(self.games), caption=self.caption)
+
+    @property
+    def means(self) -> Table:
+        """The means behind the ranks, game by game."""
+        columns = (
+            Text("learner"), Measured("mean", f"mean\n({self.level:.0%})"), Text("letters", "same letter:\nalike"),
+            *LEFT_OUT,
+        )  # fmt: skip
+        return Table(f"Means behind the ranks: {self._what}", self.rows, columns, group="game", headed=True)
+
+    def tables(self, width: int = WIDTH) -> list[Table]:
+        """`table` in parts that are no wider than so many columns: some of the games each."""
+        rows, longest = self._ranks(), max(width // 3, 8)  # of words, as `Table.text` has it
+
+        def room(column: Text) -> int:
+            cells = [*column.head.split("\n"), *(plain(column.show(row)) for row in rows)]
+            return max(terminal_width(shortened(cell, longest)) for cell in cells) + 2
+
+        learner, mean, *ranked = self._columns(self.games)
+        parts: list[list[Text]] = []
+        for column in ranked:
+            if not parts or sum(map(room, (*parts[-1], column))) - 2 > width:
+                parts.append([learner, mean])
+            parts[-1].append(column)
+        last = len(parts) - 1
+        return [
+            Table("" if i else self.title, rows, part, caption=self.caption if i == last else "")
+            for i, part in enumerate(parts)
+        ]
+
+    @property
+    def title(self) -> str:
+        """What was played, in a line."""
+        runs = sorted({len(result.runs) for result in self.results.values()})
+        played = runs_in_words(runs[0]) if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,} runs"
+        learners = "one learner" if len(self.learners) == 1 else f"{len(self.learners)} learners"
+        games = "one game" if len(self.games) == 1 else f"{len(self.games)} games"
+        return f"{learners} in {games}: ranks by {self._what}, {played} of each"
+
+    @property
+    def caption(self) -> str:
+        """What ranks and letters say."""
+        pairs = sum(len(each) * (len(each) - 1) // 2 for each in self.p_values.values())
+        together = f"for all {pairs:,} pairs of the {len(self.games)} games together"
+        words = "1 is best. In a game, learners without a common letter differ (paired t-tests with Holm's correction "
+        words += f"{together}, {100 * self.level:.6g} %)."
+        if np.isnan(self.ranks).any():
+            words += f" {GAP} is a game that a learner did not play: mean ranks are over those that it played."
+        if any(row["failed"] + row["overflowed"] for row in self.rows):
+            words += " * is a rank of some of the runs: the others are left out."
+        return words
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What else has to be known of the numbers: gaps, runs that are left out, and laws that are skewed."""
+        found = [f"{learner} does not play {game}: {reason}." for (game, learner), reason in self.gaps.items()]
+        found += [
+            f"{row['learner']} in {row['game']}: {row[kind]:,} of {len(self.results[row['game']].runs):,} runs {words} "
+            "and are left out of its mean, which its rank there is of."
+            for row in self.rows
+            for kind, words in (("failed", "came to NaN or infinity"), ("overflowed", "ran out of storage"))
+            if row[kind]
+        ]
+        skewed = {}
+        for game, result in self.results.items():
+            names = statistics.skewed_learners(self._values(game), result.learners)
+            skewed |= {game: names} if names else {}
+        if skewed:
+            where = "; ".join(f"{', '.join(names)} in {game}" for game, names in skewed.items())
+            found.append(f"Skewed over the runs, so that Student's interval understates the longer side: {where}.")
+        return found
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A tidy table: one row for each game and learner that played it (`rows`)."""
+        import pandas
+
+        return pandas.DataFrame(self.rows)
+
+    def to_markdown(self) -> str:
+        """The table in GitHub's Markdown."""
+        return self.table.markdown()
+
+    def to_latex(self) -> str:
+        """The table as a tabular, for LaTeX with the package booktabs."""
+        return self.table.latex()
+
+    def html(self, title: str = "") -> str:
+        """One self-contained HTML page: the table, the picture, the means, and each game with its curves.
+
+        Args:
+            title: of the page, that of the table by default.
+        """
+        from jaxonline.results.report.page import html_page
+
+        figures = {"ranks": self.plot()._repr_png_()}
+        return html_page(
+            title or self.title, sentences=self.remarks, results=self.results, tables=[self.table, self.means],
+            figures=figures,
+        )  # fmt: skip
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Learners x games, coloured by rank; see `jaxonline.results.report.standings_figure.plot_standings`."""
+        from jaxonline.results.report.standings_figure import plot_standings
+
+        return plot_standings(self, path, **options)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    def _lines(self) -> Iterator[str]:
+        import textwrap
+
+        for i, table in enumerate(self.tables()):
+            yield from [""] if i else textwrap.wrap(self.title, WIDTH)
+            yield from table.text(WIDTH).splitlines()
+        yield from textwrap.wrap(self.caption, WIDTH)
+        for remark in self.remarks:
+            yield from textwrap.wrap(plain(remark), WIDTH)
+
+    def _ranks(self) -> list[dict[str, Any]]:
+        """The rows of `table`."""
+        cells = {(row["game"], row["learner"]): row for row in self.rows}
+        found = []
+        for i in np.argsort(self.mean_rank, kind="stable").tolist():
+            name = self.learners[i]
+            row: dict[str, Any] = {"learner": name, "mean_rank": float(self.mean_rank[i])}
+            for game in self.games:
+                cell = cells.get((game, name), {"rank": None, "letters": None, "failed": 0, "overflowed": 0})
+                row |= {f"rank in {game}": cell["rank"], f"letters in {game}": cell["letters"]}
+                row |= {f"left out in {game}": cell["failed"] + cell["overflowed"]}
+            found.append(row)
+        return found
+
+    def _columns(self, games: Sequence[str]) -> list[Text]:
+        ranked = [Ranked(game, "\n".join(plain(game).split())) for game in games]
+        return [Text("learner", "learner"), Number("mean_rank", "mean rank", "{:.2f}"), *ranked]
+
+    @property
+    def _what(self) -> str:
+        """What is compared, in words."""
+        return " or ".join(dict.fromkeys(label_of(self._quantity(game)) for game in self.games))
+
+    def _quantity(self, game: str) -> str:
+        return quantity_of(self.results[game], self.quantity)
+
+    def _values(self, game: str) -> np.ndarray:
+        """Of all learners and runs after the last round."""
+        return self.results[game].values(self._quantity(game))[:, :, -1]

@@ -1,0 +1,193 @@
+"""A result as people meet it: printed, in a notebook, as a table of a paper, as a table of pandas."""
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxonline.parameters import check
+from jaxonline.results import parts
+from jaxonline.results.quantities import label_of
+from jaxonline.results.report.columns import Known, Measured, Number, Text
+from jaxonline.results.report.formats import html_words, in_notebook, plain, readable, shortened
+from jaxonline.results.report.tables import LEFT_OUT, Table, check_bounds
+from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
+
+if TYPE_CHECKING:
+    import pandas
+
+PRINTED, IN_NOTEBOOKS, WIDTH = 6, 12, 100
+SUMS = ("regret", "cumulative_loss", "comparator_loss")  # what it makes sense to divide by the rounds
+
+
+def quantity_of(result: Any, quantity: str | None = None) -> str:
+    """What is shown where nothing is asked for: the regret, or the cumulative loss where there is no comparator."""
+    if quantity is not None:
+        return check.choice("quantity", quantity, result.quantities)
+    return "cumulative_loss" if result.comparator_loss is None else "regret"
+
+
+def measured_quantities(result: Any) -> list[str]:
+    """What was measured for people, and not for intervals."""
+    return [name for name in result.quantities if name not in (CONTROL, HALF_DIFFERENCE)]
+
+
+def runs_in_words(n_runs: int) -> str:
+    """How many runs.
+
+    Example:
+        >>> from jaxonline.results.report.summary import runs_in_words
+        >>> runs_in_words(1), runs_in_words(10_000)
+        ('one run', '10,000 runs')
+    """
+    return "one run" if n_runs == 1 else f"{n_runs:,} runs"
+
+
+def title_of(result: Any, quantity: str) -> str:
+    """What was played, in a line."""
+    n_learners, horizon = len(result.learners), int(result.rounds[-1])
+    learners = "one learner" if n_learners == 1 else f"{n_learners:,} learners"
+    rounds = "one round" if horizon == 1 else f"{horizon:,} rounds"
+    against = result.meta.get("comparator") if quantity == "regret" else None
+    words = f"{learners}, {runs_in_words(len(result.runs))} of {rounds}: {label_of(quantity)}"
+    return plain(f"{words} against {against}" if against else words)
+
+
+def at_the_horizon(
+    result: Any,
+    quantity: str | None = None,
+    bounds: Mapping[str, float] | None = None,
+    *,
+    level: float = 0.95,
+    most: int | None = None,
+    strong: bool = False,
+    letters: bool = False,
+) -> Table:
+    r"""The table of learners after the last round, from the smallest mean to the largest.
+
+    Args:
+        result: the numbers.
+        quantity: as in `Result.mean`, by default that of `quantity_of`.
+        bounds: what a theorem promises, by learner.
+        level: of the intervals.
+        most: so many learners, the best ones.
+        strong: the best learner is marked where the ranking says that it differs from each of the others.
+        letters: it is, and so are all others that differ, by letters as in `Result.ranking`.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> loss = np.array([[[2.0], [4.0]], [[1.0], [3.5]]])
+        >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+        >>> result = jo.Result(("a_1", "η = 1"), np.arange(2), np.array([1]), measures)
+        >>> print(result.to_latex())
+        \begin{tabular}{lrrr}
+        \toprule
+        learner & queries /round & cumulative loss (95 \%) & cumulative loss /round \\
+        \midrule
+        $\eta$ = 1 & 0 & 2 $\pm$ 16 & 2.250 \\
+        a\_1 & 0 & 3 $\pm$ 13 & 3 \\
+        \bottomrule
+        \end{tabular}
+        <BLANKLINE>
+    """
+    quantity = quantity_of(result, quantity)
+    bounds = check.keyed("bounds", bounds, result.learners)
+    check_bounds(bounds)
+    last = parts.at_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE)
+    if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
+        raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+    horizon, head = int(result.rounds[-1]), label_of(quantity)
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `Result.mean` says which are skewed
+        of, queries = last.mean(quantity, level), last.mean("queries", level)
+        ranked = (strong or letters) and len(result.learners) > 1 and len(result.runs) > 1
+        ranking = last.ranking(quantity, level) if ranked else None
+    reduced = quantity in SUMS[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
+    reduction = last.variance_reduction(quantity) if reduced else None
+    best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
+    rows = []
+    for i in np.argsort(of.mean[:, -1], kind="stable")[:most]:
+        name, mean = result.learners[i], float(of.mean[i, -1])
+        row = {"learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon, quantity: mean}
+        row |= {"low": float(of.low[i, -1]), "high": float(of.high[i, -1])}
+        row |= {"per_round": mean / horizon} if quantity in SUMS else {}
+        row |= {"bound": None if name not in bounds else float(bounds[name])} if bounds else {}
+        row |= {} if reduction is None else {"variance_reduction": float(reduction[i])}
+        row |= {"failed": int(result.failed[i]), "overflowed": int(result.overflowed[i])}
+        if letters and ranking is not None:
+            row["letters"] = ranking.letters[ranking.learners.index(name)]
+        rows.append(row | {"best": bool(best and not rows)})
+    columns = [
+        Text("learner"),
+        *([] if quantity == "queries" else [Number("queries_per_round", "queries\n/round", readable)]),
+        Measured(quantity, f"{head}\n({100 * level:.6g} %)" if len(result.runs) > 1 else head),
+        Known("per_round", f"{head}\n/round", readable),
+        Known("bound", "theorem's\nbound", readable),
+        Known("variance_reduction", "variance\nreduction", readable),
+        *([Text("letters", "same letter:\nno difference seen")] if rows and "letters" in rows[0] else []),
+        *LEFT_OUT,
+    ]
+    caption = ranking.table.caption if letters and ranking is not None else ""
+    return Table(title_of(result, quantity), rows, columns, caption=caption, strong="best")
+
+
+def result_text(result: Any) -> str:
+    """About ten lines: the best learners with their intervals, and what else there is."""
+    quantity = quantity_of(result)
+    n_learners = len(result.learners)
+    table = at_the_horizon(result, most=PRINTED)
+    lines = [shortened(f"Result: {table.title}", WIDTH), *table.text(WIDTH).splitlines()]
+    lines += [f"... and {n_learners - PRINTED:,} more"] if n_learners > PRINTED else []
+    others = ", ".join(plain(name) for name in measured_quantities(result) if name != quantity)
+    return "\n".join([*lines, shortened(f"also measured: {others}", WIDTH)])
+
+
+def result_html(result: Any) -> str:
+    """A table for notebooks, light or dark, and how the study was made."""
+    n_learners = len(result.learners)
+    more = n_learners - IN_NOTEBOOKS
+    table = at_the_horizon(result, most=IN_NOTEBOOKS).html()
+    rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
+    about = description_list(result.meta, result.learners[:IN_NOTEBOOKS])
+    details = f"<details><summary>How it was made</summary>{about}</details>" if about else ""
+    return in_notebook(f"{table}{rest}{details}")
+
+
+def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
+    """What `Result.meta` says, as a list of HTML; of learners, those that are named."""
+    items = {}
+    for name, value in meta.items():
+        if name in meta.get("versions", ()):
+            continue
+        if name == "learners":
+            items |= {f"learner {one}": value[one] for one in learners if one in value}
+        elif isinstance(value, Mapping):
+            items[name] = ", ".join(f"{key} {each}" for key, each in value.items())
+        else:
+            items[name] = value
+    kept = {name: value for name, value in items.items() if value not in (None, "", [])}
+    if not kept:
+        return ""
+    each = []
+    for name, value in kept.items():
+        words = name.removeprefix("n_").replace("_", " ")
+        each.append(f"<dt>{html_words(words)}</dt><dd>{html_words(value)}</dd>")
+    return f"<dl>{''.join(each)}</dl>"
+
+
+def to_pandas(
+    result: Any, quantity: str | None, level: float = 0.95, interval: str | None = None
+) -> "pandas.DataFrame":
+    """See `Result.to_pandas`."""
+    import pandas
+
+    quantity = quantity_of(result, quantity)
+    of = result.mean(quantity, level, interval)
+    at = np.indices(of.mean.shape).reshape(of.mean.ndim, -1)
+    columns: dict[str, Any] = {"learner": np.array(result.learners, object)[at[0]], "round": result.rounds[at[1]]}
+    if len(at) > 2:
+        columns["entry"] = at[2] if len(at) == 3 else [",".join(map(str, entry)) for entry in at[2:].T]
+    columns["quantity"] = quantity
+    columns |= {name: getattr(of, name).ravel() for name in ("mean", "standard_error", "low", "high")}
+    return pandas.DataFrame(columns | {"runs": np.broadcast_to(of.n_runs, of.mean.shape).ravel()})

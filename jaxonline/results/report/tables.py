@@ -1,0 +1,321 @@
+"""One table for every output: rows of numbers, and columns that know how to show them.
+
+A row is a dictionary. CSV and JSON hold the rows as they are; on a terminal, in Markdown and in LaTeX a table shows its
+columns. `rich` is imported when a table is printed.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jaxonline.parameters import check
+from jaxonline.results.report.columns import Count, Fixed, Interval, Known, Number, Row, Text, limits
+from jaxonline.results.report.formats import (
+    fixed,
+    html_words,
+    in_notebook,
+    markdown_words,
+    plain,
+    shortened,
+    terminal_width,
+    tex_words,
+    visible,
+)
+from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
+
+LEFT_OUT = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
+REGRET = (  # of the rows of `Result.table`
+    Text("learner"),
+    Number("queries_per_round", "queries\n/round", partial(fixed, "{:.2f}")),
+    Fixed("regret", "regret\n(95 %)", "{:.2f}"),
+    Number("regret_per_round", "regret\n/round", partial(fixed, "{:.5f}")),
+    Number("bound", "theorem's\nbound", partial(fixed, "{:,.0f}")),
+    Known("variance_reduction", "variance\nreduction", "{:.3g}"),
+    *LEFT_OUT,
+)
+
+
+def check_bounds(bounds: Mapping[str, Any]) -> None:
+    """Check that bounds are numbers; infinity says that there is none."""
+    for name, bound in bounds.items():
+        if not isinstance(bound, float | np.floating) or np.isnan(bound):
+            check.number(f"bounds[{name!r}]", bound)
+
+
+def rows_at_the_horizon(result: Any, bounds: Mapping[str, float] | None, level: float) -> list[dict[str, Any]]:
+    """The rows of `Result.table`, of that result."""
+    check_bounds(check.keyed("bounds", bounds, result.learners))
+    regret, queries = result.mean("regret", level), result.mean("queries")
+    horizon = int(result.rounds[-1])
+    reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
+    reduction = result.variance_reduction() if reduced else None
+    return [
+        {
+            "learner": name,
+            "queries_per_round": float(queries.mean[i, -1]) / horizon,
+            "regret": float(regret.mean[i, -1]),
+            "low": float(regret.low[i, -1]),
+            "high": float(regret.high[i, -1]),
+            "regret_per_round": float(regret.mean[i, -1]) / horizon,
+            "bound": (bounds or {}).get(name),
+            "failed": int(result.failed[i]),
+            "overflowed": int(result.overflowed[i]),
+        }
+        | ({} if reduction is None else {"variance_reduction": float(reduction[i])})
+        for i, name in enumerate(result.learners)
+    ]
+
+
+@dataclass(frozen=True)
+class Table:
+    r"""Rows, and the columns that are shown of them.
+
+    Printed by a console of `rich`, it takes the roomiest of three frames that fits the console's width.
+
+    Attributes:
+        title: of the table.
+        rows: dictionaries, in CSV with the keys of the first.
+        columns: what is shown; all entries when empty.
+        group: a key: a line between rows that differ in it.
+        headed: the group's name stands above its rows.
+        caption: below the table.
+        strong: a key: where a row has it, its numbers with an interval are in bold type (on paper and on pages).
+
+    Example:
+        >>> from jaxonline.results.report.tables import Interval, Table, Text
+        >>> rows = [{"learner": "a", "regret": 2.0, "low": 1.5, "high": 2.5, "bound": None}]
+        >>> table = Table("Regret", rows, (Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}")))
+        >>> print(table.markdown())
+        | learner | regret (95 %) |
+        | --- | ---: |
+        | a | 2.0 ± 0.5 |
+        <BLANKLINE>
+        >>> print(table.csv())
+        learner,regret,low,high,bound
+        a,2,1.5,2.5,
+        <BLANKLINE>
+    """
+
+    title: str
+    rows: Sequence[Row]
+    columns: Sequence[Text] = ()
+    group: str = ""
+    headed: bool = False
+    caption: str = ""
+    strong: str = ""
+
+    @property
+    def shown(self) -> list[Text]:
+        """The columns, less those of counts that are all 0."""
+        columns = self.columns or [
+            Text(k) if isinstance(v, str) else Number(k) for k, v in dict(*self.rows[:1]).items()
+        ]
+        return [column for column in columns if column.wanted(self.rows)]
+
+    def csv(self) -> str:
+        """The rows; floats have 6 digits, None is an empty cell."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        for row in self.rows[:1]:
+            lines.writerow(row)
+            lines.writerows(
+                [f"{v:.6g}" if isinstance(v, float) else v for v in map(each.get, row)] for each in self.rows
+            )
+        return text.getvalue()
+
+    def json(self) -> str:
+        """The rows as strict JSON."""
+        return strict_json(self.rows)
+
+    def markdown(self) -> str:
+        """The columns as a table of GitHub's Markdown, without the title."""
+        lines = [self._heads(markdown_words), ["---:" if column.numeric else "---" for column in self.shown]]
+        for _, heading, cells, strong in self._lines(markdown_words):
+            lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
+            lines.append([f"**{cell}**" if bold else cell for cell, bold in zip(cells, strong, strict=True)])
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+    def latex(self) -> str:
+        """The columns as a tabular with the rules of booktabs, without the title; all else is plain LaTeX."""
+        heads = self._heads(tex_words)
+        lines = [_tex_row(heads), r"\midrule"]
+        for i, (first, heading, cells, strong) in enumerate(self._lines(tex_words)):
+            lines += [r"\midrule"] if first and i else []
+            lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{{heading}}} \\"] if heading else []
+            numeric = [column.numeric for column in self.shown]
+            cells = [_MINUS.sub("$-$", cell) if own else cell for cell, own in zip(cells, numeric, strict=True)]
+            bold = (rf"\textbf{{\boldmath {cell}}}" if own else cell for cell, own in zip(cells, strong, strict=True))
+            lines.append(_tex_row(bold))
+        kinds = "".join("r" if column.numeric else "l" for column in self.shown)
+        return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
+
+    def floating(self) -> str:
+        """The tabular of `latex` in a table with a caption, the title; below it in small letters the caption."""
+        below = f"\\\\[2pt]\n{{\\footnotesize {tex_words(self.caption)}}}\n" if self.caption else ""
+        title = f"\\caption{{{tex_words(self.title)}}}\n" if self.title else ""
+        return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
+
+    def html(self) -> str:
+        """The columns as an HTML table with its title; a cell of numbers says in `data-value` what to sort by."""
+        lines = ["<table>", f"<caption>{html_words(self.title)}</caption>", "<thead><tr>"]
+        for column, head in zip(self.shown, self._heads(html_words), strict=True):
+            head = head.replace(" %", "&nbsp;%")
+            lines.append(f'<th scope="col"{_NUMERIC * column.numeric}>{head}</th>')
+        lines += ["</tr></thead>", "<tbody>"]
+        for i, (row, (first, heading, cells, strong)) in enumerate(
+            zip(self.rows, self._lines(html_words), strict=True)
+        ):
+            lines += ["</tbody>", "<tbody>"] if first and i else []
+            if heading:
+                lines.append(f'<tr class="group"><th scope="rowgroup" colspan="{len(cells)}">{heading}</th></tr>')
+            lines.append("<tr>")
+            for at, (column, cell, bold) in enumerate(zip(self.shown, cells, strong, strict=True)):
+                words, tag = f"<strong>{cell}</strong>" if bold else cell, "td" if at else "th"
+                lines.append(f"<{tag}{_SCOPE * (not at)}{_sorted_by(column, row)}>{words}</{tag}>")
+            lines.append("</tr>")
+        return "\n".join([*lines, "</tbody>", "</table>", ""])
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.html())
+
+    def text(self, width: int = 100) -> str:
+        """The columns as plain text of so many columns at most: what does not fit is shortened or left out."""
+        shown = self.shown
+        heads = [(column.head or column.key).split("\n") for column in shown]
+        height = max(map(len, heads), default=0)
+        lines = [[*[""] * (height - len(head)), *head] for head in heads]
+        for _, _, cells, _ in self._lines(plain):
+            for line, cell in zip(lines, cells, strict=True):
+                line.append(cell)
+        for line, column in zip(lines, shown, strict=True):
+            if not column.numeric:
+                line[:] = [shortened(cell, max(width // 3, 8)) for cell in line]
+        widths = [max(map(terminal_width, line)) for line in lines]
+        while sum(widths) + 2 * (len(widths) - 1) > width and len(widths) > 1:
+            lines, widths, shown = lines[:-1], widths[:-1], shown[:-1]
+        said = []
+        for cells in zip(*lines, strict=True):
+            pads = [" " * (own - terminal_width(cell)) for own, cell in zip(widths, cells, strict=True)]
+            each = zip(cells, pads, shown, strict=True)
+            said.append("  ".join(pad + cell if column.numeric else cell + pad for cell, pad, column in each).rstrip())
+        return "\n".join(said)
+
+    def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
+        return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
+
+    def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
+        """For each row: whether a group begins, its name where that is to be shown, the cells, and which are bold."""
+        before, found = None, []
+        for row in self.rows:
+            group = row.get(self.group)
+            first, before = group != before, group
+            heading = escaped(str(group)) if first and self.headed else ""
+            strong = [bool(row.get(self.strong)) and isinstance(column, Interval) for column in self.shown]
+            found.append((first, heading, [escaped(column.show(row)) for column in self.shown], strong))
+        return found
+
+    def __rich_console__(self, console: Any, options: Any) -> Any:
+        from rich import box
+
+        compact = {"box": box.SIMPLE_HEAD, "show_edge": False, "padding": (0, 1, 0, 0)}
+        for frame in ({}, {"pad_edge": False}, compact):
+            table = self._framed(frame)
+            if console.measure(table, options=options.update(max_width=1000)).maximum <= options.max_width:
+                break
+        yield table
+
+    def _framed(self, frame: Mapping[str, Any]) -> Any:
+        from rich import table, text
+
+        made = table.Table(
+            title=text.Text(visible(self.title), "table.title"), title_justify="left",
+            caption=text.Text(visible(self.caption), "table.caption") if self.caption else None,
+            caption_justify="left", **frame,
+        )  # fmt: skip
+        for column in self.shown:
+            justify = "right" if column.numeric else "left"
+            look = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
+            made.add_column(text.Text(visible(column.head or column.key)), **look)
+        for first, heading, cells, _ in self._lines(visible):
+            if first:
+                made.add_section()
+            if heading:
+                made.add_row(text.Text(heading, style="bold"))
+            indent = "  " if self.headed else ""
+            made.add_row(text.Text(indent + cells[0]), *map(text.Text, cells[1:]))
+        return made
+
+
+def across(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
+    """Rows that share an entry become one: `value` and its limits under the label of each.
+
+    Args:
+        rows: with the entries `down`, `value` and its limits.
+        down: what the new rows share; they come in the order in which it is met.
+        labels: of the rows, the names of the new entries.
+        value: a key.
+
+    Example:
+        >>> from jaxonline.results.report.tables import across
+        >>> rows = [{"learner": "a", "regret": noise + 1.0, "low": 0.0, "high": 3.0} for noise in (0, 1)]
+        >>> across(rows, "learner", ["no noise", "noise"], "regret")[0]["noise"]
+        2.0
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for row, label in zip(rows, labels, strict=True):
+        low, high = limits(row, value)
+        new = {label: row[value], f"{label}_low": low, f"{label}_high": high}
+        found[row[down]] = found.get(row[down], {down: row[down]}) | new
+    return list(found.values())
+
+
+def strict_json(numbers: Any) -> str:
+    """Numbers, arrays and containers of them as JSON; NaN and infinity become null.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.report.tables import strict_json
+        >>> strict_json({"a": np.array([1, 2]), "b": float("nan")}).split()
+        ['{', '"a":', '[', '1,', '2', '],', '"b":', 'null', '}']
+    """
+    return json.dumps(_finite(numbers), indent=1, allow_nan=False) + "\n"
+
+
+def _finite(numbers: Any) -> Any:
+    if isinstance(numbers, Mapping):
+        return {str(key): _finite(value) for key, value in numbers.items()}
+    if isinstance(numbers, (list, tuple)):
+        return [_finite(value) for value in numbers]
+    if isinstance(numbers, (np.ndarray, np.generic)):
+        return _finite(numbers.tolist())
+    return None if isinstance(numbers, float) and not np.isfinite(numbers) else numbers
+
+
+_MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
+
+
+def _tex_row(cells: Iterable[str]) -> str:
+    """A line of a tabular; an empty group where the command before it would take its start for an option or a star."""
+    row = " & ".join(cells) + r" \\"
+    return "{}" + row if row.startswith(("[", "*")) else row
+
+
+_NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
+
+
+def _sorted_by(column: Text, row: Row) -> str:
+    """Attributes of a cell: of a number, the number itself where it is known."""
+    if not column.numeric:
+        return ""
+    value = row.get(column.key)
+    if isinstance(value, int | float | np.number) and value == value:
+        number = f"{float(value):.12g}".replace("inf", "Infinity")  # as a script reads it
+        return f'{_NUMERIC} data-value="{number}"'
+    return _NUMERIC

@@ -1,0 +1,336 @@
+"""Results in zarr stores, those that were saved and those of studies, finished or not."""
+
+import contextlib
+import glob
+import hashlib
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxonline.results.statistics.variance_reduction import CONTROL
+from jaxonline.store.atomic_files import UNFINISHED, naming, sync, unfinished
+from jaxonline.store.blocks import MARKER, RESULT, STUDY, attributes_in, format_of
+from jaxonline.store.filesystem import Bucket, Folder, path_of, place_of
+from jaxonline.store.layout import BEST, CUBE, FIRSTS, Blocks, Rows, StoreLayout
+from jaxonline.store.lazy_arrays import Finished, StoredArray, arrays_of, held, zeroed
+from jaxonline.store.zarr_format import (
+    DOCUMENT,
+    STRING,
+    ArraySpec,
+    decode_whole,
+    document,
+    encode_chunks,
+    group,
+    is_whole,
+    node,
+)
+
+if TYPE_CHECKING:
+    import xarray
+
+    from jaxonline.results import Result
+
+NEW, OLD = "new", "old"  # stores beside their place
+BATCH = 1 << 24  # bytes that are written at a time
+
+
+def to_dataset(result: "Result") -> "xarray.Dataset":
+    """The numbers of a result, labelled."""
+    import xarray
+
+    variables: dict = {name: (CUBE[:2], getattr(result, name)) for name in FIRSTS}
+    for name, array in result.measures.items():
+        entries = tuple(f"{name}, axis {axis}" for axis in range(array.ndim - 3))
+        variables[name] = ((*CUBE, *entries), array)
+    if result.comparator_loss is not None:
+        variables[BEST] = (CUBE, np.ascontiguousarray(result.comparator_loss))
+        variables["regret"] = (CUBE, result.regret)
+    names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
+    coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
+    about = {"meta": result.meta, "measures": list(result.measures)}
+    return xarray.Dataset(variables, coordinates, {MARKER: json.dumps(about)})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Saving
+
+
+def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
+    """Write the store beside its place, and put it there: the old or the new one is whole at any moment.
+
+    What of the result's own numbers was in the store that is replaced is then read from the new one.
+    """
+    folder = path_of(path)
+    saved = _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
+    arrays = *result.measures.values(), result.comparator_loss
+    if not all(array.is_there() for array in arrays if isinstance(array, StoredArray)):
+        again = load_result(saved)
+        for name in ("measures", BEST):
+            object.__setattr__(result, name, getattr(again, name))
+    return saved
+
+
+def _save_in_folder(result: "Result", path: Path) -> Path:
+    if path.name in ("", ".."):
+        raise ValueError(f"path must end in the name of a store, got '{path}'")
+    place = path.resolve() if path.is_symlink() else path
+    if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
+        raise FileExistsError(f"{path} exists and is no result of jaxonline: it is not replaced, give another path")
+    with naming(path):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside = unfinished(place)
+        beside.mkdir()
+    try:
+        folder = Folder(beside / NEW, beside / "writing")
+        for files in _files(result):
+            with naming(path):
+                folder.write(files)
+        with naming(path):
+            sync(beside)
+            _move(beside, place)
+    finally:
+        if place.exists() or not (beside / OLD).exists():  # else it holds the only one
+            shutil.rmtree(beside, ignore_errors=True)
+    return path
+
+
+def _save_at_url(result: "Result", url: str) -> str:
+    """Where there is one it is replaced when the new one is whole, below it: its first document goes first, and comes
+    last."""
+    place = Bucket(url)
+    before = place.names()
+    if before and not _is_ours(place, UNFINISHED):
+        raise FileExistsError(f"{url} exists and is no result of jaxonline: it is not replaced, give another URL")
+    if not before:
+        for files in _files(result):
+            place.write(files)
+        return url
+    place.remove(UNFINISHED)
+    keys: list[str] = []
+    try:
+        for files in _files(result):
+            place.write({f"{UNFINISHED}/{key}": content for key, content in files.items()})
+            keys += files
+    except BaseException:
+        with contextlib.suppress(OSError):
+            place.remove(UNFINISHED)
+        raise
+    for name in (DOCUMENT, *before):
+        if name != UNFINISHED:
+            place.remove(name)
+    for some in (keys[:-1], keys[-1:]):
+        place.copy({f"{UNFINISHED}/{key}": key for key in some})
+    place.remove(UNFINISHED)
+    return url
+
+
+def _files(result: "Result") -> Iterator[dict[str, bytes]]:
+    """The store of a result, some files after the others: laid out as that of a study, without its blocks.
+
+    The first document comes last. It has a hash of all numbers, so that it is another one whenever they are.
+    """
+    runs, best = len(result.runs), result.comparator_loss
+    width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
+    rows = [Rows("", "", (each, each + 1), width) for each in range(len(result.learners))]
+    if best is not None and _is_shared(best, 0):
+        shared_by_runs = _is_shared(best, 1)
+        best = best[0, 0] if shared_by_runs else best[0]
+        rows.append(Rows("", "", None, 0 if shared_by_runs else width))
+    own = best is not None and best.ndim == 3
+    axes = {name: array.shape[3:] for name, array in result.measures.items()}
+    specs = StoreLayout.new(result.learners, runs, result.rounds.tolist(), axes, rows, own).specs()
+    arrays = {
+        "learner": np.array(result.learners, object), "run": result.runs, "round": result.rounds, **result.measures,
+        **{name: getattr(result, name) for name in FIRSTS}, **({} if best is None else {BEST: best}),
+    }  # fmt: skip
+    kinds = {name: spec if name == "learner" else spec._replace(dtype=arrays[name].dtype.name)
+             for name, spec in specs.items()}  # fmt: skip
+    digest = hashlib.sha256()
+    for name, array in arrays.items():
+        chunks = ((f"{node(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
+        for _, some in groupby(chunks, _Batches()):
+            files = dict(some)
+            for content in files.values():
+                digest.update(content)
+            yield files
+    yield {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
+    marker = {
+        "format": RESULT, "learners": result.learners, "measures": list(result.measures), "sha256": digest.hexdigest(),
+    }  # fmt: skip
+    root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
+    yield {DOCUMENT: root}
+
+
+def _is_shared(best: Any, axis: int) -> bool:
+    return best.is_same_along(axis) if isinstance(best, StoredArray) else best.strides[axis] == 0
+
+
+class _Batches:
+    """Which batch a file belongs to, so that one is written when it is large, and not kept."""
+
+    def __init__(self):
+        self._bytes = 0
+
+    def __call__(self, file: tuple[str, bytes]) -> int:
+        self._bytes += len(file[1])
+        return self._bytes // BATCH
+
+
+def _move(beside: Path, place: Path) -> None:
+    """The new store to its place, the old one out of it."""
+    had_one = place.exists()
+    if had_one:
+        os.rename(place, beside / OLD)
+    try:
+        os.rename(beside / NEW, place)
+    except OSError:
+        if had_one:
+            os.rename(beside / OLD, place)
+        raise
+    sync(place.parent)
+
+
+def _is_ours(place: Folder | Bucket, *more: str) -> bool:
+    """Whether a place is a saved result, the whole of it: nothing was put in beside the arrays, but for these names."""
+    saved = format_of(attributes_in(place.read(DOCUMENT) or b"") or {}) == RESULT
+    names = (name for name in place.names() if name not in (DOCUMENT, *more))
+    return saved and all(place.read(f"{name}/{DOCUMENT}") is not None for name in names)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Loading
+
+
+def load_result(path: str | os.PathLike[str]) -> "Result":
+    """Read what `Result.save` wrote, or the store of a study (`simulate(checkpoint=path)`), also of an unfinished one.
+
+    Of an unfinished study, or while it is being played, the finished runs are there: those of at least one learner,
+    with NaN for the learners that have not played them (and in later rounds, where a longer study has not reached
+    them). `meta["missing"]` says by learner how many are to be played.
+
+    Args:
+        path: a folder, or a URL.
+
+    Raises:
+        FileNotFoundError: if there is no such store.
+        ValueError: if what is there is something else, or damaged, or no run is finished yet.
+
+    Warns:
+        UserWarning: runs are missing.
+        RuntimeWarning: a block is damaged, and counts as missing; the study computes it again when it is continued.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, checkpoint=folder)
+        ...     loaded = jo.load_result(folder)
+        >>> loaded.learners, bool((loaded.cumulative_loss == result.cumulative_loss).all())
+        (('gradient',), True)
+    """
+    place = place_of(path)
+    content = place.read(DOCUMENT)
+    if content is None:
+        raise FileNotFoundError(f"there is no result at {path}{_hint(place, path)}")
+    attributes = attributes_in(content) or {}
+    meta = {name: of for name, of in attributes.items() if name != MARKER}
+    try:
+        if format_of(attributes) == RESULT:
+            return _load_saved(place, content, meta)
+        if format_of(attributes) == STUDY:
+            return _load_study(place, attributes[MARKER], meta)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}") from error
+    raise ValueError(f"{path} is no result of jaxonline, as Result.save and simulate(checkpoint=...) write them")
+
+
+def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
+    """Check the names in the first document, which has no checksum, against those beside the numbers, which have one.
+
+    Raises:
+        ValueError: they are others.
+    """
+    spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
+    kept = place.read(f"{node('learner')}/{spec.key((0,))}") or b""
+    if is_whole(kept) and kept != spec.encode(np.array(learners, object)):
+        raise ValueError(f"{place.name} is damaged: the names of learners are not what was written")
+
+
+def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
+    path = path_of(where)
+    if path is None:
+        new = place.read(f"{UNFINISHED}/{DOCUMENT}")
+        return f"; saving was interrupted, and the new one is in {where}/{UNFINISHED}" if new else ""
+    kept = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}/{OLD}"))
+    return f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
+
+
+def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> "Result":
+    from jaxonline.results import Result
+
+    root = json.loads(first)
+    marker, documents = root["attributes"][MARKER], root["consolidated_metadata"]["metadata"]
+
+    def array(name: str) -> np.ndarray:
+        try:
+            return decode_whole(ArraySpec.of(documents[node(name)]), lambda key: place.read(f"{node(name)}/{key}"))
+        except ValueError as error:
+            raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
+
+    learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
+    _check_names(place, learners)
+    whole, stored = np.full((len(learners), len(runs)), len(rounds), np.int32), {}
+    for name in (*marker["measures"], *FIRSTS, *([BEST] if BEST in documents else [])):
+        spec = ArraySpec.of(documents[node(name)])
+        stored[name] = StoredArray(place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)), first)
+    numbers = held(stored, array)
+    if isinstance(best := numbers.get(BEST), np.ndarray):
+        best = np.broadcast_to(best, (*whole.shape, len(rounds)))
+    return Result(
+        learners=learners, runs=runs, rounds=rounds, measures={name: numbers[name] for name in marker["measures"]},
+        comparator_loss=best, meta=meta, **{name: numbers[name] for name in FIRSTS},
+    )  # fmt: skip
+
+
+def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, Any]) -> "Result":
+    from jaxonline.results import Result
+
+    layout = StoreLayout.of(marker["layout"])
+    _check_names(place, layout.learners)
+    blocks = Blocks(place, marker["study"], layout, repairs=False)
+    finished = Finished.of(blocks)
+    some = np.flatnonzero(finished.own.any(axis=0))
+    if not len(some):
+        raise ValueError(f"{place.name} is the store of a study of which no run is finished yet")
+    missing = {
+        name: int(n)
+        for name, n in zip(layout.learners, (finished.own < len(layout.rounds)).sum(axis=1), strict=True)
+        if n
+    }
+    if missing:
+        told = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
+        warnings.warn(
+            f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}", UserWarning, stacklevel=3
+        )
+        meta = meta | {"missing": missing}
+    numbers = arrays_of(blocks, finished, some)
+    if CONTROL in layout.measures:
+        numbers[CONTROL], _ = zeroed(numbers[CONTROL], finished.own[:, some] > 0)
+    best = numbers.get(BEST)
+    if best is not None and not (finished.own if layout.own_best else finished.shared)[..., some].any():
+        best = None
+    return Result(
+        learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
+        measures={name: numbers[name] for name in sorted(layout.measures)},
+        **{name: numbers[name] for name in FIRSTS},
+    )  # fmt: skip

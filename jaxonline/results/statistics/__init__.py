@@ -1,0 +1,1 @@
+"""Intervals, bands, rankings and estimates with less variance."""

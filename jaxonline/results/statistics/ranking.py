@@ -1,0 +1,117 @@
+"""Which learners differ: paired differences of all of them, with a correction for how many there are."""
+
+import io
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxonline.results.report.columns import Measured, Text
+from jaxonline.results.report.tables import Table
+from jaxonline.results.statistics.intervals import Estimate, pairwise_p_values
+
+
+class Ranking(NamedTuple):
+    """Learners from the smallest mean to the largest; it prints as a table.
+
+    Attributes:
+        learners: names in that order [L].
+        rows: of the table: learner, the mean with Student's interval, letters.
+        letters: two learners that share no letter differ: of all such statements together, one or more is wrong with
+            probability 1 - level at most (paired t-tests, Holm 1979).
+        p_values: of all pairs after the correction [L, L], in the order of `learners`; 1 on the diagonal.
+        quantity: what was compared.
+        level: of the statements.
+    """
+
+    learners: tuple[str, ...]
+    rows: list[dict]
+    letters: tuple[str, ...]
+    p_values: np.ndarray
+    quantity: str
+    level: float
+
+    @property
+    def table(self) -> Table:
+        """The learners, their means, and which of them differ."""
+        columns = (
+            Text("learner"), Measured("mean", f"{self.quantity}\n({self.level:.0%})"),
+            Text("letters", "same letter:\nno difference seen"),
+        )  # fmt: skip
+        caption = f"Learners without a common letter differ (paired t-tests with Holm's correction, {self.level:.0%})."
+        return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
+
+    def differ(self, first: str, second: str) -> bool:
+        """Whether two learners differ."""
+        i, j = self.learners.index(first), self.learners.index(second)
+        return bool(self.p_values[i, j] < 1 - self.level)
+
+    def __repr__(self) -> str:
+        table = self.table
+        return f"{table.title}\n{table.text()}\n{table.caption}"
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        text = io.StringIO()
+        Console(file=text, width=100, force_jupyter=False, force_terminal=False).print(self.table)
+        return text.getvalue()
+
+
+def rank(
+    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, of: Estimate, controls: np.ndarray | None
+) -> Ranking:
+    """Order learners by their means, and tell which differ.
+
+    Args:
+        learners: names [L].
+        values: of L learners in R runs, the same in each column; a run with a NaN is left out of the pairs it is in.
+        quantity: what it is.
+        level: of all statements together.
+        of: their means with intervals [L, G].
+        controls: their control variates, if any, of the shape of `values`.
+    """
+    order = np.argsort(of.mean[:, -1], kind="stable")
+    p_values = pairwise_p_values(values[order], None if controls is None else controls[order])
+    letters = shared_letters(p_values >= 1 - level)
+    rows = [
+        {"learner": learners[i]}
+        | {name: float(getattr(of, name)[i, -1]) for name in ("mean", "low", "high")}
+        | {"letters": each}
+        for i, each in zip(order, letters, strict=True)
+    ]
+    return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level)
+
+
+def shared_letters(alike: np.ndarray) -> tuple[str, ...]:
+    """Letters [L] for a symmetric relation [L, L]: two share one exactly if they are alike (Piepho 2004).
+
+    Each letter is a largest set of which all are alike, in the order of its first members; sets that the others make
+    superfluous are left out.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics.ranking import shared_letters
+        >>> shared_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))
+        ('a', 'ab', 'b')
+    """
+    groups = [frozenset(range(len(alike)))]
+    for i, j in itertools.combinations(range(len(alike)), 2):
+        if not alike[i, j]:
+            split = [part for group in groups for part in ({group - {i}, group - {j}} if {i, j} <= group else {group})]
+            groups = [group for group in dict.fromkeys(split) if not any(group < other for other in split)]
+    pairs = [{(i, j) for i in group for j in group} for group in groups]
+    for group in sorted(groups, key=sorted, reverse=True):  # one that the others cover is left out
+        at = groups.index(group)
+        if pairs[at] <= set().union(*pairs[:at], *pairs[at + 1 :]):
+            del groups[at], pairs[at]
+    groups.sort(key=sorted)
+    return tuple("".join(_letter(n) for n, group in enumerate(groups) if i in group) for i in range(len(alike)))
+
+
+def _letter(n: int) -> str:
+    return chr(ord("a") + n) if n < 26 else f"({n + 1})"

@@ -1,0 +1,80 @@
+"""Means with less chance in them: control variates with coefficients from the other runs, and antithetic pairs.
+
+What is measured for that is in a result under two names: `CONTROL`, a quantity whose expectation is exactly 0, and
+`HALF_DIFFERENCE`, of the two plays with opposite noise of which a run is the mean.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+CONTROL = "control_variate"
+HALF_DIFFERENCE = "antithetic_half_difference"
+
+
+def adjusted(
+    values: Float[np.ndarray, "R *rest"], controls: Float[np.ndarray, "K R *rest"]
+) -> Float[np.ndarray, "R *rest"]:
+    """values_r - sum_k beta_k controls_kr, with the least squares beta of all runs but r, so that no mean is biased.
+
+    A run is independent of the beta that others give it, so what is subtracted has the expectation 0, with any number
+    of runs. Runs with a NaN are left as they are, and have no part in the betas of others. Least squares of all runs
+    but one come from those of all (Miller 1974): with centred controls c and values v, e = v - beta c and the leverage
+    h = 1 / n + c' (C'C)^-1 c, they are beta - (C'C)^-1 c e / (1 - h).
+
+    Args:
+        values: of R runs.
+        controls: K of them, expectation 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics.variance_reduction import adjusted
+        >>> control = np.array([1.0, -2.0, 0.5, 1.5])
+        >>> adjusted(7.0 + 3.0 * control, control[None]).round(9).tolist()
+        [7.0, 7.0, 7.0, 7.0]
+    """
+    kept = ~np.isnan(values.reshape(len(values), -1)).any(axis=1)
+    n = int(kept.sum())
+    if n < 3 or not controls.any():
+        return values
+    raw = np.moveaxis(controls[:, kept], 0, -1)  # [n, *rest, K]
+    size = np.sqrt((raw**2).mean(axis=0))
+    raw = raw / np.where(size > 0, size, 1.0)
+    c, v = raw - raw.mean(axis=0), values[kept] - values[kept].mean(axis=0)
+    inverse = np.linalg.pinv(np.einsum("r...k,r...l->...kl", c, c), rcond=1e-12, hermitian=True)
+    beta = np.einsum("...kl,r...l,r...->...k", inverse, c, v)
+    solved = np.einsum("...kl,r...l->r...k", inverse, c)
+    left = 1.0 - 1.0 / n - np.einsum("r...k,r...k->r...", solved, c)  # 1 - h
+    error = v - np.einsum("...k,r...k->r...", beta, c)
+    known = left > 1e-9  # else the other runs say nothing of a control
+    without = beta - solved * (error / np.where(known, left, 1.0))[..., None]
+    found = values.copy()
+    found[kept] -= np.where(known, np.einsum("r...k,r...k->r...", without, raw), 0.0)
+    return found
+
+
+def variance_reduction(
+    values: Float[np.ndarray, "L R"], used: Float[np.ndarray, "L R"], half_difference: Float[np.ndarray, "L R"] | None
+) -> Float[np.ndarray, "L"]:
+    """The variance of plain runs over that of the runs whose mean is taken, per play: so many times fewer are needed.
+
+    Args:
+        values: of the runs; NaN in those left out.
+        used: adjusted, likewise.
+        half_difference: of the two plays of a run, where a run is the mean of two.
+
+    Returns:
+        NaN where fewer than two runs are left, or where they do not vary.
+    """
+    n_runs = (~np.isnan(values)).sum(axis=1)
+
+    def variance(runs: np.ndarray) -> np.ndarray:
+        some = np.maximum(n_runs, 1)[:, None]
+        centred = runs - np.nansum(runs, axis=1, keepdims=True) / some
+        return np.nansum(centred**2, axis=1) / np.maximum(n_runs - 1, 1)
+
+    single, plays = variance(values), 1
+    if half_difference is not None:  # of a pair's plays, mean + half difference and mean - half difference
+        squares = np.where(np.isnan(values), 0.0, half_difference) ** 2
+        single, plays = single + squares.sum(axis=1) / np.maximum(n_runs, 1), 2
+    left = plays * variance(used)
+    return np.where((n_runs > 1) & (left > 0), single / np.where(left > 0, left, 1.0), np.nan)

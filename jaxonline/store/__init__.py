@@ -1,0 +1,1 @@
+"""Everything on disk: file systems, arrays, blocks, checkpoints, fingerprints."""

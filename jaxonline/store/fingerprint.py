@@ -1,0 +1,337 @@
+"""What decides the numbers of a study, as short texts by name: the same in another process, and nothing left out.
+
+Numbers and structure count; and of every function and class that is met, also inside others, the source and the
+globals that it reads. Installed libraries count by name and version, this package by its files. What cannot be seen,
+also a function without its source, is refused, unless the user vouches for it with a version of the study.
+"""
+
+import copyreg
+import dataclasses
+import enum
+import functools
+import hashlib
+import importlib.metadata
+import io
+import random
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxonline.store.layout import fingerprint
+from jaxonline.store.source_code import (
+    attributes_of,
+    content_of,
+    home_of,
+    is_written,
+    library,
+    names_in,
+    root_of,
+    text_of,
+)
+
+PACKAGE = root_of(__name__)
+NUMERIC = ("jax", "jaxlib", "numpy", "optax")  # libraries
+OPTIONS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
+TRANSPARENT = ("beartype", "jaxtyping")  # decorators that change no number
+ATOMS = (type(None), bool, int, float, complex, str, type(...), type(NotImplemented))
+# they change whenever they are used, or are about something outside of Python
+NEVER_SEEN = (
+    np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random, io.IOBase, types.GeneratorType,
+)  # fmt: skip
+DESCRIPTORS = (
+    types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType, types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+)  # fmt: skip
+
+
+def describe(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
+    """What decides the numbers, by name: each part of the study, the sources and globals it uses, the versions.
+
+    Args:
+        study: parts by name; short numbers and texts are told as they are.
+        version: what the user calls this version of the code. With it sources, globals and libraries do not count, and
+            what cannot be seen is left out.
+
+    Raises:
+        TypeError: without a version, something cannot be seen.
+    """
+    walk = _Walk(vouched=version is not None)
+    about = {name: _readable(item) or walk.hash_of(item, name) for name, item in study.items()}
+    if version is not None:
+        return {"the version of the study": repr(version), **about}
+    versions = {f"the version of {name}": importlib.metadata.version(name) for name in NUMERIC}
+    options = {name: str(getattr(jax.config, name)) for name in OPTIONS}
+    return {**walk.details, **about, **versions, f"the code of {PACKAGE}": _package_hash(), **options}
+
+
+def code_of(items: Mapping[str, Any]) -> str:
+    """A hash of the sources and globals of the user that some items with names use, empty where there are none.
+
+    Raises:
+        TypeError: something cannot be seen.
+    """
+    walk = _Walk(vouched=False)
+    for name, item in items.items():
+        walk.hash_of(item, name)
+    return fingerprint(walk.details) if walk.details else ""
+
+
+def _readable(item: Any) -> str | None:
+    return repr(item) if isinstance(item, str | int | float) and len(repr(item)) < 60 else None
+
+
+@functools.cache
+def _package_hash() -> str:
+    folder, digest = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+class _Walk:
+    """Hashes of items by what is in them; what holds itself counts inside itself as such.
+
+    Attributes:
+        details: hashes of the sources and globals that were met, by what they are called.
+    """
+
+    def __init__(self, vouched: bool):
+        self.details: dict[str, str] = {}
+        self._vouched = vouched
+        self._hashes: dict[int, tuple[Any, bytes]] = {}  # with the items, so that no other one gets their ids
+        self._inside: set[Any] = set()
+        self._trail: list[str] = []
+
+    def hash_of(self, item: Any, name: str) -> str:
+        """Of a part of the study."""
+        return self._within(name, item).hex()[:16]
+
+    def _within(self, name: str, item: Any) -> bytes:
+        self._trail.append(name)
+        found = self._hash(item)
+        self._trail.pop()
+        return found
+
+    def _hash(self, item: Any) -> bytes:
+        if isinstance(item, bytes):
+            return hashlib.sha256(b"bytes " + item).digest()
+        if type(item) in ATOMS:
+            return hashlib.sha256(f"{type(item).__name__} {item!r}".encode()).digest()
+        if id(item) not in self._hashes:
+            if id(item) in self._inside:
+                return b"inside itself"
+            self._inside.add(id(item))
+            self._hashes[id(item)] = item, self._hash_of_parts(self._parts(item))
+            self._inside.remove(id(item))
+        return self._hashes[id(item)][1]
+
+    def _hash_of_parts(self, parts: Iterator[Any]) -> bytes:
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(self._hash(part))
+        return digest.digest()
+
+    def _note(self, name: str, found: bytes) -> None:
+        known = self.details.get(name, "").split()
+        self.details[name] = " ".join(sorted({*known, found.hex()[:16]}))
+
+    def _parts(self, item: Any) -> Iterator[Any]:
+        """What an item is made of."""
+        yield type(item).__qualname__
+        if isinstance(item, NEVER_SEEN):
+            self._refuse(item)
+        elif (known := self._known_name(item)) is not None:
+            yield known
+        elif isinstance(item, jax.Array | np.ndarray | np.generic):
+            yield from _array(item)
+        elif type(item) in (dict, types.MappingProxyType):
+            yield [part for pair in item.items() for part in pair]
+        elif type(item) in (set, frozenset):
+            yield from sorted(map(self._hash, item))
+        elif type(item) in (tuple, list):
+            yield len(item)
+            yield from item
+        elif isinstance(item, enum.Enum):
+            yield from (type(item), item.name, item.value)
+        elif isinstance(item, types.FunctionType):
+            yield from self._function(item)
+        elif isinstance(item, type):
+            yield from self._class(item)
+        elif isinstance(item, types.ModuleType):
+            yield from self._module(item, ())
+        elif isinstance(item, types.MethodType):
+            yield from (item.__func__, item.__self__)
+        elif isinstance(item, types.BuiltinFunctionType):
+            yield from self._builtin(item)
+        elif isinstance(item, property):
+            yield from (item.fget, item.fset, item.fdel)
+        elif isinstance(item, classmethod | staticmethod):
+            yield item.__func__
+        elif isinstance(item, functools.cached_property):
+            yield item.func
+        elif isinstance(item, DESCRIPTORS):
+            yield item.__name__
+        elif not isinstance(item, types.GenericAlias | types.UnionType) and type(item).__module__ != "typing":
+            yield from self._instance(item)  # and not an annotation
+
+    def _refuse(self, item: Any) -> None:
+        if not self._vouched:
+            unseen = f"into {type(item).__module__}.{type(item).__qualname__}"
+            if isinstance(item, types.FunctionType):
+                unseen = f"the source of {item.__qualname__}, which has no file, or a file edited since it was run"
+            raise TypeError(
+                f"checkpoint must see all that decides the numbers, and cannot see {unseen} "
+                f"({', '.join(self._trail)}): name a version of the study, and another one whenever you change what "
+                "cannot be seen: checkpoint=jo.Checkpoint(folder, version='1')"
+            )
+
+    def _instance(self, item: Any) -> Iterator[Any]:
+        """The class, the attributes, and what the class adds to them, as it is pickled."""
+        kind = type(item)
+        yield kind
+        attributes = attributes_of(item)
+        if root_of(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
+            yield item.__wrapped__  # a compiled function, or one that remembers; the rest says where it was written
+            return
+        for name in sorted(attributes):
+            yield name
+            yield self._within(f".{name}", attributes[name])
+        if callable(item) and "__wrapped__" in attributes:
+            return
+        reduce = copyreg.dispatch_table.get(kind)
+        try:
+            reduced: Any = reduce(item) if reduce else item.__reduce_ex__(4)
+        except Exception:  # whatever the class raises
+            return self._refuse(item)
+        if isinstance(reduced, str):
+            return self._refuse(item)
+        maker, arguments, state, *contents = (*reduced, None, None)[:5]
+        yield from arguments or ()
+        if maker not in (copyreg.__newobj__, copyreg.__newobj_ex__):  # type: ignore[attr-defined]
+            yield from (maker, state)
+        for content in contents:
+            yield None if content is None else list(content)
+        return None
+
+    def _library(self, module: str) -> str | None:
+        """The installed library of a module, with the version where that counts."""
+        installed = library(module)
+        return installed and root_of(installed.replace(" ", ".")) if self._vouched else installed
+
+    def _known_name(self, item: Any) -> str | None:
+        """The name under which a library has a function or another object with a name."""
+        module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", getattr(item, "__name__", None))
+        if not isinstance(module, str) or not isinstance(name, str) or isinstance(item, types.ModuleType):
+            return None
+        installed, found = self._library(module), sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return f"{installed} {name}" if installed is not None and found is item else None
+
+    def _builtin(self, item: Any) -> Iterator[Any]:
+        yield item.__qualname__
+        if item.__self__ is not None and not isinstance(item.__self__, types.ModuleType):
+            yield item.__self__
+        elif (installed := self._library(item.__module__ or "")) is not None:
+            yield installed
+        else:
+            self._refuse(item)
+
+    def _function(self, function: types.FunctionType) -> Iterator[Any]:
+        home = home_of(function)
+        if root_of(home) in TRANSPARENT and hasattr(function, "__wrapped__"):
+            yield function.__wrapped__
+            return
+        yield from (function.__code__.co_qualname, function.__defaults__, function.__kwdefaults__)
+        yield from map(content_of, function.__closure__ or ())
+        for name, value in sorted(vars(function).items()):
+            if not name.startswith("__"):
+                yield from (name, value)
+        installed = self._library(home)
+        if installed is not None:
+            yield installed
+        elif not self._vouched:
+            source = text_of(function)
+            if source is None:
+                self._refuse(function)
+                return
+            self._note(f"the source of {function.__qualname__}", hashlib.sha256(source.encode()).digest())
+            yield source
+            yield from self._globals(function)
+
+    def _globals(self, function: types.FunctionType) -> Iterator[Any]:
+        """What a function reads in its module, and the modules that it imports when it is called."""
+        names = names_in(function.__code__)
+        for name in names:
+            if name in function.__globals__:
+                value = function.__globals__[name]
+            elif name in sys.modules and library(name) is None:
+                value = sys.modules[name]
+            else:
+                continue
+            yield name
+            if isinstance(value, types.ModuleType):
+                yield from self._module(value, names)
+                continue
+            label = f"the global {name} of {function.__qualname__}"
+            found = self._within(label, value)
+            yield found
+            if not isinstance(value, types.FunctionType | type):
+                self._note(label, found)
+
+    def _module(self, module: types.ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
+        """Of a user's own module what is read from it by one of these names, or, if that is nothing, its whole text."""
+        installed, place = self._library(module.__name__), (id(module), names)
+        if installed is not None or self._vouched:
+            yield installed or module.__name__
+        elif place not in self._inside:
+            self._inside.add(place)
+            read = [name for name in names if name in vars(module)]
+            for name in read:
+                value = vars(module)[name]
+                yield name
+                if isinstance(value, types.ModuleType):
+                    yield from self._module(value, names)
+                else:
+                    label = f"{name} of the module {module.__name__}"
+                    found = self._within(label, value)
+                    yield found
+                    self._note(label, found)
+            if not read:
+                file = getattr(module, "__file__", None)
+                yield Path(file).read_bytes() if file and file.endswith(".py") else self._refuse(module)
+            self._inside.remove(place)
+
+    def _class(self, kind: type) -> Iterator[Any]:
+        yield kind.__qualname__
+        installed = self._library(kind.__module__)
+        if installed is not None or self._vouched:
+            yield installed
+            return
+        yield from kind.__mro__[1:]
+        if dataclasses.is_dataclass(kind):
+            for field in dataclasses.fields(kind):
+                yield from (field.name, field.default, field.default_factory, dict(field.metadata))
+        if issubclass(kind, enum.Enum):
+            yield [(name, member.value) for name, member in kind.__members__.items()]
+        for name, value in sorted(vars(kind).items()):
+            if is_written(kind, name, value):
+                yield name
+                yield self._within(f"{kind.__qualname__}.{name}", value)
+
+
+def _array(item: Any) -> Iterator[Any]:
+    if isinstance(item, jax.Array) and jax.dtypes.issubdtype(item.dtype, jax.dtypes.prng_key):
+        yield str(jax.random.key_impl(item))
+        item = jax.random.key_data(item)
+    if isinstance(item, np.ma.MaskedArray):
+        yield np.ma.getmaskarray(item)
+        item = item.data
+    array = np.asarray(item)
+    yield f"{array.dtype}{array.shape}"
+    yield array.tolist() if array.dtype.hasobject else array.tobytes()

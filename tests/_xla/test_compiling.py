@@ -1,0 +1,185 @@
+"""Programs that run for a shorter time than they are compiled."""
+
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from count_programs import COMPILED
+
+import jaxonline as jo
+from jaxonline._xla import compile_options as compiling
+from jaxonline._xla.compile_options import Program, called_seldom, in_one_program, of_products, plainly
+from jaxonline.game import Entrant
+from jaxonline.linalg.triangular import cholesky_and_inverse
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.segments import Matchup, has_long_rounds
+from jaxonline.study.ready import multikernel
+from jaxonline.study.ready.multikernel import play_set
+from jaxonline.verify.sampling import Sampler
+
+
+@pytest.fixture
+def compiled():
+    """The names of the programs that are compiled in this test."""
+    names = []
+
+    def listen(event, seconds, fun_name=None, **_):
+        if event == COMPILED:
+            names.append(fun_name)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield names
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
+    monkeypatch.setattr(compiling, "_PLAIN", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True})
+    assert plainly.__wrapped__("cpu") == {
+        "xla_backend_optimization_level": 0,
+        "xla_llvm_disable_expensive_passes": True,
+    }
+
+
+def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeypatch):
+    """With the options that are known: of these two, one would be an error."""
+    monkeypatch.setattr(compiling, "_QUICK", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
+    mesh = default_mesh(jax.devices()[:1])
+    scaled = Program(lambda x, *, mesh, by: by * x, static_argnames=("mesh", "by"))
+    scaled.trace(np.ones(3, np.float32), mesh=mesh, by=2).lower().compile()
+    compiled.clear()
+    for x, by in ((np.ones(3, np.float32), 2), (np.zeros(3, np.float32), 2), (np.ones(3, np.float32), 5)):
+        np.testing.assert_array_equal(scaled(x, mesh=mesh, by=by), by * x)
+    assert len(compiled) == 1, "what was lowered is not compiled again, and another static number is another program"
+
+
+def test_mlir_builds_the_loops_of_those_who_ask_for_it():
+    """A learner with long rounds does."""
+    asked, mesh = [], default_mesh(jax.devices()[:1])
+
+    def asks(x):
+        asked.append(x)
+        return x.size > 2
+
+    doubled = Program(lambda x, *, mesh: 2 * x, with_mlir=asks, static_argnames=("mesh",))
+    for size in (2, 3, 3):
+        np.testing.assert_array_equal(doubled(np.ones(size), mesh=mesh), 2.0)
+    assert [x.size for x in asked] == [2, 3, 3]
+    assert sorted((on_cpu, quick) for on_cpu, quick, *_ in doubled._compiled) == [(True, False), (True, True)]
+
+    game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    learners = SimpleNamespace(long_rounds=True), jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
+    assert [has_long_rounds(Matchup(game, Entrant(each, game.feedback), None, {})) for each in learners] == [
+        True,
+        False,
+    ]
+    assert not has_long_rounds(Matchup(game, None, None, {}))
+    assert jo.learners.NoisyKernel.long_rounds
+
+
+@pytest.mark.parametrize(("control_variates", "traces"), [(False, 1), (True, 2)])
+def test_how_often_a_round_is_traced(monkeypatch, control_variates, traces):
+    """When the learner is bound to the game; the programs take that trace. A shadowed learner is another one."""
+    traced, update = [], jo.GradientLearner.update
+    monkeypatch.setattr(jo.GradientLearner, "update", lambda *args: traced.append(args) or update(*args))
+    game = jo.Game(jo.environments.LinearModel(np.ones(30 + traces)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
+    result = jo.simulate(game, learner, n_runs=3, n_rounds=4, record_at=2, control_variates=control_variates)
+    assert len(traced) == traces
+    assert np.isfinite(result.cumulative_loss).all()
+
+
+@pytest.mark.parametrize("cores", [1, 2, 8])
+def test_loops_are_shared_out_where_a_device_has_many_cores(monkeypatch, cores):
+    """XLA would have a loop as long as this one done by all cores that it has threads for."""
+    monkeypatch.setattr(compiling, "usable_cores", lambda: cores)
+    x, mesh = np.ones(2**20, np.float32), default_mesh(jax.devices()[:1])
+    program = Program(_long_loop, static_argnames=("mesh",))
+    shared = "outer_dimension_partitions" in program.trace(x, mesh=mesh).lower().compile().as_text()
+    by_default = "outer_dimension_partitions" in jax.jit(_long_loop).lower(x).compile().as_text()
+    assert shared == (by_default and cores > 2)
+
+
+def _long_loop(x, mesh=None):
+    return jnp.sin(jnp.exp(jnp.cos(x)))
+
+
+def test_other_devices_than_cpus_have_no_options():
+    assert plainly("cuda") == plainly("tpu") == of_products("cuda") == {}
+
+
+def test_what_users_set_is_theirs(monkeypatch):
+    """A program's own list of passes would take the place of theirs."""
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    ours = of_products.__wrapped__("cpu")
+    assert ours["xla_disable_hlo_passes"] == "cpu-parallel-task-assigner"
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX2 --xla_disable_hlo_passes=dce")
+    assert of_products.__wrapped__("cpu") == {
+        name: value for name, value in ours.items() if name != "xla_disable_hlo_passes"
+    }
+
+
+def test_operations_carry_the_lines_of_users_only():
+    text = jax.jit(lambda A: cholesky_and_inverse(A)).lower(jnp.eye(3)).as_text(debug_info=True)
+    assert "test_compiling.py" in text
+    assert "triangular.py" not in text
+
+
+def test_operations_are_one_program(compiled):
+    x = np.linspace(0.5, 2.0, 7, dtype=np.float32)
+    plainly("cpu")
+    compiled.clear()
+    found = in_one_program(_logarithms, x)
+    assert len(compiled) == 1
+    np.testing.assert_allclose(found, 1 + np.log(x) * x[::-1], rtol=1e-6)
+    in_one_program(_logarithms, x + 1)
+    assert len(compiled) == 1
+
+
+def _logarithms(x):
+    return 1.0 + jnp.log(x) * x[::-1]
+
+
+def test_numbers_of_a_struct_are_arguments(compiled):
+    x = np.array([0.3, -0.2], np.float32)
+    first = in_one_program(jo.kernels.Gaussian(1.5), x, 2 * x)
+    compiled.clear()
+    second = in_one_program(jo.kernels.Gaussian(0.5), x, 2 * x)
+    assert compiled == []
+    np.testing.assert_allclose([first, second], [np.exp(-(x @ x) / 1.5**2), np.exp(-(x @ x) / 0.5**2)], rtol=1e-6)
+
+
+def _third_power(key):
+    return jax.random.uniform(key) ** 3
+
+
+def test_samples_that_are_few_are_drawn_by_a_program_without_optimisations(compiled):
+    """They are the same samples, of two programs."""
+    sampler = Sampler.create(_third_power, 0, 64, default_mesh(jax.devices()[:1]))
+    for _ in range(2):
+        usual = sampler.summary(64)
+        with called_seldom():
+            few = sampler.summary(64)
+    assert compiled.count("jit(_blocks)") == 2
+    np.testing.assert_allclose(few.moments.mean, usual.moments.mean, rtol=1e-6)
+    assert plainly("cpu", optimised=True) != plainly("cpu", optimised=False)
+
+
+@pytest.mark.long
+def test_sets_of_most_sizes_are_played_by_the_same_programs(compiled):
+    """All of multi-kernel least squares, as it pads them."""
+    rng = np.random.default_rng(0)
+    for n, d in ((30, 2), (70, 5)):
+        compiled.clear()
+        played = play_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
+        assert all(len(of) == n for of in played.running.values())
+        assert bool(compiled) == (n == 30), compiled
+
+
+def test_sets_are_not_padded_where_that_takes_memory():
+    """Of 3 x 4 kernels, 12 x 8,192 forecasts are few; of 50 x 76 they would be 31 million instead of 4."""
+    X, y = np.ones((1030, 5)), np.ones(1030)
+    for shape, rounds in (((3, 4, 1, 5), 8192), ((50, 76, 1, 5), 1030)):
+        frequencies, padded, targets = multikernel._padded(np.ones(shape), X, y)
+        assert (padded.shape, targets.shape, frequencies.shape) == ((rounds, 8), (rounds,), (*shape[:3], 8))

@@ -1,0 +1,385 @@
+"""Blocks are played by threads where a CPU is one device: the same numbers, and nobody is left behind."""
+
+import itertools
+import threading
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import stores
+from count_programs import n_compiled
+from test_simulate import assert_same_bits, study
+from tiers import some
+
+import jaxonline as jo
+from jaxonline._xla import threads
+from jaxonline._xla.compile_options import calls_the_host
+from jaxonline._xla.threads import Unwanted, in_parallel, sharing_cores, side_by_side, usable_cores
+from jaxonline.simulation import blocks, monte_carlo, runner
+from jaxonline.verify.sampling import Sampler
+
+RUNS, PIECES = 10, 4  # five blocks of each job; pieces of a block
+
+
+@pytest.fixture
+def cores(monkeypatch):
+    """Sets how many cores there seem to be."""
+
+    def of(n):
+        monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: range(n), raising=False)
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def reference():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "usable_cores", lambda: 1)
+        return study(n_runs=RUNS)
+
+
+class Stop(Exception):
+    pass
+
+
+def at_a_time(monkeypatch):
+    """Will hold, of each wave, how many were being played when it began."""
+    playing, seen, play_wave, lock = [], [], runner._play_wave, threading.Lock()
+
+    def counted(job, programs, wave, *rest):
+        with lock:
+            playing.append(wave.tolist())
+            seen.append(len(playing))
+        try:
+            time.sleep(0.05)
+            return play_wave(job, programs, wave, *rest)
+        finally:
+            with lock:
+                playing.remove(wave.tolist())
+
+    monkeypatch.setattr(runner, "_play_wave", counted)
+    return seen
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Studies
+
+
+@pytest.mark.parametrize(
+    ("n_cores", "devices", "at_once"),
+    some([(1, 1, 1), (3, 1, 3), (40, 1, 5), (4, 2, 1)], (3, 1, 3)),
+)
+def test_the_same_bits_by_any_number_of_threads(reference, cores, monkeypatch, n_cores, devices, at_once):
+    """Each job has five blocks; that of the comparator is one."""
+    cores(n_cores)
+    seen = at_a_time(monkeypatch)
+    mesh = blocks.default_mesh(jax.devices()[:devices])
+    assert_same_bits(study(n_runs=RUNS, mesh=mesh), reference)
+    assert max(seen) == at_once
+
+
+def test_no_more_threads_than_xla_lets_work(cores):
+    cores(100)
+    assert blocks.threads(blocks.default_mesh(jax.devices()[:1]), 1000) == blocks.THREADS == 32
+    assert blocks.threads(blocks.default_mesh(jax.devices()[:1]), 9) == 9
+    assert blocks.threads(blocks.default_mesh(jax.devices()[:2]), 1000) == 1
+
+
+def test_programs_are_compiled_once_for_all_threads(cores):
+    cores(4)
+    game = jo.Game(jo.environments.DataStream(np.eye(23), np.ones(23)), jo.FullInformation())
+    one = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    before = [n_compiled(name) for name in ("begin", "advance")]
+    options = {"n_rounds": 6, "block_size": 2, "record_at": 3, "mesh": blocks.default_mesh(jax.devices()[:1])}
+    for n_runs in (8, 7):
+        jo.simulate(game, one, n_runs=n_runs, **options)
+    assert [n_compiled(name) for name in ("begin", "advance")] == [n + 1 for n in before]
+
+
+def test_what_jax_is_set_to_here_holds_in_the_threads(cores):
+    """float64 and the precision of products are settings of a thread; programs are made in this one."""
+    cores(2)
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True), jax.default_matmul_precision("highest"):
+        game = jo.Game(jo.environments.DataStream(rng.normal(size=(9, 3)), rng.normal(size=9)), jo.FullInformation())
+        one = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+        options = {"n_runs": 6, "n_rounds": 9, "block_size": 2, "comparator": jo.L2Ball(1.0)}
+        options["mesh"] = blocks.default_mesh(jax.devices()[:1])
+        before = n_compiled("advance")
+        found = jo.simulate(game, one, **options)
+        assert n_compiled("advance") == before + 2, "the environment's and the learner's"
+        cores(1)
+        alone = jo.simulate(game, one, **options)
+    assert found.meta["dtype"] == "float64"
+    np.testing.assert_array_equal(found.regret, alone.regret)
+
+
+@jo.struct
+class OnHost:
+    """A learner that asks Python for its next state."""
+
+    def init(self, key, specs):
+        return jnp.zeros(specs.instance.shape, specs.instance.dtype)
+
+    def predict(self, key, state, x):
+        return state @ x
+
+    def update(self, key, state, oracle):
+        shape = jax.ShapeDtypeStruct(state.shape, state.dtype)
+        return 0.1 + jax.pure_callback(lambda s: np.asarray(s) / 2, shape, state, vmap_method="broadcast_all"), None
+
+
+def test_long_segments_are_played_in_pieces(monkeypatch):
+    """So that it is heard within seconds when nobody waits for them any more."""
+    ends, pieces = [], runner.pieces
+    monkeypatch.setattr(runner, "pieces", lambda *of: (ends.append(each[1]) or each for each in pieces(*of)))
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    mesh = blocks.default_mesh(jax.devices()[:1])
+    jo.simulate(game, learner, n_runs=2, n_rounds=5000, record_at=1, mesh=mesh)
+    assert (ends[0], ends[-1]) == (1024, 5000)
+    assert len(ends) > 2
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, ahead):
+    """Such a call waits for a thread of XLA, and others that wait as well have them all: it would never end."""
+    cores(2)
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    options = {"n_runs": 6, "n_rounds": 5, "block_size": 2, "mesh": blocks.default_mesh(jax.devices()[:1])}
+    if not ahead:
+        monkeypatch.setattr(monte_carlo, "compiled_ahead", lambda jobs, store=None: iter(jobs))
+    seen = at_a_time(monkeypatch)
+    states = [0.0]
+    for _ in range(4):
+        states.append(0.1 + states[-1] / 2)
+    found = jo.simulate(game, OnHost(), **options)
+    assert max(seen) == 1
+    np.testing.assert_allclose(found.cumulative_loss[0, :, -1], np.sum((np.array(states) - 1) ** 2), rtol=1e-5)
+
+
+def test_what_calls_python_is_seen_wherever_it_is():
+    def hidden(call):
+        def looped(x):
+            inner = jax.jit(lambda y: jax.lax.cond(y > 0, lambda z: call(z), lambda z: z, y))
+            return jax.lax.fori_loop(0, 3, lambda _, y: inner(y), x)
+
+        return jax.jit(jax.vmap(looped)).trace(jnp.ones(2)).jaxpr
+
+    def printed(x):
+        jax.debug.print("{x}", x=x)
+        return x
+
+    def told(x):
+        jax.debug.callback(lambda _: None, x)
+        return x
+
+    host = [lambda x: jax.pure_callback(np.sin, x, x, vmap_method="broadcast_all"), printed, told]
+    assert [calls_the_host(hidden(call)) for call in host] == [True] * 3
+    assert not calls_the_host(hidden(jnp.sin))
+
+
+def test_one_thread_while_jax_looks_for_nans(cores):
+    cores(3)
+    mesh = blocks.default_mesh(jax.devices()[:1])
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+    options = {"n_runs": 4, "n_rounds": 40, "block_size": 2, "mesh": mesh}
+    diverges = jo.GradientLearner(jo.estimators.FullGradient(), 1e30)
+    with jax.debug_nans(True):
+        assert blocks.threads(mesh, 9) == 1
+        for _ in range(2):
+            with pytest.raises(FloatingPointError, match="nan"):
+                jo.simulate(game, diverges, **options)
+    assert blocks.threads(mesh, 9) == 3
+
+
+def test_progress_counts_on(reference, cores):
+    cores(3)
+    told = []
+
+    def slowly(done, total, what):
+        time.sleep(0.003 * (done % 3))
+        told.append((done, total, what))
+
+    study(n_runs=RUNS, progress=slowly)
+    assert [done for done, _, _ in told] == list(range(1, 41))
+    assert {total for _, total, _ in told} == {40}
+    assert {what for _, _, what in told} == {
+        f"{of}, block {n} of 5" for of in ("best in hindsight", "learner") for n in range(1, 6)
+    }
+
+
+@pytest.mark.parametrize("at", some([1, 5, 6, 17, 23, 33], 23))
+def test_who_stops_it_is_heard_at_once_and_it_goes_on(reference, cores, tmp_path, at):
+    """No piece is told of after that, and no thread is left; the store is that of a study in one go."""
+    cores(3)
+    told = []
+
+    def stop(done, total, what):
+        told.append(done)
+        if done == at:
+            raise Stop
+        if done > at:
+            time.sleep(0.2)  # by now the others have heard it
+
+    study(n_runs=RUNS)  # its programs are there, so that no thread compiles any more
+    before = threading.active_count()
+    checkpoint = jo.Checkpoint(tmp_path / "kept", every=0.0)
+    with pytest.raises(Stop):
+        study(n_runs=RUNS, checkpoint=checkpoint, progress=stop)
+    assert threading.active_count() == before
+    assert at <= told[-1] <= at + 2, "those of the two others that were being played"
+    assert_same_bits(study(n_runs=RUNS, checkpoint=checkpoint), reference)
+    study(n_runs=RUNS, checkpoint=tmp_path / "whole")
+    assert stores.tree(tmp_path / "kept") == stores.tree(tmp_path / "whole")
+
+
+def test_blocks_that_nobody_asks_for_are_not_played(cores, monkeypatch):
+    cores(2)
+    seen = at_a_time(monkeypatch)
+    kept = []
+
+    def first_only(job, reporter, store, hold):
+        played = runner.play_blocks(job, job.plan.blocks, reporter, store)
+        kept.append(next(played))
+        played.close()
+        raise Stop
+
+    monkeypatch.setattr("jaxonline.simulation.monte_carlo.play_job", first_only)
+    with pytest.raises(Stop):
+        study(n_runs=40)
+    assert [block for block, _ in kept] == [0]
+    assert len(seen) < 10, "of twenty"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Samples
+
+
+def test_samples_are_drawn_by_threads(cores, monkeypatch):
+    names, mesh = set(), blocks.default_mesh(jax.devices()[:1])
+
+    def sampled(n_cores):
+        cores(n_cores)
+        sampler = Sampler.create(_estimate, 3, 64, mesh)
+        return [np.array(values) for values, _ in sampler.blocks(64 * 7 - 5)]
+
+    one = sampled(1)
+    threads_of = blocks.side_by_side
+    monkeypatch.setattr(blocks, "side_by_side", lambda *args: names.add(args[2]) or threads_of(*args))
+    for first, second in itertools.zip_longest(one, sampled(3)):
+        np.testing.assert_array_equal(first, second)
+    assert names == {3}
+    assert [len(values) for values in one] == [64] * 6 + [59]
+
+
+def test_blocks_of_samples_are_not_listed_before_the_first():
+    """However many there may be, of which time allows a few."""
+    values, _ = next(Sampler.create(_estimate, 3, 64, blocks.default_mesh(jax.devices()[:1])).blocks(2**36))
+    assert values.shape == (64, 2)
+
+
+def _estimate(key):
+    return jax.random.normal(key, (2,)) ** 3
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The mechanism
+
+
+def test_results_are_in_order_and_items_are_not_asked_for_far_ahead():
+    asked, began = [], []
+
+    def items():
+        for i in range(20):
+            asked.append(i)
+            yield i
+
+    def work(i):
+        began.append(i)
+        time.sleep(0.03 * (i % 3 == 0))
+        return i * i
+
+    results = side_by_side(work, items(), 2)
+    assert [next(results), next(results)] == [0, 1]
+    assert len(asked) <= 6
+    assert list(results) == [i * i for i in range(2, 20)]
+    assert sorted(began) == list(range(20))
+
+
+def test_one_at_a_time_is_this_thread():
+    found = list(side_by_side(lambda _: threading.current_thread(), range(3), 1))
+    assert set(found) == {threading.current_thread()}
+
+
+def test_the_first_failure_is_told_and_the_others_may_leave():
+    ended, left = threading.Event(), []
+
+    def work(i):
+        if i == 1:
+            raise Stop(i)
+        if not ended.wait(20):
+            raise AssertionError("it was not told")
+        left.append(i)
+        raise Unwanted
+
+    with pytest.raises(Stop, match="1"):
+        list(side_by_side(work, range(10), 3, ended))
+    assert set(left) <= {0, 2}
+
+
+def test_a_failure_keeps_its_cause():
+    ended = threading.Event()
+
+    def work(i):
+        if i == 1:
+            raise Stop from ZeroDivisionError("why")
+        ended.wait(20)
+        raise Unwanted
+
+    with pytest.raises(Stop) as failure:
+        list(side_by_side(work, range(3), 3, ended))
+    assert isinstance(failure.value.__cause__, ZeroDivisionError)
+
+
+def test_jobs_that_have_not_begun_when_one_fails_are_left_out():
+    began = []
+
+    def job(i):
+        def run():
+            began.append(i)
+            if i == 1:
+                raise Stop
+            time.sleep(0.2)
+
+        return run
+
+    with pytest.raises(Stop):
+        in_parallel([job(i) for i in range(9)], at_once=2)
+    assert set(began) <= {0, 1, 2}
+
+
+def test_numpys_settings_hold_in_the_threads():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        in_parallel([lambda: np.log(np.zeros(1))] * 2, at_once=2)
+    with np.errstate(divide="ignore"):
+        in_parallel([lambda: np.log(np.zeros(1))] * 2, at_once=2)
+
+
+def test_cores_are_shared(cores):
+    cores(8)
+    assert usable_cores() == 8
+    with sharing_cores(2):
+        assert usable_cores() == 4
+        with sharing_cores(3):
+            assert usable_cores() == 1
+    assert list(side_by_side(lambda _: usable_cores(), range(4), 4)) == [2] * 4
+    assert in_parallel([usable_cores] * 2) == [4] * 2
+    assert in_parallel([lambda: in_parallel([usable_cores] * 9)], at_once=4) == [[1] * 9], "one job, eight threads"
+
+
+def test_float64_in_threads(both_precisions):
+    kinds = list(side_by_side(lambda _: jnp.result_type(float), range(3), 2))
+    assert kinds == [np.dtype(both_precisions)] * 3

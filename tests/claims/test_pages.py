@@ -1,0 +1,77 @@
+"""The generated pages docs/claims.md and docs/papers.md say what the code says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import jaxonline
+from jaxonline.claims import errata
+from jaxonline.claims.page import claims_page
+from jaxonline.claims.papers import PLACES, claims_at, papers_page, source_of
+from jaxonline.claims.registry import all_claims
+from jaxonline.claims.report import as_text, markdown_errata
+
+ROOT = Path(jaxonline.__file__).parents[1]
+CLAIMS = (ROOT / "docs" / "claims.md").read_text()
+PAPERS = (ROOT / "docs" / "papers.md").read_text()
+FILES = ["docs/claims.md", "docs/papers.md"]
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a line of a table, as they are read."""
+    split = re.split(r"(?<!\\)\|", line)[1:-1]
+    return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in split]
+
+
+def test_the_page_of_claims_has_every_claim_with_its_verdict():
+    table = CLAIMS.split("| claim | paper |")[1].split("\n\n")[0].splitlines()[2:]
+    shown = [(claim, paper, form, verdict.strip("*")) for claim, paper, form, *_, verdict in map(cells, table)]
+    assert shown == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
+
+
+def test_the_rest_of_the_page_of_claims_is_what_would_be_written():
+    before, after = CLAIMS.split("| claim | paper |")
+    written_before, written_after = claims_page([]).split("| claim | paper |")
+    assert before == written_before
+    assert after.endswith(written_after.split("|\n\n")[1])
+    assert markdown_errata() in CLAIMS
+    assert errata.legend() in CLAIMS
+
+
+def test_errata_are_numbered_and_belong_to_papers():
+    assert [one.number for one in errata.ERRATA] == list(range(1, 21))
+    assert all(one.paper in errata.PAPERS and one.place and one.printed and one.right for one in errata.ERRATA)
+    assert errata.erratum(17).place == "Table 2"
+    assert str(errata.erratum(8)).startswith("E8. A, Algorithm 1. Printed: ")
+    with pytest.raises(ValueError, match="number must be at least 1 and at most 20, got 21"):
+        errata.erratum(21)
+    for line, one in zip(markdown_errata().splitlines()[2:], errata.ERRATA, strict=True):
+        assert cells(line) == [f"E{one.number}", f"{one.paper}, {one.place}", one.printed, one.right, one.note]
+
+
+def test_the_map_of_the_papers_is_up_to_date():
+    """If this fails after something moved: `python -m jaxonline.claims.papers > docs/papers.md`."""
+    assert papers_page() == PAPERS
+
+
+def test_every_claim_has_its_place_in_the_map():
+    found = [claim for letter, places in PLACES.items() for place in places for claim in claims_at(letter, place)]
+    assert sorted((c.name, c.form) for c in found) == sorted((c.name, c.form) for c in all_claims())
+    assert all(as_text(claim.name) in PAPERS for claim in all_claims())
+
+
+def test_names_are_found_where_they_are_defined():
+    assert source_of("learners.NoisyKernel") == Path("jaxonline/learners/kernels/noisy_kernel.py")
+    assert source_of("losses") == Path("jaxonline/losses")
+    assert source_of("kernels.radial.Cauchy") == source_of("kernels.radial") == Path("jaxonline/kernels/radial.py")
+    with pytest.raises(AttributeError):
+        source_of("learners.Nobody")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_links_lead_somewhere(file):
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / file).read_text())
+    inside = [link for link in links if "://" not in link]
+    assert inside
+    assert [link for link in inside if not (ROOT / "docs" / link).exists()] == []

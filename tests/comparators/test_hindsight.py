@@ -1,0 +1,290 @@
+"""Comparators that need all instances and targets of a run: which history they are given, when, and how often."""
+
+import jax
+import numpy as np
+import pytest
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.comparators import sums_of
+from jaxonline.environments.adversaries import ChasingNoise
+from jaxonline.estimators import TwoCopies
+from jaxonline.losses import Logistic, SmoothedAbsolute, Squared
+from jaxonline.parameters.struct import struct
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.hindsight import Hindsight
+from jaxonline.simulation.progress import Reporter
+from jaxonline.simulation.runner import Plan
+
+ONE_DEVICE = default_mesh(jax.devices()[:1])
+RUNS, ROUNDS = 10, 24
+BALL = jo.L2Ball(0.7)
+CLEAN, NOISY, NOISY_LEARNER = jo.game.CleanRegret(), jo.game.NoisyRegret(), jo.game.NoisyLearnerRegret()
+LEARNERS = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.2)}
+
+
+@struct
+class SlowBall:
+    """L2Ball from the whole history; what it was asked is kept in `ASKED`."""
+
+    radius: float
+
+    def best_losses(self, X, y, rounds):
+        ASKED.append((X, y, rounds))
+        return np.array([float(jo.L2Ball(self.radius).best_loss(sums_of(BALL, X[:t], y[:t]))) for t in rounds])
+
+
+ASKED: list = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_asked_yet():
+    ASKED.clear()
+
+
+def game(regret=CLEAN, feedback=None, environment=None) -> jo.Game:
+    model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.3)
+    return jo.Game(environment or model, feedback or jo.NoisyCopies(jo.noise.gaussian(0.3)), regret=regret)
+
+
+def stream(order: str = "file") -> jo.environments.DataStream:
+    rng = np.random.default_rng(0)
+    return jo.environments.DataStream(rng.normal(size=(7, 3)), rng.normal(size=7), order=order)
+
+
+def study(of=None, comparator=None, **options) -> jo.Result:
+    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 5, "block_size": 4, "record_at": [5, 9], **options}
+    comparator = SlowBall(0.7) if comparator is None else comparator
+    return jo.simulate(of or game(), LEARNERS, comparator=comparator, **{"mesh": ONE_DEVICE, **options})
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return study()
+
+
+FEWER = {"n_runs": 8}
+GAMES = {
+    "clean": lambda: game(),
+    "noisy": lambda: game(NOISY),
+    "noisy learner": lambda: game(NOISY_LEARNER),
+    "file": lambda: game(environment=stream()),
+    "file, noisy": lambda: game(NOISY, environment=stream()),
+    "shuffled": lambda: game(environment=stream("shuffled")),
+    "noisy learner, adaptive noise": lambda: game(NOISY_LEARNER, jo.AdversarialCopies(ChasingNoise(0.4))),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", GAMES)
+def test_it_is_what_sums_over_rounds_give(name):
+    """The same ball from sums inside the simulation, for the same game, under every notion of regret."""
+    slow, fast = study(GAMES[name]()), study(GAMES[name](), comparator=BALL)
+    np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=2e-5)
+    np.testing.assert_array_equal(slow.cumulative_loss, fast.cumulative_loss)
+    assert len(ASKED) == (1 if name == "file" else RUNS), "one run shows what all runs see, unless it is noisy"
+    assert (len(np.unique(slow.comparator_loss[0, :, -1])) == 1) == (name == "file")
+
+
+@pytest.mark.long
+def test_it_is_given_the_history_of_each_run():
+    """In float64, only as long as it is needed, and as `play` sees it."""
+    result = study(game(NOISY))
+    assert result.rounds.tolist() == [5, 9, ROUNDS]
+    for run in (0, 4, RUNS - 1):
+        X, y, rounds = ASKED[run]
+        assert (X.dtype, y.dtype, X.shape, y.shape) == (np.float64, np.float64, (ROUNDS, 3), (ROUNDS,))
+        assert rounds.tolist() == [5, 9, ROUNDS]
+        _, history = jo.play(game(NOISY), LEARNERS[0.05], jax.random.fold_in(jax.random.key(5), run), ROUNDS)
+        np.testing.assert_allclose(X, history.x_comparator, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y, history.y, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", some([{"record_at": [3, 5, 9, 20]}, {"mesh": default_mesh()}, FEWER], FEWER), ids=str
+)
+def test_however_the_work_is_cut(reference, options):
+    """Other segments, other devices, other numbers of runs: the same bits where the same is asked."""
+    result = study(**options)
+    runs = slice(options.get("n_runs", RUNS))
+    at = np.isin(result.rounds, reference.rounds)
+    np.testing.assert_array_equal(result.comparator_loss[:, :, at], reference.comparator_loss[:, runs])
+
+
+def test_only_the_runs_asked_for_are_solved(reference):
+    result = study(runs=[9, 2])
+    assert len(ASKED) == 2
+    np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss[:, [9, 2]])
+
+
+def test_histories_are_in_memory_a_few_at_a_time(reference):
+    """A budget for one history at a time, and for three, changes nothing."""
+    for at_once in (0, 3):
+        plan = Plan(jax.random.key(5), ROUNDS, np.array([5, 9, ROUNDS]), 4, ONE_DEVICE, [0, 1, 2])
+        hindsight = Hindsight(game(), SlowBall(0.7), plan, np.arange(RUNS), max_bytes=at_once * 4 * 4 * ROUNDS)
+        with Reporter(False, RUNS) as reporter:
+            np.testing.assert_array_equal(hindsight.best_losses(reporter, None), reference.comparator_loss[0])
+
+
+@pytest.mark.long
+def test_float64_where_it_is_enabled(x64):
+    slow, fast = study(), study(comparator=BALL)
+    assert slow.meta["dtype"] == "float64"
+    np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=1e-11)
+
+
+def test_progress_counts_the_runs_that_are_solved():
+    seen = []
+    study(progress=lambda *each: seen.append(each))
+    assert [done for done, _, _ in seen] == list(range(1, seen[-1][1] + 1))
+    assert [what for _, _, what in seen[-RUNS:]] == ["best in hindsight"] * RUNS
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_an_interrupted_study_solves_what_is_left(reference, tmp_path):
+    def stop(done, total, what):
+        if done == total - 3:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        study(checkpoint=tmp_path, progress=stop)
+    ASKED.clear()
+    seen = []
+    result = study(checkpoint=tmp_path, progress=lambda *each: seen.append(each))
+    np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss)
+    assert len(ASKED) == 3
+    assert seen[-1][0] == seen[-1][1]
+    ASKED.clear()
+    study(checkpoint=tmp_path, n_runs=12)
+    assert len(ASKED) == 2
+    with pytest.raises(ValueError, match="checkpoint"):
+        study(checkpoint=tmp_path, comparator=SlowBall(0.8))
+
+
+@struct
+class Faulty:
+    """Answers 1, and NaN in round 7 of some runs."""
+
+    share: float
+
+    oblivious = True
+    deterministic = False
+    instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
+
+    def init(self, key):
+        return jax.random.uniform(key) < self.share
+
+    def instance(self, key, state, t):
+        return jax.random.normal(key, (3,)), state
+
+    def answer(self, key, state, t, x, y_hat):
+        return jax.numpy.where(state & (t == 7), np.float32(np.nan), np.float32(1.0)), state
+
+
+@pytest.mark.long
+def test_what_is_not_finite_is_not_solved():
+    """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
+    with pytest.warns(RuntimeWarning, match="NaN or infinite.*in 4 of 10 runs, from round 7 on"):
+        result = study(game(environment=Faulty(0.5)), record_at=[6, 7])
+    bad = result.first_nonfinite[0] > 0
+    assert 0 < bad.sum() < RUNS
+    healthy = study(game(environment=Faulty(0.0)), record_at=[6, 7])
+    assert np.isnan(result.comparator_loss[:, bad, 1:]).all()
+    np.testing.assert_array_equal(result.comparator_loss[:, :, 0], healthy.comparator_loss[:, :, 0])
+    np.testing.assert_array_equal(result.comparator_loss[:, ~bad], healthy.comparator_loss[:, ~bad])
+    assert all(np.isfinite(X).all() and np.isfinite(y).all() for X, y, _ in ASKED)
+
+
+@struct
+class Contrary:
+    """An environment that listens."""
+
+    oblivious = False
+    deterministic = False
+    instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
+
+    init = Faulty.init
+    instance = Faulty.instance
+    share: float = 0.0
+
+    def answer(self, key, state, t, x, y_hat):
+        return -y_hat, state
+
+
+ADAPTIVE = {
+    "environment": lambda: game(environment=Contrary()),
+    "noise": lambda: game(NOISY, jo.AdversarialCopies(ChasingNoise(0.4))),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", some(ADAPTIVE, "environment"))
+def test_what_depends_on_the_learner_is_refused(name):
+    with pytest.raises(ValueError, match=r"SlowBall needs the history.*depends on the learner"):
+        study(ADAPTIVE[name]())
+    assert study(ADAPTIVE[name](), comparator=BALL).comparator_loss is not None, "sums can be had"
+
+
+def test_answers_of_another_shape_are_refused():
+    class Short(SlowBall):
+        def best_losses(self, X, y, rounds):
+            return np.zeros(1)
+
+    with pytest.raises(ValueError, match=r"best_losses must return one loss a round, \(3,\), got \(1,\)"):
+        study(comparator=Short(1.0))
+
+
+def for_loss(loss) -> jo.Game:
+    rng = np.random.default_rng(3)
+    environment = jo.environments.DataStream(rng.normal(size=(7, 3)), rng.choice([-1.0, 1.0], size=7))
+    return jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.3)), loss=loss)
+
+
+@struct
+class LogisticBall(SlowBall):
+    """Of a user who says which loss it is for."""
+
+    loss: jo.losses.Loss = Logistic()
+
+
+OTHER_LOSSES = {
+    "kind": (Logistic(), jo.RKHSBall(jo.kernels.Linear(), 1.0), r"Logistic\(\), got one for Squared\(\)"),
+    "number": (
+        SmoothedAbsolute(0.5), jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.4)),
+        r"SmoothedAbsolute\(scale=0.5\), got one for SmoothedAbsolute\(scale=0.4\)",
+    ),
+    "sums": (Logistic(), BALL, r"L2Ball must be for the loss of the game, Logistic\(\), got one for Squared\(\)"),
+    "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\), got one for Logistic\(\)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_LOSSES)
+def test_a_comparator_for_another_loss_is_refused(name):
+    loss, comparator, message = OTHER_LOSSES[name]
+    with pytest.raises(ValueError, match=message):
+        study(for_loss(loss), comparator)
+    assert ASKED == []
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
+@pytest.mark.parametrize("number", some([float, np.float64, np.float32], np.float32))
+def test_a_comparator_for_the_loss_of_the_game(number):
+    """However its numbers are written."""
+    ball = jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.1))
+    of_game = study(for_loss(SmoothedAbsolute(number(0.1))), ball, n_runs=1)
+    X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
+    index = np.arange(9) % 7
+    expected = jo.comparators.rkhs_ball(jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1)).loss
+    np.testing.assert_allclose(of_game.comparator_loss[0, 0, 1], expected, rtol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
+def test_a_comparator_that_names_no_loss_is_taken_at_its_word():
+    assert study(for_loss(Logistic()), n_runs=1).comparator_loss.shape == (2, 1, 3)

@@ -1,0 +1,424 @@
+"""What every learner of the registry must keep: it sees what it asked for and nothing else, its state is stable, its
+numbers are leaves, a second call compiles nothing, vmap is a loop over runs, and its queries are what it documents."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from registry import LEARNERS, Entry, adversarial, noisy
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle, LossOfMoveOracle, OnRequestOracle
+from jaxonline.game import Draw, Specs, history, open_oracle
+from jaxonline.learners import GradientLearner, SurrogateKernel
+from jaxonline.learners.bandits.tally import Tally
+from jaxonline.parameters.struct import cast_leaves
+
+ROUNDS = 6
+MECHANISMS = (  # one of each way in which a round is played
+    "two copies", "four attributes", "surrogate kernel", "kernel gradient",
+    "Fourier features, naive copy", "VAW", "BOA", "OMKL-GF", "Hedge", "EXP3", "perceptron",
+)  # fmt: skip
+MAX_COPIES = 8
+D = 3  # numbers of an instance, or arms
+
+
+class Poisoned:
+    """Answers what is asked, and poison for what is not: hidden x and y, copies that are not charged, anything else."""
+
+    direct_products = False
+
+    def __init__(self, copies, labels, covariance, poison):
+        self.given = copies, labels
+        self.covariance = covariance
+        self.poison = poison
+        self.charged = 0
+        self.asked = set()
+
+    def copy(self, index):
+        self.charged = self.charged + (index not in self.asked)
+        self.asked.add(index)
+        return self.given[0][index]
+
+    def copies(self, first, capacity, number=None):
+        if number is None:
+            return jnp.stack([self.copy(first + k) for k in range(capacity)])
+        self.charged = self.charged + number
+        paid = jnp.arange(capacity) < number
+        wanted = self.given[0][first : first + capacity]
+        return jnp.where(paid.reshape(-1, *[1] * (wanted.ndim - 1)), wanted, self.poison)
+
+    def reserve(self, number):
+        self.charged = self.charged + number
+
+        def draw(index):  # there are fewer copies than may be asked for: they come again
+            return jnp.where(index < number, self.given[0][index % MAX_COPIES], self.poison)
+
+        return draw
+
+    def label(self, index=0):
+        return self.given[1][index]
+
+    def queries(self):
+        return jnp.asarray(self.charged, jnp.int32)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name in ("given", "poison"):
+            raise AttributeError(name)
+        return jnp.full(self.given[0].shape[1:], self.poison)  # x, _x, _y, _key, ...
+
+
+class PoisonedAttributes(Poisoned):
+    """Answers with the attributes that are asked for."""
+
+    def __init__(self, x, label, poison):
+        super().__init__(x[None], label[None], None, poison)
+
+    def attributes(self, indices):
+        self.charged = self.charged + len(indices)
+        return self.given[0][0][indices]
+
+
+class PoisonedOnRequest(OnRequestOracle):
+    """Answers what is asked for, and poison where nothing is; the instance and the move are poison as well."""
+
+    def outcome(self, ask):
+        return jnp.where(ask, super().outcome(ask), self.x)
+
+
+def poisoned_bandit(x: Any, move: Any, losses: Any, poison: Any) -> BanditOracle:
+    """The oracle of a bandit in which the losses of all arms but the one that was pulled are poison."""
+    pulled = jnp.arange(D) == (move.arm if isinstance(move, Draw) else move)
+    return BanditOracle(x, move, jnp.where(pulled, losses, poison))
+
+
+def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: Any) -> Any:
+    """The oracle of a feedback with poison where the learner must not look. One line for each kind of feedback."""
+    if isinstance(feedback, jo.FullInformation):
+        return FullOracle(material["copies"][0], material["outcome"])
+    if isinstance(feedback, jo.Bandit):
+        return poisoned_bandit(material["context"], move, material["outcome"], poison)
+    if isinstance(feedback, jo.LossOfMove):
+        return LossOfMoveOracle(poison, move, feedback.loss(move, material["outcome"]))
+    if isinstance(feedback, jo.OnRequest):
+        return PoisonedOnRequest(poison, material["outcome"], poison)
+    if isinstance(feedback, jo.Attributes):
+        return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
+    if isinstance(feedback, jo.AdversarialCopies):
+        return Poisoned(material["copies"], material["labels"], None, poison)
+    assert isinstance(feedback, jo.NoisyCopies), f"how is {type(feedback).__name__} poisoned? say so here"
+    return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
+
+
+@pytest.fixture(params=LEARNERS)
+def entry(request):
+    """Every learner of the registry in turn, under the dtype promotion that it bears."""
+    entry = LEARNERS[request.param]()
+    with entry.promotion():
+        yield entry
+
+
+def material_of(entry: Entry, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(D, D)) / 3
+    arrays = {
+        "copies": rng.normal(size=(MAX_COPIES, D)),
+        "labels": rng.normal(size=MAX_COPIES),
+        "covariance": root @ root.T,
+        "losses": rng.uniform(size=D),
+        "context": rng.dirichlet(np.ones(D), size=D) if entry.contexts else np.zeros(0),
+    }
+    material = jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
+    return material | {"outcome": material["losses"] if entry.losses_of_arms else material["labels"][0]}
+
+
+def specs_of(entry: Entry, dtype: Any = np.float32) -> Specs:
+    if entry.losses_of_arms:
+        return Specs(jax.ShapeDtypeStruct((D, D) if entry.contexts else (0,), dtype), jax.ShapeDtypeStruct((D,), dtype))
+    return Specs.of_vectors(D, dtype)
+
+
+def bits(tree: Any) -> list[bytes]:
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(tree)]
+
+
+def finite(tree: Any) -> bool:
+    return all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in jax.tree.leaves(tree))
+
+
+def steps_under_poison(entry: Entry) -> dict[str, Any]:
+    """The state after two rounds, under several poisons, keys and materials: all with one compiled program."""
+    learner, feedback = cast_leaves((entry.learner, entry.feedback), np.float32)
+
+    @jax.jit
+    def two_rounds(learner, feedback, materials, poison, keys):
+        state = learner.init(keys[0], specs_of(entry))
+        asked = []
+        for material, key in zip(materials, keys, strict=True):
+            x = material["context"] if entry.losses_of_arms else material["copies"][0]
+            answered = isinstance(feedback, jo.Bandit | jo.LossOfMove)  # for the move
+            move = learner.predict(key, state, x) if answered else None
+            oracle = poisoned_oracle(feedback, material, move, poison)
+            state, _ = learner.update(key, state, oracle)
+            asked.append(oracle.queries())
+        return state, jnp.stack(asked)
+
+    materials = [material_of(entry, 0), material_of(entry, 1)]
+    others = [
+        [material_of(entry, seed), material_of(entry, 2)] for seed in (0, *range(3, 16))
+    ]  # losses may be tossed alike
+    keys, *other_keys = (jax.random.split(jax.random.key(seed), 2) for seed in range(5))
+
+    def play(materials, poison, keys):
+        return two_rounds(learner, feedback, materials, jnp.float32(poison), keys)
+
+    return {
+        "plain": play(materials, 0.5, keys),
+        "huge": play(materials, 1e30, keys),
+        "nan": play(materials, np.nan, keys),
+        "other keys": [play(materials, 0.5, each) for each in other_keys],  # arms may be drawn twice
+        "other materials": [play(each, 0.5, keys) for each in others],
+    }
+
+
+@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
+def test_a_learner_sees_only_what_it_asked_for(entry):
+    states = steps_under_poison(entry)
+    plain, asked = states["plain"]
+    assert finite(plain)
+    assert bits(states["nan"]) == bits(states["plain"])
+    assert bits(states["huge"]) == bits(states["plain"])
+    answers_matter = any(bits(state) != bits(plain) for state, _ in states["other materials"])
+    assert answers_matter, "or this test shows nothing"
+    assert asked.tolist() == [entry.queries] * 2 or entry.queries is None
+    keys_matter = any(bits(state) != bits(plain) for state, _ in states["other keys"])
+    assert keys_matter == (entry.randomised and not entry.silent)
+
+
+def peeks_at_the_instance(key, w, oracle):
+    return 0 * w + oracle._x
+
+
+def uses_copies_it_did_not_pay_for(key, w, oracle):
+    return oracle.copies(0, 4, jnp.int32(2)).sum(axis=0)
+
+
+def looks_beyond_what_it_reserved(key, w, oracle):
+    return oracle.reserve(jnp.int32(2))(jnp.int32(2))
+
+
+@pytest.mark.parametrize(
+    "cheat", [peeks_at_the_instance, uses_copies_it_did_not_pay_for, looks_beyond_what_it_reserved]
+)
+def test_the_poison_catches_a_cheat(cheat):
+    class Cheat:
+        init = GradientLearner(cheat, step_size=0.1).init
+        update = GradientLearner(cheat, step_size=0.1).update
+
+    jax.tree_util.register_pytree_node(Cheat, lambda _: ((), None), lambda *_: Cheat())
+    states = steps_under_poison(Entry(Cheat(), noisy()))
+    assert bits(states["nan"]) != bits(states["plain"])
+
+
+def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
+    """The oracle of a feedback, before an adaptive one has seen anything."""
+    adaptive = isinstance(feedback, jo.game.AdaptiveFeedback)
+    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
+    return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
+
+
+def leaf_types(tree: Any) -> list[tuple]:
+    """Shape, dtype and weakness of every leaf."""
+    leaves, structure = jax.tree.flatten(tree)
+    return [structure, *((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)) for leaf in leaves)]
+
+
+@pytest.mark.parametrize("both_precisions", some([False, True], True), indirect=True)
+@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
+def test_state_keeps_its_type(both_precisions, entry):
+    """init and update give states of one structure, shape, dtype and weakness: a loop can carry them."""
+    dtype = both_precisions
+    learner, feedback = cast_leaves((entry.learner, entry.feedback), dtype)
+    specs, key = specs_of(entry, dtype), jax.random.key(0)
+    x, y = (jnp.zeros(spec.shape, dtype) for spec in specs)
+
+    def update(state):
+        oracle = opened(feedback, key, 1, x, y, learner.predict(key, state, x))
+        return learner.update(key, state, oracle)[0]
+
+    first = jax.eval_shape(lambda: learner.init(key, specs))
+    second = jax.eval_shape(update, first)
+    assert leaf_types(first) == leaf_types(second)
+    assert not any(weak for *_, weak in leaf_types(first)[1:])
+    assert all(leaf.dtype == dtype for leaf in jax.tree.leaves(first) if jnp.issubdtype(leaf.dtype, jnp.floating))
+
+    move = jax.eval_shape(lambda state: learner.predict(key, state, x), first)
+    assert not any(weak for *_, weak in leaf_types(move)[1:])
+    assert {leaf.dtype for leaf in jax.tree.leaves(move)} <= {np.dtype(dtype), np.dtype(np.int32)}
+    loss = jax.eval_shape(cast_leaves(entry.loss, dtype), move, y)
+    assert (loss.shape, loss.dtype, loss.weak_type) == ((), dtype, False)
+
+    def carried(state, flag):
+        return jax.lax.scan(lambda s, _: (jax.lax.cond(flag, update, lambda s: s, s), None), state, length=2)
+
+    jax.eval_shape(carried, first, jax.ShapeDtypeStruct((), bool))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, float | np.floating | np.ndarray | jax.Array) and not callable(value)
+
+
+def static_numbers(obj: Any, where: str = "") -> list[str]:
+    """The places of fractional numbers and arrays in static fields, where they could not be swept (infinity is not
+    meant to be)."""
+    found = []
+    if not dataclasses.is_dataclass(obj):
+        return found
+    for field in dataclasses.fields(obj):
+        value = getattr(obj, field.name)
+        if field.metadata.get("static"):
+            found += [f"{where}.{field.name}"] * bool(is_number(value) and np.isfinite(value).all())
+        else:
+            found += static_numbers(value, f"{where}.{field.name}")
+    return found
+
+
+def test_numbers_are_leaves(request, entry):
+    learner = entry.learner
+    assert static_numbers(learner) == []
+    leaves, structure = jax.tree.flatten(learner)
+    assert all(is_number(leaf) or isinstance(leaf, int) for leaf in leaves)
+    hash(structure)
+    assert structure == jax.tree.structure(LEARNERS[request.node.callspec.params["entry"]]().learner), (
+        "built twice, a learner is the same program"
+    )
+    assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
+
+
+def stream(entry: Entry) -> jo.environments.DataStream:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(ROUNDS, D)), rng.normal(size=ROUNDS)
+    if entry.losses_of_arms:
+        x = rng.dirichlet(np.ones(D), size=(ROUNDS, D)) if entry.contexts else None
+        return jo.environments.DataStream(x, rng.uniform(size=(ROUNDS, D)))
+    return jo.environments.DataStream(X, np.sign(y) if entry.classes else y)
+
+
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one
+@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
+def test_programs_and_runs(entry):
+    """One compilation for any key, data and numbers; moves know the past only."""
+    rows = stream(entry)
+    game = jo.Game(rows, entry.feedback, loss=entry.loss)
+    keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
+    before = history._play._cache_size()
+    loop = [jo.play(game, entry.learner, keys[0], ROUNDS)]
+    compiled = history._play._cache_size()
+    assert compiled - before <= 1  # 0 where another test has played it
+    loop += [jo.play(game, entry.learner, key, ROUNDS) for key in keys[1:]]
+
+    other = jax.tree.map(lambda leaf: 0.5 * leaf, entry.learner)
+    if isinstance(other, SurrogateKernel):  # what it was told about the noise must stay true
+        other = jo.replace(other, surrogate=entry.learner.surrogate)
+    slower = jo.play(game, other, keys[0], ROUNDS)
+    fourth = jnp.round(1.0 - rows.y[3]) if entry.losses_of_arms else rows.y[3] * (-1.0 if entry.classes else -5.0)
+    y = rows.y.at[3].set(fourth)
+    elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
+    changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)
+    assert history._play._cache_size() == compiled
+
+    moves, changed_moves = loop[0][1].y_hat, changed[1].y_hat
+    assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "its numbers must matter"
+
+    def rounds(tree, part):
+        return bits(jax.tree.map(lambda leaf: leaf[part], tree))
+
+    assert rounds(changed_moves, slice(4)) == rounds(moves, slice(4)), "the outcome of round 4 is not known before"
+    arms = all(jnp.issubdtype(leaf.dtype, jnp.integer) for leaf in jax.tree.leaves(moves))
+    if arms or isinstance(loop[0][0], Tally):
+        opposite = jo.Game(jo.replace(rows, y=rows.y.at[3].set(1.0 - fourth)), entry.feedback, loss=entry.loss)
+        state = jo.play(opposite, entry.learner, keys[0], ROUNDS)[0] if entry.losses_of_arms else loop[0][0]
+        assert bits(changed[0]) != bits(state), "the best arm may be the same after another loss"
+    else:
+        assert entry.coarse or rounds(changed_moves, slice(4, None)) != rounds(moves, slice(4, None))
+    queries = loop[0][1].queries
+    assert len(set(queries.tolist())) > 1 if entry.queries is None else queries.tolist() == [entry.queries] * ROUNDS
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LEARNERS)
+def test_vmap_is_a_loop_over_runs(name):
+    entry = LEARNERS[name]()
+    with entry.promotion():
+        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
+        loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
+        together = jax.jit(jax.vmap(lambda key: jo.play(game, entry.learner, key, ROUNDS)))(jnp.stack(keys))
+    one_by_one = jax.tree.map(lambda *leaves: np.stack(leaves), *loop)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6), together, one_by_one)
+
+
+@pytest.mark.parametrize("feedback", [jo.FullInformation(), noisy(), adversarial(), jo.Attributes(2)], ids=type)
+def test_the_prediction_is_not_visible(feedback):
+    """Of these feedbacks, which are not a bandit's, the answers do not depend on the prediction."""
+    x, y, key = jnp.arange(3.0), jnp.float32(2.0), jax.random.key(1)
+
+    def answers(y_hat):
+        oracle = opened(feedback, key, 5, x, y, jnp.float32(y_hat))
+        if isinstance(oracle, FullOracle):
+            return oracle.x, oracle.y
+        return oracle.attributes(jnp.arange(2)) if hasattr(oracle, "attributes") else oracle.copy(0), oracle.label()
+
+    assert bits(answers(np.nan)) == bits(answers(0.0))
+
+
+def test_the_meter():
+    """Distinct copies are charged, a random number of copies is charged as that number, labels are not."""
+    x, y, t = jnp.zeros(3), jnp.float32(2.0), jnp.int32(1)
+    oracle: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
+    first = oracle.copy(0)
+    assert oracle.queries() == 1
+    assert bits(oracle.copy(0)) == bits(first)
+    assert oracle.queries() == 1, "the same copy again is not a new query"
+    oracle.copy(3)
+    labels = [oracle.label(j) for j in range(4)]
+    rows = oracle.labels(6, jnp.int32(4))
+    assert bits(rows[0]) == bits(labels[0])
+    np.testing.assert_allclose(rows[:4], labels, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(oracle.label)(jnp.int32(3)), labels[3], rtol=1e-6)
+    assert len({float(label) for label in labels}) == 4, "each index has a label of its own"
+    assert jo.NoisyCopies(jo.noise.gaussian(1.0)).open(None, t, x, y, y).labels(3, jnp.int32(1)).tolist() == [2.0] * 3
+    assert oracle.queries() == 2
+    block = oracle.copies(4, 3, jnp.int32(2))
+    assert oracle.queries() == 4
+    fresh: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
+    np.testing.assert_allclose(block, [fresh.copy(4), fresh.copy(5), np.zeros(3)], rtol=1e-6)
+    fresh.copies(10, 4, jnp.int32(9))
+    assert fresh.queries() == 2 + 4, "never more than the capacity"
+    draw = fresh.reserve(jnp.int32(3))
+    np.testing.assert_allclose(jax.jit(draw)(jnp.int32(5)), fresh.copy(5), rtol=1e-6)
+    assert fresh.queries() == 2 + 4 + 3, "what is reserved is charged, looked at or not"
+    with pytest.raises(TypeError, match="index"):
+        oracle.copy(jnp.int32(0))
+    with pytest.raises(ValueError, match="index"):
+        oracle.copy(-1)
+    with pytest.raises(ValueError, match="covariance"):
+        _ = jo.NoisyCopies(jo.noise.gaussian(1.0)).open(jax.random.key(0), t, x, y, y).covariance
+
+
+def test_noise_is_shared_by_learners_and_fresh_otherwise():
+    """Paired comparisons: noise depends on run, round and index, not on the learner; labels have noise of their own."""
+    x, y = jnp.zeros(3), jnp.float32(0.0)
+
+    def draws(key, t):
+        oracle = noisy().open(key, jnp.int32(t), x, y, y)
+        return [oracle.copy(0), oracle.copy(1), oracle.label(0), oracle.label(1)]
+
+    key = jax.random.key(7)
+    assert bits(draws(key, 1)) == bits(draws(key, 1))
+    values = np.concatenate([np.ravel(v) for v in draws(key, 1) + draws(jax.random.key(8), 1)])
+    assert len(np.unique(values)) == len(values)

@@ -1,0 +1,376 @@
+"""An interrupted study goes on, in the middle of a block as well, and never with numbers of another one."""
+
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import stores
+import xarray
+from fresh_python import ROOT
+from test_simulate import assert_same_bits, learner, study
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.game.round import States
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
+from jaxonline.simulation.segments import Carry, Totals
+from jaxonline.store.blocks import Store
+from jaxonline.store.filesystem import Folder
+from jaxonline.store.layout import Rows
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def kept(monkeypatch, one_core):
+    """The rounds at which blocks in progress were kept; the process ends after so many of them."""
+    rounds, limit = [], [10**9]
+    keep = InProgress.keep
+
+    def counted(self, position):
+        keep(self, position)
+        rounds.append(position.round)
+        if len(rounds) == limit[0]:
+            raise Killed
+
+    def stop_after(number):
+        rounds.clear()
+        limit[0] = number
+
+    monkeypatch.setattr(InProgress, "keep", counted)
+    rounds_kept = rounds
+    stop_after.rounds = rounds_kept
+    return stop_after
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return study(n_runs=4)
+
+
+def resumed(kept, path, at, **options):
+    """A study of two blocks that was interrupted after the first, the third, ... keeping; and where it went on. Its
+    store has the same bytes as that of one that was not interrupted."""
+    folder, whole = path / "kept", path / "whole"
+    kept(10**9)
+    study(n_runs=4, checkpoint=whole, **options)
+    checkpoint, starts = jo.Checkpoint(folder, every=0.0), []
+    for number in at:
+        kept(number)
+        with pytest.raises(Killed):
+            study(n_runs=4, checkpoint=checkpoint, **options)
+        starts.append(kept.rounds[-1])
+    kept(10**9)
+    result = study(n_runs=4, checkpoint=checkpoint, **options)
+    assert kept.rounds[0] > starts[-1], "it went on where it was"
+    assert len(stores.finished(folder)) == 4
+    assert stores.tree(folder) == stores.tree(whole), "nothing is left over"
+    return result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("at", some([[1], [3, 2, 1], [20]], [3, 2, 1]))
+def test_a_block_goes_on_in_its_middle(kept, reference, tmp_path, at):
+    """A single segment, whose rounds are played in pieces: between recorded rounds nothing is lost either."""
+    result = resumed(kept, tmp_path, at, record_at=1)
+    assert_same_bits(result, reference, record_at=[3])
+
+
+def test_with_what_was_recorded_before(kept, reference, tmp_path):
+    assert_same_bits(resumed(kept, tmp_path, (25, 20)), reference)
+
+
+@pytest.mark.long
+def test_several_devices_and_learners_of_a_sweep(kept, tmp_path):
+    """Three devices for two blocks, one of them filled up; members have an axis of their own."""
+    options = {"learners": jo.sweep([learner(0.1), learner(0.2)]), "mesh": default_mesh(jax.devices()[:3])}
+    assert_same_bits(resumed(kept, tmp_path, (5,), **options), study(n_runs=4, **options))
+
+
+@pytest.mark.long
+def test_a_wave_whose_blocks_stand_at_different_rounds_begins_anew(kept, reference, tmp_path):
+    """Two devices kept two blocks; the second of them was lost, or is not where the first is."""
+    two = {"n_runs": 4, "checkpoint": jo.Checkpoint(tmp_path, every=0.0), "mesh": default_mesh(jax.devices()[:2])}
+    kept(4)
+    with pytest.raises(Killed):
+        study(**two)
+    for path in stores.in_progress(tmp_path)[1:]:
+        shutil.rmtree(path)
+    kept(2)
+    with pytest.raises(Killed):
+        study(**two)
+    assert kept.rounds[0] == 16, "from the beginning"
+    kept(10**9)
+    assert_same_bits(study(**two), reference)
+
+
+def test_a_damaged_block_in_progress_is_named_and_begun_anew(kept, reference, tmp_path):
+    kept(3)
+    with pytest.raises(Killed):
+        study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
+    (path,) = stores.in_progress(tmp_path)
+    path = max(path.glob("*/c*"), key=lambda each: each.stat().st_size)
+    path.write_bytes(path.read_bytes()[:-9])
+    kept(10**9)
+    with pytest.warns(RuntimeWarning, match=r"block 0 of 'comparator', in progress, is damaged"):
+        result = study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
+    assert_same_bits(result, reference)
+
+
+def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp_path, monkeypatch):
+    """Nothing is left over."""
+
+    def die(*arguments):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "forget_state", die)
+        with pytest.raises(Killed):
+            study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
+    assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (1, 1)
+    assert_same_bits(study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path)), reference)
+    assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (4, 0)
+
+
+def test_stops_do_not_change_the_numbers_and_are_rare(kept, reference, tmp_path):
+    kept(10**9)
+    assert_same_bits(study(n_runs=4, checkpoint=tmp_path), reference)
+    assert kept.rounds == [], "a study of seconds is kept when its blocks are finished"
+
+
+def test_pieces_and_their_pace():
+    """Pieces grow as long as they take less than an eighth of the time between two keepings."""
+    assert list(pieces([(0, 40), (40, 80)], 0, Pace(1.0, rounds=40))) == [(0, 40), (40, 80)]
+    assert list(pieces([(0, 40), (40, 80)], 50, Pace(1.0, rounds=40))) == [(50, 80)]
+    pace, seen = Pace(every=1e6), []
+    for t, until in pieces([(0, 100), (100, 130)], 5, pace):
+        seen.append((t, until))
+        pace.played()
+    assert seen == [(5, 21), (21, 53), (53, 100), (100, 130)]
+    slow = Pace(every=0.0)
+    for _ in range(10):
+        slow.played()
+    assert slow.rounds == 1
+
+
+def test_every_leaf_of_a_carry_comes_back(tmp_path):
+    """Keys, small and large floats, integers and booleans, NaN with its bits: on two devices."""
+    mesh = default_mesh(jax.devices()[:2])
+    on = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("blocks"))
+    odd = np.array([0x7FC00123, 0x80000001], np.uint32).view(np.float32)
+    leaves = {
+        "key": jax.random.split(jax.random.key(1), 2), "bfloat16": jnp.array([1.5, -2.5], jnp.bfloat16),
+        "odd": jnp.asarray(odd), "integer": jnp.array([[1], [2]]), "flag": jnp.array([True, False]),
+    }  # fmt: skip
+    leaves = jax.device_put(leaves, on)
+    carry = Carry(States(leaves, None, None), Totals({}, (), jnp.zeros(2), jnp.zeros(2)))
+    read = [[np.arange(2.0), np.ones((2, 3), np.float32)], []]
+    with Store(Folder(tmp_path), {}, 1.0) as store:
+        progress = InProgress(store, Rows("learner 0", "learner", (0, 1), 2), np.array([4, 5]), 2)
+        assert progress.restore(carry) is None
+        progress.keep(Position(17, carry, read))
+        found = progress.restore(carry)
+    assert found.round == 17
+    for name, leaf in found.carry.states[0].items():
+        assert (leaf.dtype, leaf.sharding) == (leaves[name].dtype, leaves[name].sharding)
+        bits = [jax.random.key_data(each) if name == "key" else each for each in (leaf, leaves[name])]
+        assert np.asarray(bits[0]).tobytes() == np.asarray(bits[1]).tobytes()
+    for before, after in zip(read, found.read, strict=True):
+        for one, other in zip(before, after, strict=True):
+            np.testing.assert_array_equal(one, other, strict=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Nothing stale
+
+SCALE = np.float32(0.1)
+
+
+def law(key, t, x):
+    return SCALE * jax.random.normal(key, x.shape, x.dtype)
+
+
+@jo.struct
+class Shifting(jo.GradientLearner):
+    """The user's own update."""
+
+    def update(self, key, state, oracle):
+        state, info = jo.GradientLearner.update(self, key, state, oracle)
+        return state, info
+
+
+def edited(self, key, state, oracle):
+    state, info = jo.GradientLearner.update(self, key, state, oracle)
+    return state._replace(w=state.w * np.float32(0.5)), info
+
+
+def noisy(**options):
+    model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
+    game = jo.Game(model, jo.NoisyCopies(jo.noise.CustomNoise(law)))
+    own = Shifting(jo.estimators.TwoCopies(), step_size=0.1, radius=1.0)
+    return jo.simulate(game, own, **{"n_runs": 2, "n_rounds": 10, "record_at": 1} | options)
+
+
+@pytest.mark.long
+def test_after_an_edit_the_old_numbers_do_not_come_back(tmp_path, monkeypatch):
+    """A learner's update, and a global that a law of noise reads: refused in the old folder, played in a new one."""
+    first = noisy(checkpoint=tmp_path / "old")
+    folders = []
+    for name, owner, attribute, value in [
+        ("the source of edited", Shifting, "update", edited),
+        ("the global SCALE of law", sys.modules[__name__], "SCALE", np.float32(3.0)),
+    ]:
+        monkeypatch.setattr(owner, attribute, value)
+        with pytest.raises(ValueError, match=f"holds another study: .*{name}"):
+            noisy(checkpoint=tmp_path / "old")
+        folders.append(noisy(checkpoint=tmp_path / name).cumulative_loss)
+        monkeypatch.undo()
+        np.testing.assert_array_equal(noisy(checkpoint=tmp_path / "old").cumulative_loss, first.cumulative_loss)
+    numbers = [first.cumulative_loss, *folders]
+    assert len({each.tobytes() for each in numbers}) == 3, "also in one process, where programs are remembered"
+
+
+RNG = np.random.default_rng(0)
+
+
+def law_with_a_generator(key, t, x):
+    return np.float32(RNG.normal()) * jax.random.normal(key, x.shape, x.dtype)
+
+
+def test_what_cannot_be_seen_needs_a_version(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "law", law_with_a_generator)
+    with pytest.raises(TypeError, match=r"the global RNG of law_with_a_generator.*version"):
+        noisy(checkpoint=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    first = noisy(checkpoint=jo.Checkpoint(tmp_path, version="1"))
+    again = noisy(checkpoint=jo.Checkpoint(tmp_path, version="1"))
+    np.testing.assert_array_equal(first.cumulative_loss, again.cumulative_loss)
+    with pytest.raises(ValueError, match=r"the version of the study \(was '1', is '2'\)"):
+        noisy(checkpoint=jo.Checkpoint(tmp_path, version="2"))
+
+
+@pytest.mark.long
+def test_without_the_description_another_key_is_another_study(tmp_path):
+    noisy(checkpoint=tmp_path, key=1)
+    (tmp_path / "zarr.json").unlink()
+    with pytest.raises(ValueError, match="holds a block of another study"):
+        noisy(checkpoint=tmp_path, key=2)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Twenty kills
+
+DRILL = """
+import sys
+import numpy as np
+import jaxonline as jo
+
+environment = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
+game = jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.2), reveal_covariance=True))
+learners = {
+    "two": jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.2), radius=1.0),
+    "known": jo.GradientLearner(jo.estimators.KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=1.0),
+    "naive": jo.sweep([jo.GradientLearner(jo.estimators.NaiveCopy(), step_size=s, radius=1.0) for s in (0.1, 0.2)]),
+}
+folder, out, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+checkpoint = jo.Checkpoint(folder, every=0.05)
+print("begin", flush=True)
+result = jo.simulate(
+    game, learners, n_runs=96, n_rounds=rounds, key=7, block_size=8, record_at=3, comparator=jo.L2Ball(1.0),
+    checkpoint=checkpoint,
+)
+np.savez(out, loss=result.cumulative_loss, best=result.comparator_loss, queries=result.queries)
+"""
+
+
+def readable(folder, blocks):
+    """What is finished is there, and the rest is NaN, but for blocks that were killed between their numbers and their
+    records, of which each thread plays one."""
+    if not (folder / "zarr.json").exists():
+        assert blocks == 0
+        return
+    with warnings.catch_warnings(action="error"), xarray.open_zarr(folder) as data:
+        played = np.isfinite(data.cumulative_loss.values).all(axis=2)
+    recorded = np.zeros_like(played)
+    for path in stores.finished(folder):
+        job, block = path.parent.name, int(path.name.split(".")[1])
+        learners = {"comparator": [], "learner 0": [0], "learner 1": [1], "learner 2": [2, 3]}[job]
+        recorded[learners, 8 * block : 8 * (block + 1)] = True
+    assert (played >= recorded).all()
+    assert played.sum() - recorded.sum() <= 2 * 8 * os.cpu_count()
+    if not recorded.any():  # the comparator is played first
+        return
+    with warnings.catch_warnings(action="ignore"):
+        result = jo.load_result(folder)
+    assert result.runs.tolist() == np.flatnonzero(recorded.any(axis=0)).tolist()
+    missing = result.meta.get("missing", {})
+    assert [96 - missing.get(name, 0) for name in result.learners] == recorded.sum(axis=1).tolist()
+    np.testing.assert_array_equal(np.isfinite(result.cumulative_loss[:, :, 0]), recorded[:, result.runs])
+
+
+@pytest.mark.long
+def test_twenty_kills_at_random_moments(tmp_path):
+    """The store of a study that is killed twenty times is that of one that is not, bit for bit, no finished block is
+    computed twice, and after every kill plain xarray and `load_result` read what is finished."""
+    folder, rounds, moments = tmp_path / "kept", 30_000, random.Random(3)
+    environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}
+
+    def start(folder, out):
+        command = [sys.executable, "-W", "error", "-c", DRILL, str(folder), str(tmp_path / out), str(rounds)]
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+        assert process.stdout.readline() == b"begin\n"
+        return process
+
+    def wait(process, until, blocks):
+        """Until a moment, or a block more than so many of the study is finished."""
+        while time.monotonic() < until and process.poll() is None and len(stores.finished(folder)) <= blocks:
+            time.sleep(0.01)
+
+    def finished() -> dict:
+        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in stores.finished(folder)}
+
+    with start(tmp_path / "whole", "whole.npz") as whole:
+        began = time.monotonic()
+        while not stores.finished(tmp_path / "whole") and whole.poll() is None:
+            time.sleep(0.01)
+        first = time.monotonic() - began  # until then it is compiled, at each start again
+        assert whole.wait() == 0
+    each, seen, kills = (time.monotonic() - began - first) / 48, {}, 0
+    for _ in range(60):  # one that has nothing left to play may end before it is killed
+        with start(folder, "killed.npz") as process:
+            if kills % 2:  # before the next block is finished
+                wait(process, time.monotonic() + moments.uniform(0.0, first), len(seen))
+            else:  # soon after it, however fast the machine is now
+                wait(process, math.inf, len(seen))
+                time.sleep(moments.uniform(0.0, 2 * each))
+            kills += process.poll() is None
+            process.send_signal(signal.SIGKILL)
+        now = finished()
+        assert {path: now.get(path) for path in seen} == seen, "a finished block was written again"
+        seen = now
+        readable(folder, len(seen))
+        if kills == 20:
+            break
+    assert kills == 20
+    with start(folder, "killed.npz") as process:
+        assert process.wait() == 0
+    now = finished()
+    assert {path: now.get(path) for path in seen} == seen
+    assert 0 < len(seen) <= len(now) == 48
+    assert stores.tree(folder) == stores.tree(tmp_path / "whole"), "the final store has the same bytes"
+    with np.load(tmp_path / "whole.npz") as first, np.load(tmp_path / "killed.npz") as second:
+        for name in ("loss", "best", "queries"):
+            assert first[name].tobytes() == second[name].tobytes()

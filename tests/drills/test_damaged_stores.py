@@ -1,0 +1,231 @@
+"""Stores that are damaged, foreign, or of another study: what it is is named, and nothing stale comes back."""
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stores
+import xarray
+from test_result import made_up
+from test_store import ABOUT, BLOCKS, A, B, opened, same, with_blocks
+from tiers import some
+
+from jaxonline.store.blocks import Store
+from jaxonline.store.filesystem import Folder
+from jaxonline.store.fingerprint import fingerprint
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return with_blocks(tmp_path / "kept")
+
+
+def record(folder, block=1) -> Path:
+    return folder / "blocks" / "finished" / "learner 0" / f"c.{block}.0"
+
+
+def cut(share):
+    return lambda path: path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+
+
+def flip(share):
+    def damage(path):
+        content = bytearray(path.read_bytes())
+        content[int(share * (len(content) - 1))] ^= 4
+        path.write_bytes(bytes(content))
+
+    return damage
+
+
+def replace(content):
+    return lambda path: path.write_bytes(content)
+
+
+def as_folder(path):
+    path.unlink()
+    (path / "inside").mkdir(parents=True)
+
+
+def another_block(path):
+    shutil.copy(path.with_name(path.name.replace(".1.", ".2.")), path)
+
+
+def another_array(path):
+    shutil.copy(path.parents[0] / "c.0.2.0" if path.name == "c.0.1.0" else record(path.parents[3], 0), path)
+
+
+def plain_arrays(path):
+    with path.open("wb") as file:
+        np.savez(file, **BLOCKS[0].arrays)
+
+
+DAMAGE = {f"truncated at {share}": cut(share) for share in (0.0, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999)}
+DAMAGE |= {f"a bit at {share}": flip(share) for share in np.linspace(0, 1, 41).round(3).tolist()}
+DAMAGE |= {
+    "text": replace(b"My thesis\n"), "JSON": replace(b"[1, 2]\n"), "JSON of another kind": replace(b'{"study": 1}\n'),
+    "zeros": replace(bytes(4096)), "more": lambda path: path.write_bytes(path.read_bytes() + b"x"),
+    "plain arrays": plain_arrays, "another block": another_block, "the first block": another_array,
+    "a folder": as_folder,
+}  # fmt: skip
+SHORT = (
+    "truncated at 0.0", "truncated at 0.999", "a bit at 0.0", "a bit at 0.5", "a bit at 1.0", "zeros", "more",
+    "plain arrays", "another block", "the first block", "a folder",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", some(DAMAGE, *SHORT))
+def test_a_damaged_block_is_named_set_aside_and_computed_again(folder, name):
+    """A chunk, or the record of a block."""
+    chunk, own = folder / "cumulative_loss" / "c.0.1.0", record(folder)
+    for path, first, second in ((chunk, "", ".2"), (own, ".3", ".4")):
+        DAMAGE[name](path)
+        with opened(folder) as store:
+            aside = path.with_name(f"{path.name}{first}.damaged")
+            with pytest.warns(RuntimeWarning, match=rf"block 1 of 'learner a' is damaged.*{aside.name}"):
+                assert store.blocks.read(A, 1) is None
+            assert not path.exists()
+            assert aside.exists()
+            with warnings.catch_warnings(action="error"):
+                assert store.blocks.read(A, 1) is None
+                store.blocks.write(A, 1, BLOCKS[1])
+                for each, kept in enumerate(BLOCKS):
+                    same(store.blocks.read(A, each), kept)
+            DAMAGE[name](path)
+            with pytest.warns(RuntimeWarning, match=rf"{path.name}{second}.damaged"):
+                assert store.blocks.read(A, 1) is None
+            store.blocks.write(A, 1, BLOCKS[1])
+
+
+def test_a_chunk_that_is_gone(folder):
+    (folder / "pulls" / "c.0.1.0.0").unlink()
+    with opened(folder) as store, pytest.warns(RuntimeWarning, match=r"block 1 of 'learner a' is damaged"):
+        assert store.blocks.read(A, 1) is None
+
+
+@pytest.mark.parametrize("damage", [cut(0.0), flip(0.2), Path.unlink])
+@pytest.mark.parametrize("path", ["learner/c.0", "run/c.0", "round/c.0", "pulls/zarr.json"])
+def test_labels_and_documents_are_mended(folder, path, damage):
+    before = stores.tree(folder)
+    damage(folder / path)
+    with opened(folder) as store:
+        same(store.blocks.read(A, 1), BLOCKS[1])
+    assert stores.tree(folder) == before
+
+
+GARBAGE = {
+    "nothing": b"", "text": b"not JSON", "a list": b"[]", "something else": b'{"about": 3}', "bytes": b"\xff\xfe\x00",
+    "changed by hand": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {
+        "jaxonline": {"format": "jaxonline study 1", "study": "0" * 16, "about": ABOUT}}}).encode(),
+    "without its layout": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"jaxonline": {
+        "format": "jaxonline study 1", "study": fingerprint(ABOUT), "about": ABOUT, "layout": {}}}}).encode(),
+    "not ours": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"jaxonline": 3}}).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+def test_garbage_in_the_description_is_set_aside_and_the_blocks_say_what_they_are(folder, name):
+    (folder / "zarr.json").write_bytes(GARBAGE[name])
+    with pytest.warns(RuntimeWarning, match=r"zarr.json is damaged.*zarr.json.damaged"), opened(folder) as store:
+        same(store.blocks.read(A, 2), BLOCKS[2])
+    assert (folder / "zarr.json.damaged").read_bytes() == GARBAGE[name]
+    with warnings.catch_warnings(action="error"), opened(folder):
+        pass
+    (folder / "zarr.json").write_bytes(GARBAGE[name])
+    with (
+        pytest.warns(RuntimeWarning, match=r"zarr.json.2.damaged"),
+        pytest.raises(ValueError, match="block of another study"),
+        opened(folder, key="(0, 4)"),
+    ):
+        pass
+
+
+def test_a_damaged_state_is_named_and_the_one_before_counts(tmp_path):
+    """A state that was being written when the process was killed is none, without a word."""
+    with opened(tmp_path) as store:
+        for rounds in (16, 32):
+            store.keep_state(A, 1, rounds, {"carry 0": np.full(3, float(rounds))})
+        assert (store.states(A), store.states(B)) == ({1}, set())
+        assert store.state(A, 1)[0] == 32
+        (only,) = stores.in_progress(tmp_path)
+        slots = [only.with_name(f"learner 0, block 1, {slot}") for slot in "ab"]
+        shutil.copytree(only, next(slot for slot in slots if slot != only))
+        store.keep_state(A, 2, 48, {"carry 0": np.full(3, 48.0)})
+        flip(0.5)(slots[0] / "bytes" / "c.0")
+        with pytest.warns(RuntimeWarning, match="block 1 of 'learner a', in progress, is damaged"):
+            assert store.state(A, 1)[0] == 32
+        assert stores.in_progress(tmp_path)[0] == slots[1]
+        (slots[1] / "zarr.json").unlink()
+        with warnings.catch_warnings(action="error"):
+            assert store.state(A, 1) is None
+            store.forget_state(A, 1)
+            store.forget_state(A, 2)
+        assert stores.in_progress(tmp_path) == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Another study
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"key": "(0, 4)"}, r"holds another study: key \(was \(0, 3\), is \(0, 4\)\)$"),
+        ({"the source of update": "b" * 16}, r"holds another study: the source of update$"),
+        ({"the global SCALE of law": "b" * 16}, r"holds another study: the global SCALE of law \(new\)$"),
+        ({str(i): "b" * 16 for i in range(7)}, r"0 \(new\); .* \.\.\.$"),
+    ],
+)
+def test_what_is_another_about_it_is_told(folder, changes, message):
+    before = stores.tree(folder)
+    with pytest.raises(ValueError, match=message) as error, opened(folder, **changes):
+        pass
+    assert str(error.value).startswith(f"checkpoint {folder}")
+    assert stores.tree(folder) == before
+
+
+def test_another_block_size_is_told_with_the_remedy(folder):
+    with opened(folder / "part", block_size="512"):
+        pass
+    with pytest.raises(ValueError, match=r"block_size \(was 512, is 100\): give block_size=512 to go on"):
+        opened(folder / "part", block_size="100").__enter__()
+
+
+def test_without_the_description_nothing_stale_comes_back(folder):
+    """Each block knows its study."""
+    (folder / "zarr.json").unlink()
+    with pytest.raises(ValueError, match=r"holds a block of another study: .*learner 0/c.0.0"):
+        opened(folder, key="(0, 4)").__enter__()
+    assert len(stores.finished(folder)) == 3
+    with opened(folder) as store:
+        same(store.blocks.read(A, 0), BLOCKS[0])
+
+
+def test_a_block_that_comes_from_another_folder(folder, tmp_path):
+    with opened(tmp_path / "other", key="(0, 4)") as store:
+        shutil.copy(record(folder), record(tmp_path / "other"))
+        with pytest.raises(ValueError, match="block of another study"):
+            store.blocks.read(A, 1)
+
+
+FOREIGN = {
+    "a saved result": (lambda path: made_up().save(path), "is a result that was saved"),
+    "a zarr store": (
+        lambda path: xarray.Dataset({"a": ("b", [1.0])}).to_zarr(path, consolidated=False),
+        "a zarr store of something else",
+    ),
+    "numbers": (lambda path: Store(Folder(path), ABOUT, 1.0).__enter__().__exit__(), "its format, 'jaxonline numbers"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_foreign_store_is_refused_and_left_alone(tmp_path, name):
+    make, message = FOREIGN[name]
+    make(tmp_path / "there")
+    before = stores.tree(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        opened(tmp_path / "there").__enter__()
+    assert stores.tree(tmp_path) == before
+    assert (tmp_path / "there" / "blocks").exists() == (name == "numbers")

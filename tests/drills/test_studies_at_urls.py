@@ -1,0 +1,247 @@
+"""A study whose store is at a URL, or on a disk that is full."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stores
+import xarray
+from fresh_python import ROOT
+from test_result import made_up
+from test_simulate import assert_same_bits, study
+from test_stored_studies import SWEEP, Stop, stop_after
+
+import jaxonline as jo
+from jaxonline.store.filesystem import Bucket, Folder, place_of
+from jaxonline.study import Context
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return study(SWEEP, n_runs=7)
+
+
+def test_a_study_in_memory(reference, tmp_path):
+    """Through fsspec: interrupted, continued, read by plain xarray, saved, and with the bytes of that in a folder."""
+    url = f"memory://{tmp_path.name}/kept"
+    with pytest.raises(Stop):
+        study(SWEEP, n_runs=7, checkpoint=url, progress=stop_after(39))
+    assert_same_bits(study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.0)), reference)
+    assert_same_bits(study(SWEEP, n_runs=7, checkpoint=url), reference)
+    assert_same_bits(jo.load_result(url), reference)
+    with warnings.catch_warnings(action="error"), xarray.open_zarr(url) as data:
+        np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
+    with pytest.raises(ValueError, match=f"checkpoint {url} holds another study: key"):
+        study(SWEEP, n_runs=7, checkpoint=url, key=4)
+    study(SWEEP, n_runs=7, checkpoint=tmp_path)
+    files = place_of(url)
+    for key, content in stores.tree(tmp_path).items():
+        assert key == "blocks/lock" or files.read(key) == content
+    saved = f"memory://{tmp_path.name}/saved"
+    for result in (reference.select("one"), reference):
+        result.save(saved)
+    assert_same_bits(jo.load_result(saved), reference)
+    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+        reference.save(url)
+    place_of(saved).write({"note.txt": b"mine"})
+    with pytest.raises(FileExistsError, match="is no result of jaxonline"):
+        reference.save(saved)
+    assert place_of(saved).read("note.txt") == b"mine"
+    with pytest.raises(FileNotFoundError, match="memory://nowhere"):
+        jo.load_result("memory://nowhere")
+
+
+def saved_at_a_url(tmp_path, monkeypatch, fail):
+    """A store that is replaced by another one, where a part of it fails."""
+    url = f"memory://{tmp_path.name}/saved"
+    made_up().save(url)
+    with monkeypatch.context() as patch:
+        fail(patch)
+        with pytest.raises(OSError, match="full"):
+            made_up().select("b, c").save(url)
+    return url
+
+
+def full(*arguments):
+    raise OSError(errno.ENOSPC, "full")
+
+
+def test_at_a_url_the_old_result_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
+    write, left = Bucket.write, [3]
+
+    def until_it_is_full(self, files, durable=True):
+        left[0] -= 1
+        if left[0] < 0:
+            full()
+        write(self, files, durable)
+
+    url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "write", until_it_is_full))
+    assert jo.load_result(url).learners == ("α", "b, c")
+    place_of(url).write({".unfinished/a/c.0": b"of a process that was killed"})
+    made_up().select("b, c").save(url)
+    assert jo.load_result(url).learners == ("b, c",)
+    assert ".unfinished" not in place_of(url).names()
+
+
+def test_at_a_url_the_new_result_is_whole_before_the_old_one_goes(tmp_path, monkeypatch):
+    url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "copy", full))
+    with pytest.raises(FileNotFoundError, match="interrupted, and the new one is in ") as error:
+        jo.load_result(url)
+    assert jo.load_result(str(error.value).rpartition(" ")[2]).learners == ("b, c",)
+
+
+def test_numbers_of_a_part_at_a_url(tmp_path):
+    with Context(checkpoint=f"memory://{tmp_path.name}").parts(1) as part:
+        context = part("one part")
+    assert context.checkpoint.folder == f"memory://{tmp_path.name}/one-part"
+    for value in (3.0, 4.0):
+        found = context.keep(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
+        assert (found["a/b"].tolist(), found["none"].shape) == ([3.0, 3.0], (0, 2))
+
+
+def test_numbers_that_are_damaged_are_computed_again(tmp_path):
+    for value in (3.0, 4.0):
+        with warnings.catch_warnings(action="ignore" if value == 4.0 else "error"):
+            found = Context(checkpoint=tmp_path).keep(1, lambda value=value: {"a": np.full(2, value)})
+        assert found["a"].tolist() == [value, value]
+        (tmp_path / "a" / "c.0").write_bytes(b"damaged")
+    with pytest.warns(RuntimeWarning, match="its numbers are damaged, and are computed again"):
+        Context(checkpoint=tmp_path).keep(1, lambda: {"a": np.zeros(2)})
+
+
+S3 = """
+import sys, warnings
+sys.path.insert(0, "tests")
+import numpy as np, pytest, s3fs, xarray
+import jaxonline as jo
+from test_simulate import assert_same_bits, study
+from test_stored_studies import SWEEP, Stop, stop_after
+
+warnings.simplefilter("ignore", ResourceWarning)
+s3fs.S3FileSystem().mkdir("bucket")
+reference, url = study(SWEEP, n_runs=7), "s3://bucket/deep/kept"
+with pytest.raises(FileNotFoundError, match=url):
+    jo.load_result(url)
+with pytest.raises(Stop):
+    study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.5), progress=stop_after(39))
+with pytest.warns(UserWarning, match="is unfinished"):
+    jo.load_result(url)
+assert_same_bits(study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.5)), reference)
+assert_same_bits(jo.load_result(url), reference)
+with xarray.open_zarr(url) as data:
+    np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
+with pytest.raises(ValueError, match="holds another study"):
+    study(SWEEP, n_runs=7, checkpoint=url, key=4)
+with pytest.raises(OSError, match="s3://nobodys/kept"):
+    study(SWEEP, n_runs=7, checkpoint="s3://nobodys/kept")
+for result in (reference.select("one"), reference):
+    result.save("s3://bucket/saved")
+assert_same_bits(jo.load_result("s3://bucket/saved"), reference)
+print("done")
+"""
+
+
+@pytest.mark.long
+def test_a_study_in_s3():
+    """Against moto's server."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    own = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_DEFAULT_REGION": "us-east-1"}
+    own |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", S3], cwd=ROOT, env=os.environ | own, capture_output=True, text=True
+        )
+    finally:
+        server.stop()
+    assert done.stdout == "done\n", done.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A disk that is full
+
+
+def test_a_full_disk_stops_the_study_and_it_goes_on_when_there_is_room(reference, tmp_path, monkeypatch):
+    """Here: a writer that finds no room after 19 batches of files. What is finished stays readable."""
+    write, left = Folder.write, [19]
+
+    def full(self, files, durable=True):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.name)
+        write(self, files, durable)
+
+    monkeypatch.setattr(Folder, "write", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left on device") as error:
+            study(SWEEP, n_runs=7, checkpoint=tmp_path)
+        assert error.value.filename == str(tmp_path)
+        with pytest.warns(UserWarning, match="is unfinished"):
+            found = jo.load_result(tmp_path)
+        done = np.isfinite(found.cumulative_loss)
+        assert 0 < done.sum() < done.size
+        np.testing.assert_array_equal(found.cumulative_loss[done], reference.cumulative_loss[:, found.runs][done])
+    monkeypatch.undo()
+    assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
+
+
+FULL = """
+import sys
+import numpy as np, jaxonline as jo
+environment = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
+game = jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.2)))
+learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1, radius=1.0)
+jo.simulate(game, learner, n_runs=512, n_rounds=50, block_size=16, comparator=jo.L2Ball(1.0), checkpoint=sys.argv[1])
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 700 kB, where there may be one."""
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(tmp_path)], capture_output=True)
+    if done.returncode:
+        pytest.skip("only the superuser makes disks; the test with a writer without room is for all")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.long
+def test_a_small_disk(small_disk):
+    """Killed by it, readable, and continued when it is larger; a command says so in two lines."""
+    folder = small_disk / "kept"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+
+    def run():
+        command = [sys.executable, "-c", FULL, str(folder)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    done = run()
+    assert done.stderr.splitlines()[-1] == f"OSError: [Errno 28] No space left on device: '{folder}'"
+    with pytest.warns(UserWarning, match="is unfinished"):
+        found = jo.load_result(folder)
+    assert 16 <= len(found.runs) < 512
+    command = [sys.executable, "-m", "jaxonline", "quickstart", "--runs", "2000", "--passes", "1", "--checkpoint"]
+    command += [str(small_disk / "part"), "--out", str(small_disk.parent / "out")]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (told.returncode, "Traceback" in told.stderr) == (2, False)
+    lines = [line for line in told.stderr.splitlines() if line.startswith(("Error", "Try"))]
+    assert len(lines) == 2
+    assert f"No space left on device: '{small_disk / 'part'}" in lines[0]
+    shutil.rmtree(small_disk / "part")
+    subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
+    assert run().returncode == 0
+    with warnings.catch_warnings(action="error"):
+        whole = jo.load_result(folder)
+    np.testing.assert_array_equal(whole.cumulative_loss[:, found.runs], found.cumulative_loss)
+    elsewhere = Path(small_disk / "elsewhere")
+    subprocess.run([sys.executable, "-c", FULL, str(elsewhere)], env=environment, check=True)
+    assert stores.tree(folder) == stores.tree(elsewhere)

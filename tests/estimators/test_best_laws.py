@@ -1,0 +1,145 @@
+"""The best laws of a feature map's numbers of copies: closed forms, no other law does better, and no bias."""
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import special
+
+from jaxonline.estimators import DotProductFeatureMap, GaussianFeatureMap, Law, best_feature_map
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear
+from jaxonline.parameters.struct import replace
+
+N = np.arange(100)
+
+
+def test_closed_forms():
+    """By Cauchy-Schwarz the least second moment is (sum a_n)^2."""
+    a = np.exp(0.5 * (N * math.log(0.5) - special.gammaln(N + 1)))
+    assert best_feature_map(ExponentialKernel(), 0.5).second_moment(0.5) == pytest.approx(a.sum() ** 2, rel=1e-10)
+    levels = np.exp(0.5 * (N * math.log(2 * 0.5 / 4) - special.gammaln(N + 1)))
+    pairs = np.exp(N * math.log(0.3 / 4) - special.gammaln(N + 1))
+    gaussian = best_feature_map(Gaussian(2.0), 0.5, pair_moment=0.09)
+    assert gaussian.second_moment(0.5, 0.09) == pytest.approx((levels.sum() * pairs.sum()) ** 2, rel=1e-10)
+    assert best_feature_map(Linear(), 3.0).law.probabilities.tolist() == [0.0, 1.0]
+    binomial = math.sqrt(3) ** 2 / (math.sqrt(3) + 1) ** 2  # (1 + a)^1 at M = 3: shares 1 and sqrt(3)
+    assert best_feature_map(Inhomogeneous(1), 3.0).law.probabilities[1] ** 2 == pytest.approx(binomial, rel=1e-12)
+
+
+@pytest.mark.parametrize("overhead", [math.inf, 1.0, 0.2])
+@pytest.mark.parametrize("kernel", [ExponentialKernel(), Inhomogeneous(3), Binomial(0.5)])
+def test_no_law_nearby_is_better(kernel, overhead):
+    """The price is E|Psi~|^2, times overhead + E N where copies cost something."""
+
+    def price(law):
+        feature_map = DotProductFeatureMap(kernel, law)
+        moment = feature_map.second_moment(0.4)
+        return moment if overhead == math.inf else moment * (overhead + feature_map.expected_queries())
+
+    best = best_feature_map(kernel, 0.4, overhead=overhead).law
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        table = np.asarray(best.probabilities) * np.exp(0.05 * rng.normal(size=len(best.probabilities)))
+        assert price(Law(table / table.sum())) >= price(best) * (1 - 1e-12)
+
+
+def test_no_law_of_the_pairs_nearby_is_better():
+    best = best_feature_map(Gaussian(1.5), 0.6, 0.2)
+    assert isinstance(best, GaussianFeatureMap)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        table = np.asarray(best.pair_law.probabilities) * np.exp(
+            0.05 * rng.normal(size=len(best.pair_law.probabilities))
+        )
+        other = replace(best, pair_law=Law(table / table.sum()))
+        assert other.second_moment(0.6, 0.2) >= best.second_moment(0.6, 0.2) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("overhead", [1.0, 0.05])
+def test_no_two_laws_nearby_are_better_where_copies_cost_something(overhead):
+    """Levels cost a copy each and pairs two: at the least price each law is the best beside the other one."""
+    moment = 0.5
+
+    def price(law, pair_law):
+        feature_map = GaussianFeatureMap(Gaussian(1.0), law, pair_law)
+        return feature_map.second_moment(moment) * (overhead + feature_map.expected_queries())
+
+    best: Any = best_feature_map(Gaussian(1.0), moment, overhead=overhead)
+    laws, rng = (best.law, best.pair_law), np.random.default_rng(2)
+    for of in (0, 1, 0, 1) * 10:
+        table = np.asarray(laws[of].probabilities) * np.exp(0.05 * rng.normal(size=len(laws[of].probabilities)))
+        other = Law(table / table.sum())
+        assert price(*(other if i == of else law for i, law in enumerate(laws))) >= price(*laws) * (1 - 1e-12)
+    # as found by scipy.optimize.minimize over both tables of 20 entries, up to a thousandth
+    assert price(*laws) == pytest.approx({1.0: 106.454, 0.05: 71.233}[overhead], rel=1e-3)
+
+
+@pytest.mark.parametrize("kernel", [ExponentialKernel(), Inhomogeneous(3), Gaussian(1.5)])
+def test_the_terms_add_up_to_the_kernel(kernel):
+    """Exactly unbiased, but for levels that are left out: their share is at most 1e-10 here."""
+    x, x2 = np.array([0.5, -0.2]), np.array([0.1, 0.4])
+    feature_map = best_feature_map(kernel, 0.6, overhead=1.0)
+    levels = range(len(feature_map.law.probabilities))
+    if isinstance(feature_map, GaussianFeatureMap):
+        pairs = range(len(feature_map.pair_law.probabilities))
+        total = sum(feature_map.term((i, j), x, x2) for i in pairs for j in levels)
+        assert total == pytest.approx(math.exp(-np.sum((x - x2) ** 2) / 1.5**2), abs=1e-10)
+    else:
+        total = sum(feature_map.term(n, x, x2) for n in levels)
+        assert total == pytest.approx(float(kernel(x, x2)), abs=1e-7)  # the kernel itself is in float32
+
+
+def sizes(kernel, moment, n_terms):
+    """log a_n by mpmath, of many more levels than matter."""
+    with mpmath.workdps(30):
+        betas = {
+            "ExponentialKernel": lambda n: -mpmath.loggamma(n + 1),
+            "Binomial": lambda n: mpmath.loggamma(n + 0.5) - mpmath.loggamma(0.5) - mpmath.loggamma(n + 1),
+            "Gaussian": lambda n: n * mpmath.log(2) - mpmath.loggamma(n + 1),
+        }[type(kernel).__name__]
+        return np.array([float(betas(n) + n * mpmath.log(moment)) / 2 for n in range(n_terms)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kernel", "moment"),
+    [(ExponentialKernel(), 0.5), (ExponentialKernel(), 400.0), (Gaussian(1.0), 150.0), (Binomial(0.5), 0.95)],
+)
+def test_only_levels_that_do_not_matter_are_left_out(kernel, moment):
+    """Every a_n beyond the table is below 1e-12 of the largest, and the last one in it is not. (Before: 171 levels of
+    the exponential kernel and 256 of others, whatever the moment.)"""
+    feature_map = best_feature_map(kernel, moment)
+    kept = len(feature_map.law.probabilities)
+    a = sizes(kernel, moment, 3 * kept + 100)
+    share = np.exp(a - a.max())
+    assert share[kept - 1] > 1e-12 >= share[kept:].max()
+    np.testing.assert_allclose(feature_map.law.probabilities, share[:kept] / share.sum(), rtol=1e-9)
+    if not isinstance(kernel, Gaussian):
+        np.testing.assert_allclose(
+            feature_map.second_moment(moment), np.exp(2 * np.log(np.exp(a - a.max()).sum()) + 2 * a.max()), rtol=1e-9
+        )
+        with mpmath.workdps(30):
+            lost = mpmath.sqrt(mpmath.fsum(mpmath.exp(2 * each) for each in a[kept:]))
+            norm = mpmath.sqrt(mpmath.fsum(mpmath.exp(2 * each) for each in a))
+        assert feature_map.bias(2000, moment) == pytest.approx(float(lost), rel=1e-6)
+        assert lost < 1e-11 * norm
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((ExponentialKernel(), 800.0), "copy_moment must be smaller: more than 4096 levels matter, or float64 ends"),
+        ((Binomial(0.5), 0.9999), "copy_moment must be smaller"),
+        ((Gaussian(1.0), 5000.0), "copy_moment must be smaller"),
+        ((Gaussian(100.0), 1.0, 1e16), "pair_moment must be smaller"),
+        ((ExponentialKernel(), 0.0), "copy_moment must be above 0"),
+        ((Binomial(1.0), 1.5), "copy_moment must be below the kernel's radius 1, got 1.5"),
+        ((Gaussian(1.0), 1.0, -1.0), "pair_moment must be above 0"),
+        ((Linear(), 1.0, None, 0.0), "overhead must be above 0"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        best_feature_map(*arguments)

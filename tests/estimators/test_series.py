@@ -1,0 +1,325 @@
+"""Series estimators: exact moments by enumeration and closed forms, Monte Carlo with mutants, bad input."""
+
+import functools
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special
+from tiers import some
+
+from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.series import SeriesEstimator
+from jaxonline.estimators.series_moments import (
+    exact_mean,
+    exact_second_moment,
+    exact_variance,
+    expected_queries,
+    lemma1_bound,
+    stratum_moments,
+    truncation_bias,
+    variance_table,
+)
+from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.parameters.struct import replace, stack
+
+pytestmark = pytest.mark.fast_compile
+
+LOSSES = [Squared(), Exponential(), SmoothedAbsolute(1.0), SmoothedHinge(1.0), Logistic()]
+X_VALUES, X_PROBS = np.array([-0.5, 1.0, 2.0]), np.array([0.3, 0.5, 0.2])
+GEOMETRIC = Geometric(2.0)
+MEAN, MOMENT = float(X_PROBS @ X_VALUES), float(X_PROBS @ X_VALUES**2)
+
+
+def draw_x(key):
+    """One copy of X, by inversion of the key's own bits."""
+    uniform = jax.random.key_data(key)[0].astype(float) * 2.0**-32
+    return jnp.asarray(X_VALUES)[jnp.sum(uniform > jnp.asarray(np.cumsum(X_PROBS)[:2]))]
+
+
+def about(centre):
+    return MOMENT - 2 * centre * MEAN + centre**2
+
+
+estimates_from = jax.jit(jax.vmap(SeriesEstimator.estimate_from, in_axes=(None, 0, 0)))
+
+
+def enumerate_moments(estimator):
+    """E theta and E theta^2 over all N up to the end of the table and all values of the copies, as one program."""
+    k = len(estimator.coefficients)
+    copies = [np.array(list(itertools.product(range(3), repeat=n)), int).reshape(3**n, n) for n in range(k)]
+    chances = [float(estimator.law.pmf(n)) * np.prod(X_PROBS[rows], axis=1) for n, rows in enumerate(copies)]
+    padded = np.concatenate([np.pad(X_VALUES[rows], ((0, 0), (0, k - n))) for n, rows in enumerate(copies)])
+    n = np.repeat(np.arange(k), [len(rows) for rows in copies])
+    thetas = np.asarray(estimates_from(estimator, jnp.asarray(padded), jnp.asarray(n)), float)
+    first, second = (np.concatenate(chances) @ thetas**power for power in (1, 2))
+    beyond, constant = float(estimator.law.tail(k)), float(estimator.constant)
+    return first + beyond * constant, second + beyond * constant**2
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.8])
+@pytest.mark.parametrize("centre", [0.0, 0.6])
+@pytest.mark.parametrize("law", ["geometric", "uniform", "minimum variance", "cost-aware"])
+def test_exact_moments_by_enumeration(law, centre, constant, x64):
+    gammas = np.array([0.4, -1.2, 0.0, 0.7, -0.3])
+    laws = {
+        "geometric": Geometric(1.7),
+        "uniform": Law(np.full(5, 0.2)),
+        "minimum variance": minimum_variance(gammas, about(centre)),
+        "cost-aware": cost_aware(gammas, about(centre)),
+    }
+    estimator = SeriesEstimator(gammas, laws[law], centre, constant)
+    first, second = enumerate_moments(estimator)
+    polynomial = np.polynomial.Polynomial(gammas)(MEAN - centre) + constant
+    assert first == pytest.approx(polynomial, rel=1e-12)
+    assert exact_mean(estimator, MEAN) == pytest.approx(polynomial, rel=1e-12)
+    assert exact_second_moment(estimator, about(centre), MEAN) == pytest.approx(second, rel=1e-12)
+    assert exact_variance(estimator, about(centre), MEAN) == pytest.approx(second - first**2, rel=1e-12)
+    strata = stratum_moments(estimator, about(centre), MEAN)
+    beyond = float(estimator.law.tail(5))
+    assert strata.terms.sum() + beyond * constant == pytest.approx(first, rel=1e-12)
+    assert strata.pmf @ strata.second_moments + beyond * constant**2 == pytest.approx(second, rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.1, 2.0, 4.0])
+def test_lemma_1_in_closed_form(p):
+    """sum p^n B^n / n!^2 is the Bessel function I_0(2 sqrt(p B)); the paper's bound is above, by Cauchy-Schwarz."""
+    for moment in (0.3, 1.0, 2.5):
+        estimator = SeriesEstimator.for_loss(Exponential(), Geometric(p), moment)
+        exact = exact_second_moment(estimator, moment)
+        assert exact == pytest.approx(p / (p - 1) * special.iv(0, 2 * np.sqrt(p * moment)), rel=1e-12)
+        bound = lemma1_bound(Exponential(), p, moment)
+        assert bound == pytest.approx(p / (p - 1) * np.exp(2 * np.sqrt(p * moment)), rel=1e-12)
+        assert exact < bound
+        assert expected_queries(estimator) == pytest.approx(1 / (p - 1))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("centre", [0.0, 0.4])
+def test_the_mean_is_the_derivative_of_the_loss(loss, centre, x64):
+    target = float(loss.derivative(MEAN))
+    for law in (Geometric(1.5), minimum_variance, cost_aware):
+        for outside in (False, True):
+            estimator = SeriesEstimator.for_loss(loss, law, about(centre), centre=centre, constant_outside=outside)
+            assert exact_mean(estimator, MEAN) == pytest.approx(target, rel=1e-13)
+            assert truncation_bias(loss, estimator, MEAN) < 1e-17
+    if not outside:
+        assert exact_second_moment(estimator, about(centre)) <= lemma1_bound(loss, 1.5, about(centre), centre)
+
+
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, 0))
+def sample_n_and_theta(estimator, key):
+    return estimator.law.sample(jax.random.split(key)[0]), estimator.estimate(key, draw_x)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize(
+    "law", some([GEOMETRIC, minimum_variance, cost_aware], GEOMETRIC), ids=["geometric", "best", "cost"]
+)
+def test_monte_carlo_mean_is_right_and_mutants_are_caught(loss, law, x64):
+    """z-test with the exact variance at |z| > 5: false alarm 6e-7 a test; 50,000 draws see a bias of 0.027 sd.
+
+    (0.027 = (5 + 1)/sqrt(50,000), found with probability 0.84.) The mutants are the weight p^n for p^(n+1) (a factor
+    1/2 here), and the first used coefficient dropped.
+    """
+    estimator = SeriesEstimator.for_loss(loss, law, MOMENT, n_terms=80)
+    size = 50_000
+    alike = replace(estimator, radius=math.inf)  # only checks look at it, and it would be another program
+    n, thetas = map(np.asarray, sample_n_and_theta(alike, jax.random.split(jax.random.key(7), size)))
+    target, error = float(loss.derivative(MEAN)), np.sqrt(exact_variance(estimator, MOMENT, MEAN) / size)
+    first = int(np.flatnonzero(estimator.coefficients)[0])
+    mutants = {"p^n": thetas / 2, "dropped": np.where(n == first, 0.0, thetas)}
+    assert abs(thetas.mean() - target) < 5 * error
+    for name, mutant in mutants.items():
+        assert abs(mutant.mean() - target) > 6 * error, name
+
+
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, 0, None))
+def given_noiseless(estimator, n, copy):
+    return estimator.given(jax.random.key(0), n, lambda key: copy)
+
+
+@pytest.mark.parametrize("p", [1.5, 3.0])
+def test_strata_are_single_terms(p, x64):
+    """Given N = n the mean is gamma_n m^n / p_n: exact with noiseless copies, for every n."""
+    loss, terms = SmoothedHinge(1.0), 72
+    assert len(SeriesEstimator.for_loss(loss, Geometric(p), 1.0).coefficients) <= terms
+    estimator = SeriesEstimator.for_loss(loss, Geometric(p), 1.0, n_terms=terms)
+    n = np.arange(terms)
+    found = given_noiseless(estimator, jnp.append(n, terms + 3), jnp.float64(0.8))
+    right = loss.coefficients(terms) * 0.8**n * p ** (n + 1.0) / (p - 1)
+    np.testing.assert_allclose(found[:-1], right, rtol=1e-12)
+    assert float(found[-1]) == 0.0
+
+
+def test_float32_meets_neither_overflow_nor_underflow():
+    """gamma_60 of e^-a is 1e-82 and 20^60 is 1e78: neither is a float32, the term is 3e-4."""
+    estimator = SeriesEstimator.for_loss(Exponential(), Geometric(1.1), 20.0**2)
+    found = given_noiseless(estimator, jnp.array([60, 300, 10_000]), jnp.float32(20.0))
+    right = -math.exp(60 * math.log(20) - math.lgamma(61) + 61 * math.log(1.1) - math.log(0.1))
+    assert found.dtype == jnp.float32
+    assert float(found[0]) == pytest.approx(right, rel=1e-4)
+    assert found[1:].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.long
+def test_copies_are_independent_and_their_number_is_n(both_precisions):
+    estimator = SeriesEstimator([0.0, 0.0, 0.0, 1.0], Law([0.0, 0.0, 0.0, 1.0]))
+    size = 20_000
+
+    @jax.jit
+    @jax.vmap
+    def cubes(key):
+        """Of a copy that is uniform on [-sqrt 3, sqrt 3], made from the key's own bits, and of the vector (2, 3)."""
+
+        def draw(key):
+            first, second = jax.random.key_data(key).astype(both_precisions)
+            uniform = math.sqrt(3) * (2 * (first * 2.0**-32 + second * 2.0**-64) - 1)
+            return jnp.stack([uniform, jnp.full_like(uniform, 2), jnp.full_like(uniform, 3)])
+
+        return estimator.given(key, jnp.int32(3), draw)
+
+    values = cubes(jax.random.split(jax.random.key(1), size))
+    assert values.dtype == both_precisions
+    cube = np.asarray(values[:, 0])
+    # E X1 X2 X3 = 0 and E (X1 X2 X3)^2 = 1 (with one copy used thrice: E X^6 = 27/7); E (X1 X2 X3)^4 = (9/5)^3.
+    assert abs(float(cube.mean())) < 5 / np.sqrt(size)
+    assert abs(float((cube**2).mean()) - 1) < 6 * np.sqrt(4.832 / size)
+    np.testing.assert_allclose(values[:, 1:], np.broadcast_to([8.0, 27.0], (size, 2)), rtol=1e-5)
+
+
+def test_p_is_a_leaf_and_estimators_stack():
+    ps = [1.2, 2.0, 4.0]
+    estimators = stack([SeriesEstimator.for_loss(Exponential(), Geometric(p), 1.0, n_terms=40) for p in ps])
+    found = jax.jit(jax.vmap(lambda e: e.given(jax.random.key(0), 2, lambda key: 1.0)))(estimators)
+    np.testing.assert_allclose(found, [-0.5 * p**3 / (p - 1) for p in ps], rtol=1e-5)
+
+
+# --- the expansion about a centre --------------------------------------------------------------------------------
+
+
+def test_centre_and_constant_outside_shrink_the_variance():
+    """Minimum variance: (sum a_n)^2 - f^2, and without a_0 (sum over n >= 1)^2 - (f - gamma_0)^2.
+
+    As X gets certain and the centre right the first falls like the noise's sd, the second like its square.
+    """
+    loss, mean = Exponential(), 1.0
+    variances = []
+    for sd in (1e-1, 1e-2, 1e-3):
+        found = []
+        for outside in (False, True):
+            estimator = SeriesEstimator.for_loss(loss, minimum_variance, sd**2, centre=mean, constant_outside=outside)
+            found.append(exact_variance(estimator, sd**2, mean))
+        scale = math.exp(-2 * mean)  # f^2 = gamma_0^2
+        assert found[0] == pytest.approx(scale * math.expm1(2 * sd), rel=1e-9)
+        assert found[1] == pytest.approx(scale * math.expm1(sd) ** 2, rel=1e-9)
+        variances.append(found)
+    assert np.all(np.diff(np.log10(variances), axis=0) < [-0.9, -1.9])
+    # The right centre alone is not enough: with sd = 1 the variance stays.
+    estimator = SeriesEstimator.for_loss(loss, minimum_variance, 1.0, centre=mean)
+    assert exact_variance(estimator, 1.0, mean) == pytest.approx(math.exp(-2) * math.expm1(2), rel=1e-9)
+
+
+# --- terms that are left out -------------------------------------------------------------------------------------
+
+
+def test_polynomials_need_no_n_above_their_degree():
+    estimator = SeriesEstimator.for_loss(Squared(), minimum_variance, MOMENT)
+    assert expected_queries(estimator) == 1.0
+    assert exact_variance(estimator, MOMENT, MEAN) == pytest.approx(4 * (MOMENT - MEAN**2))
+
+
+def test_a_truncated_estimator_pays_its_price():
+    cut = SeriesEstimator(Exponential().coefficients(3), Geometric(2.0))
+    bias = exact_mean(cut, 0.5) + math.exp(-0.5)
+    assert 0 < abs(bias) <= truncation_bias(Exponential(), cut, 0.5) < 1.2 * abs(bias) + 0.01
+
+
+# --- the table ---------------------------------------------------------------------------------------------------
+
+
+def test_variance_table():
+    ps = [1.1, 1.5, 2.0, 4.0]
+    rows = variance_table(LOSSES, mean=0.5, second_moment=1.5, ps=ps)
+    assert len(rows) == len(LOSSES) * (len(ps) + 4)
+    for loss in LOSSES:
+        mine = [row for row in rows if row.loss == type(loss).__name__]
+        geometric = [row for row in mine if row.law == "geometric"]
+        named = {row.law: row for row in mine if row.law != "geometric"}
+        best, aware = named["minimum variance"], named["cost-aware"]
+        assert [row.p for row in geometric] == ps
+        assert all(math.isnan(row.p) for row in named.values())
+        assert best.variance <= min(row.variance for row in [*geometric, aware]) * (1 + 1e-12)
+        price = aware.second_moment * (1 + aware.expected_queries)
+        assert all(price <= row.second_moment * (1 + row.expected_queries) * (1 + 1e-12) for row in [*geometric, best])
+        assert named["minimum variance, constant outside"].variance <= best.variance * (1 + 1e-12)
+        slope = float(loss.derivative(0.5))
+        assert all(row.second_moment - row.variance == pytest.approx(slope**2, rel=1e-3) for row in named.values())
+    # p E X^2 = 6 is inside the logistic series' disc (pi^2); p = 7 would not be.
+    assert all(math.isfinite(row.variance) for row in rows)
+    row, *_ = variance_table([Logistic()], mean=0.5, second_moment=1.5, ps=[7.0])
+    assert row.variance == row.second_moment == math.inf
+    assert row.expected_queries == pytest.approx(1 / 6)
+
+
+# --- bad input ---------------------------------------------------------------------------------------------------
+
+
+LONG_SERIES = {
+    "exponential": (Exponential(), lambda a: -math.exp(-a)),
+    "absolute": (SmoothedAbsolute(1.0), math.erf),
+    "hinge": (SmoothedHinge(0.5), lambda a: (math.erf(0.5 * (a - 1)) - 1) / 2),
+    "logistic": (Logistic(), lambda a: -1 / (1 + math.exp(a))),
+}
+
+
+@pytest.mark.parametrize("law", [Geometric(2.0), minimum_variance], ids=["geometric", "minimum variance"])
+@pytest.mark.parametrize("name", LONG_SERIES)
+def test_a_guess_that_is_too_small_costs_a_bias_beyond_reach_and_none_within(name, law):
+    """A second moment of 0.01 where E X is 1.8: a table for 0.1 is off by more than 1e-8, as its `reach` says; one that
+    is told to go as far as 1.8 is right to rounding."""
+    loss, derivative = LONG_SERIES[name]
+    short = SeriesEstimator.for_loss(loss, law, 0.01)
+    for mean in (short.reach, -short.reach):
+        assert abs(exact_mean(short, mean) - derivative(mean)) <= 1.01e-9 * loss.majorant(short.reach)
+    assert 0.1 < short.reach < 1.8
+    off = abs(exact_mean(short, -1.8) - derivative(-1.8))
+    assert 1e-8 < off <= truncation_bias(loss, short, -1.8) * (1 + 1e-6)
+    long = SeriesEstimator.for_loss(loss, law, 0.01, reach=1.8)
+    assert long.reach >= 1.8
+    for mean in (1.8, -1.8, 0.3):
+        assert exact_mean(long, mean) == pytest.approx(derivative(mean), abs=1e-13 * loss.majorant(1.8))
+
+
+def test_the_reach_of_a_table():
+    """Further than the second moment alone asks for, no limit for a polynomial, and never short of a right one."""
+    assert SeriesEstimator.for_loss(Squared(), minimum_variance, 1.0).reach == math.inf
+    assert SeriesEstimator([1.0, 2.0], Geometric(2.0)).reach == math.inf
+    exponential = SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1.0)
+    rest = [math.fsum(a**n / math.factorial(n) for n in range(24, 150)) for a in (5.0, 5.1)]
+    assert len(exponential.coefficients) == 24
+    assert rest[0] < 1e-9 * math.exp(5.0)
+    assert rest[1] > 1e-9 * math.exp(5.1)
+    assert 5.0 < exponential.reach < 5.1
+    with pytest.raises(ValueError, match=r"n_terms must be at least 21 for .* up to 1, got 5, which do up to 0.04"):
+        SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 1.0, n_terms=5)
+    with pytest.raises(ValueError, match="reach must be inside the disc of convergence"):
+        SeriesEstimator.for_loss(Logistic(), Geometric(2.0), 1.0, reach=3.5)
+    with pytest.raises(ValueError, match="reach must be at least 0"):
+        SeriesEstimator.for_loss(Logistic(), Geometric(2.0), 1.0, reach=-1.0)
+
+
+def test_bad_estimators():
+    with pytest.raises(ValueError, match=r"law must give n = 2 a probability above 0: its coefficient is 0\.5"):
+        SeriesEstimator([1.0, 0.0, 0.5], Law([0.5, 0.5]))
+    with pytest.raises(ValueError, match="coefficients must be finite"):
+        SeriesEstimator([1.0, np.nan], Geometric(2.0))
+    with pytest.raises(ValueError, match="mean must be given"):
+        exact_second_moment(SeriesEstimator([0.0, 1.0], Geometric(2.0), 0.0, 1.0), 1.0)
+    with pytest.raises(ValueError, match="second_moment must be above 1"):
+        variance_table(LOSSES, mean=1.0, second_moment=0.5)

@@ -1,0 +1,369 @@
+"""Adversaries: what an adaptive feedback knows and when, and noise that chases the learner."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
+from jaxonline.estimators import MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.feedback import AdversarialCopies
+from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
+from jaxonline.parameters.struct import struct
+from jaxonline.simulation.blocks import default_mesh
+
+ONE_DEVICE = default_mesh(jax.devices()[:1])
+NOTIONS = CleanRegret(), NoisyRegret(), NoisyLearnerRegret()
+FALSE_ALARM = 1e-6
+LIMIT = stats.norm.ppf(1 - FALSE_ALARM)
+
+
+def lower(values: np.ndarray) -> float:
+    """Lower confidence limit of a mean over runs, wrong with probability 1e-6 (normal limit)."""
+    return float(np.mean(values) - LIMIT * np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What an adaptive feedback knows
+
+
+@struct
+class Echo:
+    """Adds what it saw last: noise that tells what the adversary knew (and has no mean of zero, which is no matter)."""
+
+    def init(self, key, instance):
+        return jax.random.uniform(key, (3,), instance.dtype), jnp.int32(0)
+
+    def sample(self, key, state, t, index, x):
+        told = jnp.stack([state[0][0], state[0][1], state[0][2] + 10 * index.astype(x.dtype)])
+        return told.astype(x.dtype)
+
+    def observe(self, state, t, x, y, y_hat):
+        return jnp.stack([y_hat, y, x[0]]).astype(state[0].dtype), t
+
+
+class Seen(NamedTuple):
+    first: jax.Array
+    second: jax.Array
+    block: jax.Array
+
+
+@struct
+class Looking:
+    """Takes copies 0 and 1, then 3 and 4 as one of three; predicts the round's number."""
+
+    def init(self, key, specs):
+        return jnp.zeros((), specs.instance.dtype)
+
+    def predict(self, key, state, x):
+        return state + 0.25
+
+    def update(self, key, state, oracle):
+        return state + 1, Seen(oracle.copy(0), oracle.copy(1), oracle.copies(3, 3, jnp.int32(2)))
+
+
+def model() -> jo.environments.LinearModel:
+    return jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
+
+
+ECHO = AdversarialCopies(Echo())
+
+
+def played(game: jo.Game, learner, rounds: int = 6, run: int = 0):
+    key = jax.random.fold_in(jax.random.key(4), run)
+    return jax.tree.map(np.asarray, jo.play(game, learner, key, rounds)[1])
+
+
+@pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)
+@pytest.mark.parametrize("regret", some(NOTIONS, NOTIONS[1]), ids=type)
+@pytest.mark.parametrize("own", some([False, True], False), ids=["game's feedback", "own feedback"])
+def test_an_adversary_knows_the_rounds_before_and_no_more(regret, own, both_precisions):
+    """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. The referee's copy
+    is the learner's copy 0. Copies of one index are the same, one by one or in a block."""
+    feedback = jo.NoisyCopies(jo.noise.gaussian(0.1)) if own else ECHO
+    history = played(jo.Game(model(), feedback, regret=regret), jo.Entrant(Looking(), ECHO) if own else Looking())
+    told = history.info.first - history.x
+    np.testing.assert_allclose(told[1:, 0], np.arange(5) + 0.25, atol=1e-5)
+    np.testing.assert_allclose(told[1:, 1], history.y[:-1], atol=1e-5)
+    np.testing.assert_allclose(told[1:, 2], history.x[:-1, 0], atol=1e-5)
+    assert ((told[0] > 0) & (told[0] < 1)).all()
+    by_index = np.array([0.0, 0.0, 10.0])
+    np.testing.assert_allclose(history.info.second, history.info.first + by_index, atol=1e-5)
+    wanted = history.info.first[:, None] + by_index * np.array([3, 4])[:, None]
+    np.testing.assert_allclose(history.info.block[:, :2], wanted, atol=1e-5)
+    assert history.queries.tolist() == [4] * 6
+    if isinstance(regret, NoisyRegret) and not own:
+        np.testing.assert_array_equal(history.x_comparator, history.info.first)
+    assert history.x.dtype == history.info.first.dtype == both_precisions
+
+
+@pytest.mark.long
+def test_an_adversary_that_peeks_would_be_seen():
+    """The mutant of the test above: a feedback whose noise is the present prediction."""
+
+    class Peeking(AdversarialCopies):
+        def open(self, key, t, x, y, y_hat, state):
+            return AdversarialCopies.open(self, key, t, x, y, y_hat, (state[0].at[0].set(y_hat), state[1]))
+
+    jax.tree_util.register_pytree_node(Peeking, lambda _: ((), None), lambda *_: Peeking(Echo()))
+    history = played(jo.Game(model(), jo.FullInformation()), jo.Entrant(Looking(), Peeking(Echo())))
+    told = history.info.first - history.x
+    assert np.abs(told[1:, 0] - (np.arange(5) + 0.25)).min() > 0.9
+
+
+@struct
+class Hiding:
+    """Takes the instance away and puts the copy's index in its place; keeps a secret."""
+
+    secret: float
+
+    def init(self, key, instance):
+        return jnp.asarray(self.secret, instance.dtype)
+
+    def sample(self, key, state, t, index, x):
+        return (1 + index).astype(x.dtype) - x
+
+    def observe(self, state, t, x, y, y_hat):
+        return state + x.sum() + y_hat
+
+
+@pytest.mark.parametrize("estimator", [TwoCopies(), NaiveCopy(), MeanOfCopies(3)], ids=type)
+def test_a_learner_learns_of_instance_and_adversary_through_copies_only(estimator):
+    """Where the noise hides the instance, another instance and another state of the adversary, NaN included, leave the
+    learner's state as it is, bit for bit; another target does not."""
+
+    def final_state(x: float, y: float, secret: float) -> bytes:
+        game = jo.Game(jo.environments.DataStream(np.full((1, 3), x), np.full(1, y)), AdversarialCopies(Hiding(secret)))
+        return np.asarray(
+            jo.play(game, jo.GradientLearner(estimator, step_size=0.1), jax.random.key(0), 5)[0].w
+        ).tobytes()
+
+    plain = final_state(2.0, 1.0, 0.0)
+    assert final_state(-4.0, 1.0, 0.0) == plain
+    assert final_state(2.0, 1.0, np.nan) == plain
+    assert final_state(2.0, 2.0, 0.0) != plain
+
+
+def test_channels_without_memory_stay_as_they_are():
+    states = jo.game.start(
+        jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1)), regret=NoisyRegret()),
+        jo.Entrant(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
+    )  # fmt: skip
+    assert (states.feedback, states.referee) == ((), ())
+    game = jo.Game(model(), ECHO)
+    states = jo.game.start(game, jo.Entrant(Looking(), ECHO), jo.game.stream_keys(jax.random.key(0)))
+    assert states.referee == (), "a referee who takes no copies needs no state"
+
+
+def test_without_a_learner_there_is_no_adaptive_noise():
+    keys = jo.game.stream_keys(jax.random.key(0))
+    with pytest.raises(ValueError, match="needs an entrant"):
+        jo.game.start(jo.Game(model(), ECHO, regret=NoisyRegret()), None, keys)
+    assert jo.game.start(jo.Game(model(), ECHO), None, keys).feedback == ()
+    assert [jo.Game(model(), ECHO, regret=r).oblivious for r in NOTIONS] == [True, False, True]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("regret", [pytest.param(CleanRegret(), marks=pytest.mark.long), NoisyRegret()], ids=type)
+def test_a_study_is_the_game_played_run_by_run(regret):
+    """State of the feedback in blocks, segments, sweeps and on devices, of the learner and of the referee."""
+    adversary = AdversarialCopies(ChasingNoise(0.4))
+    learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
+    options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "record_at": [7], "comparator": jo.L2Ball(0.5)}
+    game = jo.Game(model(), adversary, regret=regret)
+    result = jo.simulate(game, learners, mesh=ONE_DEVICE, **options)
+    swept = jo.simulate(game, jo.sweep(learners), mesh=default_mesh(), **options)
+    np.testing.assert_allclose(swept.regret, result.regret, rtol=1e-4, atol=1e-4)
+    for i, learner in enumerate(learners.values()):
+        for run in (0, 5):
+            history = played(game, learner, 20, run)
+            loss = np.cumsum(history.loss.astype(float))[[6, 19]]
+            np.testing.assert_allclose(result.cumulative_loss[i, run], loss, rtol=1e-4)
+            sums = [jo.comparators.sums_of(jo.L2Ball(0.5), history.x_comparator[:t], history.y[:t]) for t in (7, 20)]
+            best = [jo.L2Ball(0.5).best_loss(each) for each in sums]
+            np.testing.assert_allclose(result.comparator_loss[i, run], best, rtol=1e-4)
+    same = bool((result.comparator_loss[0] == result.comparator_loss[1]).all())
+    assert same == (not isinstance(regret, NoisyRegret)), "noise aimed at a learner is that learner's"
+
+
+@struct
+class Wrong:
+    """An adversary with one thing wrong with it."""
+
+    what: str = jo.static()
+
+    def init(self, key, instance):
+        return jnp.zeros(instance.shape, instance.dtype)
+
+    def sample(self, key, state, t, index, x):
+        noise = state[:2] if self.what == "shape" else state
+        return noise.astype(jnp.float16) if self.what == "dtype" else noise
+
+    def observe(self, state, t, x, y, y_hat):
+        return {"state": state[:1], "structure": (state,)}.get(self.what, state)
+
+
+@pytest.mark.parametrize(
+    ("message", "make"),
+    [
+        ("adversary must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
+        ("label_noise", lambda: AdversarialCopies(Echo(), label_noise=0.1)),
+        ("adversary.sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
+        ("adversary.sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
+        ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("state")))),
+        ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("structure")))),
+        ("variance", lambda: ChasingNoise(-1.0)),
+        ("skew", lambda: ChasingNoise(1.0, skew=0.0)),
+        ("memory", lambda: ChasingNoise(1.0, memory=1.0)),
+        ("vector", lambda: jo.noise.TwoPoints([np.nan])),
+        ("vector", lambda: jo.Game(model(), jo.NoisyCopies(jo.noise.TwoPoints([1.0, 2.0])))),
+        ("direction must be a unit vector", lambda: indistinguishable_pair([1.0, 1.0])),
+        ("direction", lambda: indistinguishable_pair(np.eye(2))),
+        ("radius", lambda: unavoidable_regret(0.0)),
+    ],
+)
+def test_bad_input_is_refused(message, make):
+    with pytest.raises((ValueError, TypeError), match=message) as error:
+        make()
+    assert "\n" not in str(error.value)
+
+
+def test_a_right_adversary_is_not_refused():
+    jo.Game(model(), AdversarialCopies(Wrong("nothing")))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Noise that chases the learner
+
+
+def trajectory(adversary: ChasingNoise, rounds: int = 12, seed: int = 0):
+    """States after each of some rounds, from the adversary and from NumPy, and the rounds."""
+    rng = np.random.default_rng(seed)
+    state = adversary.init(jax.random.key(seed), jax.ShapeDtypeStruct((3,), np.float64))
+    aim, errors = np.asarray(state.aim), []
+    memory = float(adversary.memory)
+    for t in range(1, rounds + 1):
+        x, y, y_hat = rng.normal(size=3), rng.normal(), rng.normal()
+        state = adversary.observe(state, jnp.int32(t), jnp.asarray(x), jnp.asarray(y), jnp.asarray(y_hat))
+        right = t == 1 or (y_hat - y) ** 2 <= np.mean(errors)
+        errors.append((y_hat - y) ** 2)
+        aim = memory * aim + (1 - memory) * y_hat * x
+        yield state, aim, np.sign(y_hat), right
+
+
+def test_where_it_aims_and_when(x64):
+    """Against NumPy along a trajectory; loud and quiet rounds both occur, and both signs."""
+    kinds = set()
+    for state, aim, sign, right in trajectory(ChasingNoise(1.0, memory=0.7)):
+        np.testing.assert_allclose(state.aim, aim, rtol=1e-12)
+        assert (float(state.sign), bool(state.was_right)) == (sign, right)
+        kinds.add((sign, right))
+    assert len(kinds) == 4
+
+
+@pytest.mark.parametrize("skew", some([0.4, 1.0, 3.0], 3.0))
+def test_its_law(x64, skew):
+    """Multiples of the aim by two numbers, which with probability 1/(1 + c^2) make a law of mean 0 and of the variance.
+    Binomial test over 20,000 keys, false alarm 1e-6 each; the mutant 1/(1 + c) is seen where it is another law."""
+    adversary, n = ChasingNoise(2.5, skew=skew, memory=0.7), 20_000
+    keys = jax.random.split(jax.random.key(1), n)
+    draw = jax.jit(jax.vmap(adversary.sample, in_axes=(0, None, None, None, None)))
+    p = 1 / (1 + skew**2)
+    assert p * skew - (1 - p) / skew == pytest.approx(0.0, abs=1e-15)
+    assert p * skew**2 + (1 - p) / skew**2 == pytest.approx(1.0)
+    states = list(trajectory(adversary))[:6]
+    assert sum(right for *_, right in states) >= 3, "loud rounds, where there is noise to look at"
+    for state, aim, sign, right in states:
+        for index in (0, 1):
+            noise = np.asarray(draw(keys, state, jnp.int32(9), jnp.int32(index), jnp.zeros(3)))
+            if not right:
+                assert (noise == 0).all()
+                continue
+            along = noise @ aim / np.linalg.norm(aim)
+            np.testing.assert_allclose(noise, np.outer(along, aim / np.linalg.norm(aim)), rtol=0, atol=4e-15)
+            xi = along / np.sqrt(2.5) * sign * (1 if index == 0 else -1)
+            rare = np.isclose(xi, skew)
+            assert np.isclose(xi[~rare], -1 / skew).all()
+            assert stats.binomtest(int(rare.sum()), n, p).pvalue > FALSE_ALARM
+            assert (stats.binomtest(int(rare.sum()), n, 1 / (1 + skew)).pvalue < FALSE_ALARM) == (skew != 1.0)
+
+
+def test_without_rest_there_is_noise_after_bad_predictions_too(x64):
+    """Of length sqrt(variance) where the law is symmetric, along the aim."""
+    always, n_bad = ChasingNoise(2.5, skew=1.0, memory=0.7, always=True), 0
+    for state, aim, _, right in trajectory(always):
+        noise = np.asarray(always.sample(jax.random.key(3), state, jnp.int32(9), jnp.int32(0), jnp.zeros(3)))
+        np.testing.assert_allclose(abs(noise @ aim), np.sqrt(2.5) * np.linalg.norm(aim), rtol=1e-12)
+        np.testing.assert_allclose(noise @ noise, 2.5, rtol=1e-12)
+        n_bad += not right
+    assert n_bad > 2
+
+
+@pytest.mark.long
+def test_its_budget_holds_after_any_time():
+    """A hypothesis of 0 makes the aim decay to nothing; its direction stays one, in float32, too."""
+    adversary = ChasingNoise(1.0, skew=1.0, memory=0.5)
+    state = adversary.init(jax.random.key(0), jax.ShapeDtypeStruct((4,), np.float32))
+    zero = jnp.float32(0.0)
+    lengths = []
+    for t in range(1, 170):
+        noise = adversary.sample(jax.random.key(t), state, jnp.int32(t), jnp.int32(0), jnp.zeros(4))
+        lengths.append(float(jnp.linalg.norm(noise)))
+        state = adversary.observe(state, jnp.int32(t), jnp.ones(4), zero, zero)
+    assert max(lengths) < 1 + 1e-5
+    assert min(lengths[:120]) > 1 - 1e-5
+    assert lengths[-1] == 0, "when nothing is left of it, there is no noise"
+
+
+@pytest.mark.long
+def test_it_hurts_the_naive_learner_most():
+    """With the same E|noise|^2 in five dimensions, and in some rounds only, the naive learner loses more than twice as
+    much as to noise that is the same in all directions, and its regret is linear (four times the rounds: more than
+    3.5 times as much). Two copies still do: less than 3 times. Each comparison is wrong with probability 1e-6."""
+    weights = np.array([0.6, -0.6, 0.3, 0.3, 0.2])
+    sphere = jo.environments.LinearModel(weights / np.linalg.norm(weights), instances="sphere")
+    options = {"step_size": jo.InverseSqrt(0.5), "radius": 1.0}
+    learners = {"naive": jo.GradientLearner(NaiveCopy(), **options), "two": jo.GradientLearner(TwoCopies(), **options)}
+
+    def regret(feedback):
+        study = {"n_runs": 64, "n_rounds": 1600, "record_at": [400], "comparator": jo.L2Ball(1.0), "mesh": ONE_DEVICE}
+        return jo.simulate(jo.Game(sphere, feedback), learners, **study).regret
+
+    chasing, isotropic = regret(AdversarialCopies(ChasingNoise(0.5))), regret(jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    assert lower(chasing[0, :, 1] - 2 * isotropic[0, :, 1]) > 0
+    assert lower(chasing[0, :, 1] - 3.5 * chasing[0, :, 0]) > 0
+    assert lower(3 * chasing[1, :, 0] - chasing[1, :, 1]) > 0
+
+
+@pytest.mark.long
+def test_without_rest_it_hurts_naive_learners_with_kernels_more_than_gaussian_noise():
+    """With the same E|noise|^2, run by run, wrong with probability 1e-6 each; with rests it hurts them no more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X *= 0.5 * (rng.uniform(size=300) ** (1 / 3) / np.linalg.norm(X, axis=1))[:, None]
+    y = 0.5 * np.tanh(1.5 * np.sin(6 * X[:, 0]) + 3 * X[:, 1])
+    kernel, variance, rounds = jo.kernels.Gaussian(2.0), 0.6, 1200
+    estimators = {"one copy": NaiveCopy(), "mean of 2": MeanOfCopies(2)}
+    learners = {
+        name: jo.learners.KernelGradient(kernel, estimator, jo.InverseSqrt(0.1), rounds, 1.0)
+        for name, estimator in estimators.items()
+    }
+
+    def loss(feedback):
+        game = jo.Game(jo.environments.DataStream(X, y), feedback)
+        found = jo.simulate(game, learners, n_runs=48, n_rounds=rounds, record_at=1, mesh=ONE_DEVICE)
+        return found.cumulative_loss[:, :, -1]
+
+    gaussian = loss(jo.NoisyCopies(jo.noise.gaussian(variance / 3)))
+    always, resting = (
+        loss(AdversarialCopies(ChasingNoise(variance, **options)))
+        for options in ({"skew": 1.0, "always": True}, {"skew": 2.0})
+    )
+    for i in range(2):
+        assert lower(always[i] - gaussian[i]) > 0
+        assert lower(resting[i] - gaussian[i]) < 0, "the mutant is seen"

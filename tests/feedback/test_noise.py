@@ -1,0 +1,176 @@
+"""Noise laws: mean zero, the covariance and the shape that were asked for, fresh draws in every round."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.feedback.noise import CustomNoise, Noise, gaussian, laplace, student_t, uniform
+from jaxonline.parameters.struct import cast_leaves
+
+DRAWS = 200_000
+FALSE_ALARM = 1e-6  # of each test, all its comparisons together
+MATRIX = np.array([[0.5, -0.3], [-0.3, 0.4]])
+DEGREES = 12.0
+
+LAWS = {
+    "gaussian": (gaussian, stats.norm()),
+    "laplace": (laplace, stats.laplace(scale=np.sqrt(0.5))),
+    "uniform": (uniform, stats.uniform(-np.sqrt(3), 2 * np.sqrt(3))),
+    "student": (lambda s: student_t(s, DEGREES), stats.t(DEGREES, scale=np.sqrt((DEGREES - 2) / DEGREES))),
+}
+
+
+def draws(noise, shape=(2,), number=DRAWS, seed=0) -> np.ndarray:
+    """[number, *shape]"""
+    return np.asarray(draw_many(cast_leaves(noise, np.float32), jax.random.key(seed), shape, number), float)
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def draw_many(noise, key, shape, number):
+    x = jnp.zeros(shape)
+    return jax.vmap(lambda key: noise.sample(key, jnp.int32(1), x))(jax.random.split(key, number))
+
+
+def scores(samples: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """z-scores of sample means [n, ...] against what they should be."""
+    return (samples.mean(axis=0) - means) / (samples.std(axis=0, ddof=1) / np.sqrt(len(samples)))
+
+
+def limit(comparisons: int) -> float:
+    return stats.norm.ppf(1 - FALSE_ALARM / (2 * comparisons))
+
+
+def moments_agree(z: np.ndarray, covariance: np.ndarray) -> bool:
+    """Mean zero and the covariance, by z-scores."""
+    products = z[:, :, None] * z[:, None, :]
+    found = np.concatenate([scores(z, np.zeros(2)), scores(products, covariance)[np.triu_indices(2)]])
+    return bool((np.abs(found) < limit(len(found))).all())
+
+
+@pytest.mark.parametrize("law", some(LAWS, "laplace"))
+def test_mean_and_covariance(law):
+    """False alarm 1e-6 (normal limit, 5 comparisons). Seen with probability 0.999: a mean wrong by 0.02 standard
+    deviations, a variance wrong by 5 %. Mutants: noise 1.05 times too long, a shifted mean, a lost correlation."""
+    z = draws(LAWS[law][0](MATRIX))
+    assert moments_agree(z, MATRIX)
+    assert not moments_agree(1.05 * z, MATRIX)
+    assert not moments_agree(z + 0.02, MATRIX)
+    assert not moments_agree(z, np.diag(np.diag(MATRIX)))
+
+
+@pytest.mark.parametrize("law", some(LAWS, "gaussian"))
+def test_the_shape_of_the_law(law):
+    """Kolmogorov and Smirnov's test of a coordinate against scipy's law, and the fourth moment that bounds use.
+    False alarm 1e-6 each; the other three laws, with the same variance, are told apart."""
+    make, reference = LAWS[law]
+    noise = make(0.25)
+    z = draws(noise, shape=(1,))[:, 0] / 0.5
+    assert stats.kstest(z, reference.cdf).pvalue > FALSE_ALARM
+    for other in set(LAWS) - {law}:
+        assert stats.kstest(z, LAWS[other][1].cdf).pvalue < FALSE_ALARM
+    assert abs(scores(z**4, noise.kurtosis)) < limit(1)
+    assert noise.kurtosis == pytest.approx(float(reference.stats("k")) + 3, rel=1e-12)
+
+
+def test_a_variance_for_each_coordinate():
+    z = draws(gaussian([0.04, 2.25]))
+    assert moments_agree(z, np.diag([0.04, 2.25]))
+
+
+def test_coordinates_and_shapes():
+    """A variance serves any shape; the covariance that is revealed is that of the noise."""
+    x = jnp.zeros(2)
+    for given, matrix in [(0.3, 0.3 * np.eye(2)), ([0.1, 0.2], np.diag([0.1, 0.2])), (MATRIX, MATRIX)]:
+        noise = gaussian(given)
+        np.testing.assert_allclose(noise.covariance_at(jnp.int32(3), x), matrix, rtol=1e-6)
+        factor = noise.factor_matrix(2)
+        np.testing.assert_allclose(factor @ factor.T, matrix, rtol=1e-12, atol=1e-15)
+    for shape in ((), (2, 3)):
+        sample = jax.eval_shape(laplace(1.0).sample, jax.random.key(0), jnp.int32(1), jnp.zeros(shape))
+        assert sample.shape == shape
+
+
+def test_no_noise_and_noise_on_a_line():
+    assert (draws(gaussian(np.zeros((2, 2)))) == 0).all()
+    z = draws(uniform(np.array([[1.0, 2.0], [2.0, 4.0]])))
+    np.testing.assert_allclose(z[:, 1], 2 * z[:, 0], atol=1e-5)
+    assert np.std(z[:, 0]) > 0.5
+
+
+def test_the_dtype_is_that_of_the_instance(both_precisions):
+    x = jnp.zeros(3, both_precisions)
+    for make, _ in LAWS.values():
+        sample = jax.eval_shape(make(0.1).sample, jax.random.key(0), jnp.int32(1), x)
+        assert (sample.dtype, sample.shape) == (both_precisions, (3,))
+        assert jax.eval_shape(make(0.1).covariance_at, jnp.int32(1), x).dtype == both_precisions
+
+
+def test_heavy_tails():
+    assert student_t(0.1, 4.0).kurtosis == np.inf
+    assert student_t(0.1, 5.0).kurtosis == 9.0
+    with pytest.raises(ValueError, match="degrees"):
+        student_t(0.1, 2.0)
+
+
+def test_numbers_are_leaves():
+    """Variances can be swept: they are no part of the program."""
+    structures = {jax.tree.structure(gaussian(variance)) for variance in (0.1, 0.2)}
+    assert len(structures) == 1
+    assert jax.tree.structure(laplace(0.1)) not in structures
+    louder = jo.replace(gaussian(0.1), covariance=0.4)
+    assert louder.factor == np.sqrt(0.4)
+
+
+def signs_that_grow(key, t, x):
+    return t.astype(x.dtype) * jnp.abs(x) * jax.random.rademacher(key, x.shape, x.dtype)
+
+
+def grown_covariance(t, x):
+    return jnp.diag((t.astype(x.dtype) * x) ** 2)
+
+
+def test_a_law_may_depend_on_round_and_instance():
+    """The oracle tells the law which round and which instance it is, and reveals the covariance of that round."""
+    feedback = jo.NoisyCopies(CustomNoise(signs_that_grow, grown_covariance), reveal_covariance=True)
+    x, y = jnp.array([1.0, -0.5]), jnp.float32(0.0)
+    for t in (1, 7):
+        oracle = feedback.open(jax.random.key(t), jnp.int32(t), x, y, y)
+        np.testing.assert_allclose(np.abs(oracle.copy(0) - x), t * np.abs(x), rtol=1e-6)
+        np.testing.assert_allclose(oracle.covariance, np.diag((t * np.asarray(x)) ** 2), rtol=1e-6)
+
+
+def test_a_law_is_held_to_its_word():
+    x, t, key = jnp.ones(2), jnp.int32(1), jax.random.key(0)
+    with pytest.raises(ValueError, match="draw must return the shape"):
+        CustomNoise(lambda key, t, x: x[:1]).sample(key, t, x)
+    with pytest.raises(ValueError, match="covariance"):
+        CustomNoise(lambda key, t, x: x).covariance_at(t, x)
+
+
+@pytest.mark.long
+def test_copies_of_a_round_and_of_other_rounds_are_independent():
+    """Correlations between two copies, and between a copy and the label's noise, vanish (false alarm 1e-6)."""
+    feedback = jo.NoisyCopies(gaussian(1.0), label_noise=gaussian(1.0))
+    zero = jnp.float32(0.0)
+
+    @jax.jit
+    @jax.vmap
+    def one(key):
+        now, later = (feedback.open(jax.random.fold_in(key, t), jnp.int32(t), zero, zero, zero) for t in (1, 2))
+        return jnp.stack([now.copy(0), now.copy(1), now.label(), later.copy(0), now.copies(2, 1, jnp.int32(1))[0]])
+
+    z = np.asarray(one(jax.random.split(jax.random.key(1), 50_000)), float)
+    pairs = np.triu_indices(5, 1)
+    products = (z[:, :, None] * z[:, None, :])[:, *pairs]
+    assert (np.abs(scores(products, np.zeros(10))) < limit(10)).all()
+
+
+def test_the_ready_law_can_be_made_by_hand():
+    by_hand, ready = (jax.tree.flatten(noise) for noise in (Noise(0.2, law="laplace"), laplace(0.2)))
+    assert by_hand == ready

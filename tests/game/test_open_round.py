@@ -1,0 +1,322 @@
+"""The round takes any game: arms, weights over experts, dictionaries; what is counted and which regret are choices."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.environments import BernoulliArms, DataStream
+from jaxonline.estimators import FullGradient, TwoCopies
+from jaxonline.game import PseudoRegret
+from jaxonline.learners import EXP3, Hedge, Perceptron
+from jaxonline.losses import ArmLoss, ExpectedLoss, Hinge, ZeroOne
+from jaxonline.parameters.struct import struct
+from jaxonline.simulation.blocks import default_mesh
+
+ONE_DEVICE = default_mesh(jax.devices()[:1])
+MEAN = "mean", np.mean
+MEANS = np.array([0.7, 0.4, 0.6])
+RUNS, ROUNDS = 4, 60
+
+
+def bandit_game(regret=None) -> jo.Game:
+    options = {} if regret is None else {"regret": regret}
+    return jo.Game(BernoulliArms(MEANS), jo.Bandit(), loss=ArmLoss(), **options)
+
+
+def histories(game: jo.Game, learner, rounds: int = ROUNDS, runs: int = RUNS) -> list:
+    """Each run of a study with key 3, played alone."""
+    keys = [jax.random.fold_in(jax.random.key(3), run) for run in range(runs)]
+    return [jax.tree.map(np.asarray, jo.play(game, learner, key, rounds)[1]) for key in keys]
+
+
+def study(game: jo.Game, learner, **options) -> jo.Result:
+    options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 3, "mesh": ONE_DEVICE, "record_at": [25], **options}
+    return jo.simulate(game, learner, **options)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bandits
+
+
+@struct
+class Longest:
+    """A user's measure: the longest row of rounds with a loss."""
+
+    name: ClassVar[str] = "longest row"
+
+    def init(self, record):
+        return jnp.int32(0), jnp.int32(0)
+
+    def add(self, carry, t, record):
+        now, longest = carry
+        now = jnp.where(record.loss > 0, now + 1, 0)
+        return now, jnp.maximum(longest, now)
+
+    def read(self, carry):
+        return carry[1]
+
+
+@pytest.fixture(scope="module")
+def bandit() -> jo.Result:
+    measures = [jo.Pulls(), jo.Switches(), Longest()]
+    return study(bandit_game(), EXP3(0.1), comparator=jo.BestArm(), measures=measures)
+
+
+def test_measures_are_counts_of_the_history(bandit):
+    for run, history in enumerate(histories(bandit_game(), EXP3(0.1))):
+        arms, losses = history.y_hat.arm, history.loss
+        for g, t in enumerate((25, ROUNDS)):
+            assert bandit.measures["pulls"][0, run, g].tolist() == np.bincount(arms[:t], minlength=3).tolist()
+            assert bandit.measures["switches"][0, run, g] == (np.diff(arms[:t]) != 0).sum()
+            rows = "".join(str(int(loss)) for loss in losses[:t]).split("0")
+            assert bandit.measures["longest row"][0, run, g] == max(map(len, rows))
+            assert bandit.cumulative_loss[0, run, g] == losses[:t].sum()
+            assert bandit.queries[0, run, g] == t
+            assert bandit.comparator_loss[0, run, g] == history.y[:t].sum(axis=0).min()
+
+
+def test_a_bandit_is_told_the_loss_of_its_arm_alone():
+    for history in histories(bandit_game(), EXP3(0.1), runs=2):
+        np.testing.assert_array_equal(history.loss, history.y[np.arange(ROUNDS), history.y_hat.arm])
+        np.testing.assert_allclose(history.y_hat.probabilities.sum(axis=1), 1.0, rtol=1e-6)
+
+
+def test_pseudo_regret_is_the_sum_of_the_gaps(bandit):
+    """sum over t of means[arm] - min means, from the pulls of the same runs."""
+    pseudo = study(bandit_game(PseudoRegret()), EXP3(0.1), comparator=jo.BestArm(), measures=[jo.Pulls()])
+    np.testing.assert_array_equal(pseudo.measures["pulls"], bandit.measures["pulls"], "the same games are played")
+    gaps = pseudo.measures["pulls"] @ (MEANS - MEANS.min())
+    np.testing.assert_allclose(pseudo.regret, gaps, rtol=1e-5)
+    assert (pseudo.regret != bandit.regret).any()
+
+
+def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
+    pulls = bandit.mean("pulls")
+    assert pulls.mean.shape == (1, 2, 3)
+    np.testing.assert_allclose(pulls.mean.sum(axis=-1), [[25.0, ROUNDS]])
+    assert (pulls.low <= pulls.mean).all()
+    assert set(bandit.quantities) == {
+        "regret", "comparator_loss", "cumulative_loss", "queries", "pulls", "switches", "longest row",
+    }  # fmt: skip
+    lines = bandit.plot(quantity="longest row").axes[0].get_lines()
+    np.testing.assert_array_equal(lines[0].get_ydata(), bandit.mean("longest row").mean[0])
+    loaded = jo.Result.load(bandit.save(tmp_path / "bandit"))
+    for name, array in bandit.measures.items():
+        np.testing.assert_array_equal(loaded.measures[name], array, name)
+    assert bandit.select(runs=slice(2)).measures["pulls"].shape == (1, 2, 2, 3)
+    with pytest.raises(ValueError, match=r"quantity must be one of .*'longest row'"):
+        bandit.mean("mistakes")
+
+
+@pytest.mark.long
+def test_measures_survive_checkpoints_sweeps_and_devices(bandit, tmp_path):
+    measures = [jo.Pulls(), jo.Switches(), Longest()]
+    sweep = jo.sweep({0.1: EXP3(0.1), 0.5: EXP3(0.5)})
+    options = {"measures": measures, "block_size": 2, "checkpoint": tmp_path, "comparator": jo.BestArm()}
+    first = study(bandit_game(), {"eta": sweep}, **options)
+    again = study(bandit_game(), {"eta": sweep}, **{**options, "mesh": default_mesh()})
+    for name in ("pulls", "switches", "longest row"):
+        np.testing.assert_array_equal(first.measures[name], again.measures[name], name)
+        np.testing.assert_array_equal(first.measures[name][0], bandit.measures[name][0], name)
+    assert first.measures["pulls"].shape == (2, RUNS, 2, 3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Experts
+
+
+def experts_game(rounds: int = 1000) -> jo.Game:
+    """E18's example: ten experts, one of which is always right; the others err in every round."""
+    losses = np.ones((rounds, 10))
+    losses[:, 4] = 0.0
+    return jo.Game(DataStream(None, losses), jo.FullInformation(), loss=ExpectedLoss())
+
+
+def test_hedge_against_the_best_expert():
+    """Lecture E: with eta = sqrt(8 ln K / T) the regret is below sqrt(T ln K / 2) = 34; it is 17 here."""
+    result = study(experts_game(), Hedge.over_horizon(10, 1000), n_runs=1, n_rounds=1000, comparator=jo.BestArm())
+    assert result.comparator_loss[0, 0, -1] == 0.0
+    assert round(float(result.regret[0, 0, -1])) == 17
+    assert result.regret[0, 0, -1] < np.sqrt(1000 * np.log(10) / 2)
+
+
+def test_a_move_may_be_a_vector_of_weights():
+    _, history = jo.play(experts_game(), Hedge.over_horizon(10, 1000), jax.random.key(0), 5)
+    assert history.y_hat.shape == (5, 10)
+    assert history.y.shape == (5, 10)
+    assert history.x.shape == (5, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Classification, plain losses, moves and outcomes that are trees
+
+
+def separable(n: int = 40) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Instances, labels, the largest length and the margin."""
+    rng = np.random.default_rng(0)
+    direction = np.array([0.6, -0.8])
+    X = rng.normal(size=(4 * n, 2))
+    X = X[np.abs(X @ direction) > 0.3][:n]
+    return X, np.sign(X @ direction), float(np.linalg.norm(X, axis=1).max()), float(np.abs(X @ direction).min())
+
+
+def test_a_perceptron_counts_its_mistakes():
+    """Novikoff: at most (r / margin)^2 mistakes, however many passes."""
+    X, y, r, margin = separable()
+    game = jo.Game(DataStream(X, y), jo.FullInformation(), loss=ZeroOne())
+    result = study(game, Perceptron(), n_runs=1, n_rounds=400, measures=[jo.Mistakes(), jo.OfInfo("mistake", "sum")])
+    mistakes = result.measures["mistakes"][0, 0, -1]
+    assert 1 <= mistakes <= (r / margin) ** 2
+    assert result.cumulative_loss[0, 0, -1] == mistakes == result.measures["mistake, sum"][0, 0, -1]
+    w, count = np.zeros(2), 0
+    for x, label in [*zip(X, y, strict=True)] * 10:
+        if label * (w @ x) <= 0:
+            w, count = w + label * x, count + 1
+    assert mistakes == count
+
+
+def test_plain_losses_are_enough_for_a_gradient_learner():
+    X, y, _, _ = separable()
+    game = jo.Game(DataStream(X, y), jo.FullInformation(), loss=Hinge())
+    learner = jo.GradientLearner(FullGradient(Hinge()), step_size=jo.InverseSqrt(0.5))
+    options = {"n_runs": 1, "n_rounds": 400, "measures": [jo.Mistakes(), jo.OfInfo("gradient_norm", "last")]}
+    result = study(game, learner, **options)
+    assert result.measures["mistakes"][0, 0, -1] < 40
+    w, loss = np.zeros(2), 0.0
+    for t, (x, label) in enumerate([*zip(X, y, strict=True)] * 10, start=1):
+        slack = 1 - label * (w @ x)
+        loss += max(slack, 0.0)
+        w = w + 0.5 / np.sqrt(t) * (label * x if slack > 0 else 0.0)
+    np.testing.assert_allclose(result.cumulative_loss[0, 0, -1], loss, rtol=1e-4)
+    last = np.linalg.norm(X[-1]) if slack > 0 else 0.0
+    np.testing.assert_allclose(result.measures["gradient_norm, last"][0, 0, -1], last, rtol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("how", "of"),
+    some([MEAN, ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])], MEAN),
+)
+def test_entries_of_info(how, of):
+    game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    learner = jo.GradientLearner(TwoCopies(), step_size=0.1)
+    result = study(game, learner, measures=[jo.OfInfo("gradient_norm", how)])
+    for run, history in enumerate(histories(game, learner)):
+        for g, t in enumerate((25, ROUNDS)):
+            expected = of(history.info.gradient_norm[:t].astype(float))
+            np.testing.assert_allclose(result.measures[f"gradient_norm, {how}"][0, run, g], expected, rtol=1e-5)
+
+
+@struct
+class Pair:
+    """Outcomes are trees: a target and how much it counts."""
+
+    oblivious: ClassVar[bool] = True
+    deterministic: ClassVar[bool] = False
+    instance_spec: ClassVar = {"price": jax.ShapeDtypeStruct((), np.float32)}
+    outcome_spec: ClassVar = {
+        "target": jax.ShapeDtypeStruct((2,), np.float32), "weight": jax.ShapeDtypeStruct((), np.float32),
+    }  # fmt: skip
+
+    def init(self, key):
+        return ()
+
+    def instance(self, key, state, t):
+        return {"price": jax.random.uniform(key)}, state
+
+    def answer(self, key, state, t, x, y_hat):
+        return {"target": jnp.full(2, x["price"]), "weight": jnp.float32(2.0)}, state
+
+
+@struct
+class Copycat:
+    """Moves are trees, too: twice the price, and a word about it."""
+
+    def init(self, key, specs):
+        return ()
+
+    def predict(self, key, state, x):
+        return {"guess": jnp.full(2, 2.0) * x["price"], "sure": jnp.bool_(True)}
+
+    def update(self, key, state, oracle):
+        return state, ()
+
+
+def weighted_loss(y_hat, y):
+    return y["weight"] * jnp.sum((y_hat["guess"] - y["target"]) ** 2)
+
+
+@struct
+class MeanTarget:
+    """A comparator of such outcomes: the best constant guess, from sums."""
+
+    def statistic(self, x, y):
+        return {"y": y["target"], "yy": jnp.sum(y["target"] ** 2), "n": jnp.float32(1.0)}
+
+    def best_loss(self, sums):
+        return 2.0 * (sums["yy"] - (sums["y"] ** 2).sum(axis=-1) / sums["n"])
+
+
+@pytest.mark.long
+def test_instances_moves_and_outcomes_are_any_tree():
+    game = jo.Game(Pair(), jo.FullInformation(), loss=jax.tree_util.Partial(weighted_loss))
+    result = study(game, Copycat(), comparator=MeanTarget(), measures=[jo.Switches()])
+    for run, history in enumerate(histories(game, Copycat())):
+        price = history.x["price"].astype(float)
+        np.testing.assert_allclose(result.cumulative_loss[0, run, -1], 4 * (price**2).sum(), rtol=1e-5)
+        np.testing.assert_allclose(result.comparator_loss[0, run, -1], 4 * price.var() * ROUNDS, rtol=1e-4)
+        assert result.measures["switches"][0, run, -1] == ROUNDS - 1
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What does not fit is said before anything is played
+
+
+def refuse_to_play(*args, **kwargs):
+    raise AssertionError("a learner was played although another one cannot be")
+
+
+LINEAR = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+GOOD = jo.GradientLearner(TwoCopies(), step_size=0.1)
+MISFITS = {
+    "a bandit's learner on numbers": (LINEAR, jo.Entrant(EXP3(0.1), jo.Bandit()), "outcomes|vector"),
+    "bandit feedback for a prediction": (LINEAR, jo.Entrant(GOOD, jo.Bandit()), "Bandit needs"),
+    "weights under the squared loss": (
+        jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
+        "loss must be a number for the move of learner .misfit. .Hedge",
+    ),
+    "full information for two copies": (LINEAR, jo.Entrant(GOOD, jo.FullInformation()), "copies"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_every_learner_is_checked_before_the_first_is_played(name):
+    game, misfit, message = MISFITS[name]
+    other = {"good": GOOD} if game is LINEAR else {}
+    with pytest.raises((TypeError, ValueError, AttributeError), match=message):
+        jo.simulate(game, {**other, "misfit": misfit}, n_runs=2, n_rounds=4, progress=refuse_to_play)
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"),
+    [
+        ([jo.Pulls], "measures must have name"),
+        ([3.0], "measures must have name"),
+        ([jo.Mistakes(), jo.Mistakes()], "distinct names, got 'mistakes' twice"),
+        ([jo.OfInfo("length")], r"field must be one of the learner's info, \('gradient_norm',\), got 'length'"),
+        ([jo.Pulls()], "Pulls needs"),
+    ],
+)
+def test_bad_measures_are_refused(measures, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        study(LINEAR, GOOD, measures=measures)
+
+
+def test_bad_reductions_are_refused():
+    with pytest.raises(ValueError, match="over_rounds must be one of"):
+        jo.OfInfo("gradient_norm", "median")

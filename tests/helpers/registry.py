@@ -1,0 +1,316 @@
+"""The registry of learners that every contract test walks. A new learner is one line in `LEARNERS`."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import optax
+
+import jaxonline as jo
+from jaxonline.claims import PrintedKnownCovariance
+from jaxonline.environments.adversaries import ChasingNoise
+from jaxonline.estimators import (
+    AttributeGradient,
+    DotProductFeatureMap,
+    FourierFeatures,
+    FullGradient,
+    GaussianFeatureMap,
+    Geometric,
+    GradientLength,
+    KnownCovariance,
+    Law,
+    MeanOfCopies,
+    NaiveCopy,
+    Surrogate,
+    TwoCopies,
+    cost_aware,
+    radial_surrogate,
+)
+from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
+from jaxonline.kernels.radial import Cauchy
+from jaxonline.learners.attributes.aer import aer, aerr
+from jaxonline.learners.attributes.baseline import Baseline
+from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
+from jaxonline.learners.bandits.exp3 import EXP3
+from jaxonline.learners.bandits.exp3_ix import EXP3IX
+from jaxonline.learners.bandits.exp3_p import EXP3P
+from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.learners.bandits.explore_then_commit import ExploreThenCommit
+from jaxonline.learners.bandits.kl_ucb import KLUCB
+from jaxonline.learners.bandits.lin_thompson import LinThompson
+from jaxonline.learners.bandits.lin_ucb import LinUCB
+from jaxonline.learners.bandits.moss import MOSS
+from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
+from jaxonline.learners.bandits.ucb1 import UCB1
+from jaxonline.learners.experts.aggregating import Aggregating
+from jaxonline.learners.experts.boa import BOA
+from jaxonline.learners.experts.drawn_expert import DrawnExpert
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.fixed_share import FixedShare
+from jaxonline.learners.experts.follow_the_leader import FollowTheLeader
+from jaxonline.learners.experts.follow_the_perturbed_leader import FollowThePerturbedLeader
+from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
+from jaxonline.learners.experts.halving import Halving
+from jaxonline.learners.experts.hedge import Hedge
+from jaxonline.learners.experts.label_efficient_hedge import LabelEfficientHedge
+from jaxonline.learners.experts.ml_poly import MLPoly
+from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.over_advice import OverAdvice
+from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.experts.weighted_majority import WeightedMajority
+from jaxonline.learners.gradient.exponentiated_gradient import ExponentiatedGradient
+from jaxonline.learners.gradient.gradient_bandit import GradientBandit
+from jaxonline.learners.gradient.online_newton_step import OnlineNewtonStep
+from jaxonline.learners.kernels.kernel_gradient import KernelGradient
+from jaxonline.learners.kernels.kernel_perceptron import KernelPerceptron
+from jaxonline.learners.kernels.multikernel import MultiKernel
+from jaxonline.learners.kernels.noisy_kernel import NoisyKernel, Storage
+from jaxonline.learners.kernels.omkl_gf import OMKLGF
+from jaxonline.learners.kernels.raker import Raker
+from jaxonline.learners.kernels.surrogate_kernel import SurrogateKernel
+from jaxonline.learners.linear.p_norm_perceptron import PNormPerceptron
+from jaxonline.learners.linear.passive_aggressive import PassiveAggressive
+from jaxonline.learners.linear.perceptron import Perceptron
+from jaxonline.learners.linear.vaw import VAW
+from jaxonline.learners.linear.voted_perceptron import VotedPerceptron
+from jaxonline.learners.linear.winnow import Winnow
+from jaxonline.learners.wrappers.doubling import Doubling
+from jaxonline.learners.wrappers.with_features import WithFeatures
+from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, SmoothedAbsolute, Squared, SquaredDistance, ZeroOne
+
+COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
+LABEL_VARIANCE = 0.09
+
+
+class Entry(NamedTuple):
+    """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
+    makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
+    its own; it is `silent` about them where they are in its moves only, and not in what it learns. A learner is
+    `coarse` whose few moves may be the same though it learned something else. `strict` is False where parts of optax
+    are used that do not run under strict dtype promotion.
+
+    Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
+    three losses; with `contexts` these come with matrices of three rows, each a law on the arms, or the features of an
+    arm. With `classes` outcomes are -1 and +1. The loss of the game judges the learner's moves."""
+
+    learner: Any
+    feedback: Any
+    losses_of_arms: bool = False
+    contexts: bool = False
+    classes: bool = False
+    loss: Any = Squared()
+    queries: int | None = 1
+    randomised: bool = False
+    silent: bool = False
+    coarse: bool = False
+    strict: bool = True
+
+    def promotion(self) -> AbstractContextManager:
+        """The strictness of dtype promotion under which the learner is tested."""
+        return jax.numpy_dtype_promotion("strict" if self.strict else "standard")
+
+
+def noisy(labels: bool = True) -> jo.NoisyCopies:
+    """Correlated noise on instances, noise on labels if they are noisy, and a covariance that the learner is told."""
+    laws = jo.noise.gaussian(COVARIANCE), jo.noise.laplace(LABEL_VARIANCE) if labels else None
+    return jo.NoisyCopies(laws[0], label_noise=laws[1], reveal_covariance=True)
+
+
+def adversarial() -> jo.AdversarialCopies:
+    """Noise that is aimed at the learner, and noise on labels."""
+    return jo.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
+
+
+def full(**options: Any) -> Entry:
+    return Entry(jo.GradientLearner(FullGradient(), **options), jo.FullInformation())
+
+
+def two(strict: bool = True, **options: Any) -> Entry:
+    return Entry(jo.GradientLearner(TwoCopies(), **options), noisy(), queries=2, strict=strict)
+
+
+def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(jo.GradientLearner(estimator, **options), noisy(), queries=queries)
+
+
+@jo.struct
+class Repeatedly(jo.Attributes):
+    """More questions than instances have attributes, some of them asked again: what `jo.Attributes` refuses."""
+
+    def check_specs(self, specs: Any) -> None:
+        """Anything goes."""
+
+
+def few(law: str, **options: Any) -> Entry:
+    learner = jo.GradientLearner(AttributeGradient(4, law=law), **options)
+    return Entry(learner, Repeatedly(4), queries=4, randomised=True)
+
+
+def attributes(learner: Any) -> Entry:
+    return Entry(learner, jo.Attributes(2), queries=2, randomised=True, strict=False)
+
+
+def surrogate(kernel: Surrogate, **options: Any) -> Entry:
+    return Entry(SurrogateKernel(kernel, n_rounds=8, **options), noisy(), queries=2)
+
+
+def noisy_kernel(feature_map: Any, length: GradientLength, **options: Any) -> Entry:
+    storage = Storage(tensor_levels=1, deepest=6, most_pairs=4, most_fresh=12, n_chunks=20)
+    learner, feedback = NoisyKernel(feature_map, length, storage=storage, **options), noisy(length.kind == "regression")
+    return Entry(learner, feedback, queries=None, randomised=True)
+
+
+def kernel(estimator: Any, feedback: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(KernelGradient(kernel, estimator, n_rounds=8, **options), feedback, queries=queries)
+
+
+def featured(estimator: Any, queries: int = 1, **options: Any) -> Entry:
+    return Entry(WithFeatures(jo.GradientLearner(estimator, **options), FOURIER), noisy(), queries=queries)
+
+
+def expert(learner: Any, **options: Any) -> Entry:
+    return Entry(learner, jo.FullInformation(), **options)
+
+
+def hedge_for(n_rounds: Any) -> Hedge:
+    return Hedge(EWA(np.sqrt(2.0) / n_rounds**0.5))
+
+
+def arms(learner: Any, feedback: Any, loss: Any, **options: Any) -> Entry:
+    return Entry(learner, feedback, losses_of_arms=True, loss=loss, **options)
+
+
+def bandit(learner: Any, **options: Any) -> Entry:
+    return arms(learner, jo.Bandit(), ArmLoss(), **options)
+
+
+DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
+FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
+
+# made once: optax builds new functions, and so a new program, at every call
+L1 = optax.projections.projection_l1_ball
+ADAM, OTHER_ADAM, MOMENTUM = optax.adam(1.0), optax.adam(1.0, b1=0.8, b2=0.95), optax.sgd(1.0, momentum=0.7)
+# 10.0 and not 10, with which optax counts in float32 even where float64 is enabled
+EXPONENTIAL, COSINE = optax.exponential_decay(0.2, 10.0, 0.5), optax.cosine_decay_schedule(0.1, 30)
+
+LEARNERS: dict[str, Callable[[], Entry]] = {
+    "full gradient": lambda: full(step_size=0.1),
+    "full gradient, inverse sqrt, ball": lambda: full(step_size=jo.InverseSqrt(0.4), radius=0.5),
+    "two copies": lambda: two(step_size=0.05),
+    "two copies, over horizon, ball": lambda: two(step_size=jo.Constant.over_horizon(0.7, n_rounds=40), radius=0.6),
+    "two copies, averaged": lambda: two(step_size=jo.InverseSqrt(0.1), radius=0.8, hypothesis="average"),
+    "two copies, l1 ball": lambda: two(False, step_size=jo.InverseSqrt(0.3), radius=0.5, projection=L1),
+    "two copies, adam": lambda: two(False, step_size=0.05, optimizer=ADAM),
+    "two copies, adam, schedule, ball": lambda: two(False, step_size=EXPONENTIAL, radius=0.7, optimizer=OTHER_ADAM),
+    "two copies, momentum, schedule": lambda: two(False, step_size=jo.Schedule(COSINE, scale=0.5), optimizer=MOMENTUM),
+    "two copies, adversarial noise": lambda: two(step_size=0.05)._replace(feedback=adversarial()),
+    "known covariance": lambda: one(KnownCovariance(), step_size=0.03),
+    "known covariance, ball, averaged": lambda: one(
+        KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"
+    ),
+    "known covariance, as printed": lambda: one(PrintedKnownCovariance(), step_size=0.03, radius=0.9),
+    "naive copy": lambda: one(NaiveCopy(), step_size=0.05),
+    "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
+    "four attributes": lambda: few("l1", step_size=0.02),
+    "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
+    "AER": lambda: attributes(aer(2, regularizer=2.0, radius=3.0)),
+    "AER, last hypothesis": lambda: attributes(aer(2, regularizer=2.0, radius=3.0, hypothesis="last")),
+    "AERR": lambda: attributes(aerr(2, step_size=0.05, radius=0.4)),
+    "Baseline": lambda: attributes(Baseline(2, radius=0.4, n_steps=3)),
+    "Baseline, cone": lambda: attributes(Baseline(2, radius=0.4, cone=True, n_steps=3)),
+    "surrogate kernel": lambda: surrogate(Surrogate(Gaussian(1.5), COVARIANCE), step_size=0.2),
+    "surrogate kernel, mixture, ball": lambda: surrogate(
+        radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6), step_size=jo.InverseSqrt(0.4), radius=0.6
+    ),
+    "noisy kernel, dot product, exponential loss": lambda: noisy_kernel(
+        DotProductFeatureMap(Inhomogeneous(3), Law([0.3, 0.3, 0.2, 0.2])),
+        GradientLength.for_loss(Exponential(), cost_aware, 1.0, constant_outside=True),
+        step_size=0.01,
+        radius=None,
+    )._replace(loss=Exponential(), classes=True),
+    "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
+        GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), Law([0.5, 0.3, 0.2])),
+        GradientLength.for_loss(Squared(), cost_aware, 1.0),
+        step_size=jo.InverseSqrt(0.1),
+        radius=0.6,
+    ),
+    "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
+    "kernel gradient, naive copy, exponential loss": lambda: kernel(
+        NaiveCopy(Exponential()), noisy(), Gaussian(1.5), step_size=jo.InverseSqrt(0.3), radius=0.6
+    )._replace(loss=Exponential(), classes=True),
+    "kernel gradient, mean of copies, absolute loss": lambda: kernel(
+        MeanOfCopies(3, SmoothedAbsolute(2.0)), noisy(), Inhomogeneous(2), queries=3, step_size=0.1, radius=0.7
+    )._replace(loss=SmoothedAbsolute(2.0)),
+    "Fourier features, naive copy": lambda: featured(NaiveCopy(), step_size=0.2),
+    "Fourier features, mean of copies": lambda: featured(
+        MeanOfCopies(4, Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
+    )._replace(loss=Exponential(), classes=True),
+    "VAW": lambda: expert(VAW(allow_float32=True)),
+    "online ridge": lambda: expert(VAW(forward=False, allow_float32=True)),
+    "EWA": lambda: expert(OverAdvice(EWA(0.5))),
+    "EWA, truncated": lambda: expert(Truncated(EWA(0.01), low=-5.0, high=5.0)),
+    "Aggregating": lambda: expert(Truncated(Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
+    "BOA": lambda: expert(OverAdvice(BOA(initial=0.1))),
+    # over raw instances it would follow one expert for all six rounds, and nothing would matter
+    "ML-Poly, over kernels": lambda: expert(
+        MultiKernel(DICTIONARY, combiner=MLPoly(initial=5.0), expert=VAW(allow_float32=True))
+    ),
+    "ML-Prod": lambda: expert(OverAdvice(MLProd(initial=5.0))),
+    "Raker": lambda: expert(Raker(DICTIONARY)),
+    "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
+    # moves: weights, a draw of an arm, a score
+    "Hedge": lambda: arms(Hedge(EWA(0.5)), jo.FullInformation(), ExpectedLoss()),
+    "Hedge, BOA": lambda: arms(Hedge(BOA(initial=0.1)), jo.FullInformation(), ExpectedLoss()),
+    "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
+    "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
+    "UCB1": lambda: bandit(UCB1(4.0)),
+    "explore then commit": lambda: bandit(ExploreThenCommit(2.0)),
+    "epsilon-greedy": lambda: bandit(EpsilonGreedy(1.5, power=1.0), randomised=True),
+    "KL-UCB": lambda: bandit(KLUCB(1.0)),
+    "MOSS": lambda: bandit(MOSS(n_rounds=8.0)),
+    "Bernoulli Thompson": lambda: bandit(BernoulliThompson(2.5, 2.0), randomised=True),
+    "Gaussian Thompson": lambda: bandit(GaussianThompson(0.5, prior_mean=1.0), randomised=True),
+    "EXP3-IX": lambda: bandit(EXP3IX(0.3, 0.1), randomised=True),
+    "EXP3.P": lambda: bandit(EXP3P(0.3, 0.1, 0.2), randomised=True),
+    "EXP4": lambda: bandit(EXP4(0.3, 0.1), contexts=True, randomised=True),
+    "LinUCB": lambda: bandit(LinUCB(0.5, 0.7), contexts=True),
+    "linear Thompson": lambda: bandit(LinThompson(0.5, 0.7), contexts=True, randomised=True),
+    "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
+    "kernel perceptron": lambda: expert(KernelPerceptron(Linear(), max_mistakes=8), loss=ZeroOne(), classes=True),
+    "voted perceptron": lambda: expert(VotedPerceptron(max_mistakes=8), loss=ZeroOne(), classes=True, coarse=True),
+    "voted perceptron, averaged": lambda: expert(
+        VotedPerceptron(max_mistakes=8, averaged=True), loss=ZeroOne(), classes=True
+    ),
+    "p-norm perceptron": lambda: expert(PNormPerceptron(3.0), loss=ZeroOne(), classes=True),
+    "Winnow": lambda: expert(Winnow(promotion=1.5, threshold=1.0), loss=ZeroOne(), classes=True),
+    "PA-I": lambda: expert(PassiveAggressive("PA-I", 0.3), loss=ZeroOne(), classes=True),
+    "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
+    "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
+    "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
+    "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
+    "exponentiated gradient, signed": lambda: expert(
+        ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
+    ),
+    # advice of any size: its sign is what an expert says
+    "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
+    "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
+    "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
+    "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),
+    "leader": lambda: arms(Hedge(FollowTheLeader()), jo.FullInformation(), ExpectedLoss()),
+    "regularized leader": lambda: arms(Hedge(FollowTheRegularizedLeader(0.3)), jo.FullInformation(), ExpectedLoss()),
+    "perturbed leader": lambda: arms(
+        FollowThePerturbedLeader(2.0), jo.FullInformation(), ArmLoss(), randomised=True, silent=True
+    ),
+    "label-efficient Hedge": lambda: arms(
+        LabelEfficientHedge(EWA(0.5), 0.8), jo.OnRequest(), ExpectedLoss(), queries=None, randomised=True
+    ),
+    "doubling": lambda: arms(Doubling(hedge_for), jo.FullInformation(), ExpectedLoss()),
+    "gradient bandit": lambda: arms(
+        GradientBandit(delta=0.2, step_size=0.05), jo.LossOfMove(SquaredDistance()), SquaredDistance(), randomised=True
+    ),
+    "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
+}
+NAMES = list(LEARNERS)

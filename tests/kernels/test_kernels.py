@@ -1,0 +1,293 @@
+"""Kernels against mpmath's Taylor expansions, scikit-learn, and integrals of their spectral and mixing laws."""
+
+import copy
+import functools
+import math
+import pickle
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import pairwise
+from tiers import some
+
+from jaxonline.claims.printed_kernels import printed_binomial, printed_binomial_coefficients
+from jaxonline.kernels import (
+    Binomial,
+    DotProductKernel,
+    ExponentialKernel,
+    Gaussian,
+    Homogeneous,
+    Inhomogeneous,
+    Laplacian,
+    Linear,
+    PowerSeries,
+    Scaled,
+    ShiftInvariantKernel,
+    Sum,
+)
+from jaxonline.kernels.dot_product import require_dot_product
+from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential, quadrature_error, truncate
+from jaxonline.kernels.shift_invariant import require_shift_invariant
+from jaxonline.parameters.struct import replace, stack
+
+pytestmark = pytest.mark.fast_compile
+
+ORDER = 30
+DOT_PRODUCT = {
+    "linear": (Linear(), lambda a: a),
+    "homogeneous": (Homogeneous(3), lambda a: a**3),
+    "inhomogeneous": (Inhomogeneous(40), lambda a: (1 + a) ** 40),
+    "exponential": (ExponentialKernel(), mpmath.exp),
+    "binomial": (Binomial(0.3), lambda a: (1 - a) ** (-mpmath.mpf(0.3))),
+    "steep binomial": (Binomial(7.5), lambda a: (1 - a) ** (-mpmath.mpf(7.5))),
+    "power series": (PowerSeries([0.5, 0.0, 2.0]), lambda a: mpmath.mpf(0.5) + 2 * a**2),
+    "sum": (Sum([Linear(), ExponentialKernel(), Binomial(2.0)]), lambda a: a + mpmath.exp(a) + (1 - a) ** -2),
+    "scaled": (Scaled(ExponentialKernel(), 0.7), lambda a: mpmath.mpf(0.7) * mpmath.exp(a)),
+}
+SHIFT_INVARIANT = {
+    "gaussian": Gaussian(1.3),
+    "laplacian": Laplacian(1.7),
+    "radial exponential": RadialExponential(1.2),
+    "cauchy": Cauchy(2.0, 1.5),
+    "mixture": GaussianMixture([0.1, 2.0], [0.75, 0.5]),
+    "sum": Sum([Gaussian(1.0), Laplacian(2.0)]),
+    "scaled": Scaled(Gaussian(1.0), 2.5),
+}
+
+
+@pytest.mark.parametrize("name", DOT_PRODUCT)
+def test_coefficients_are_the_taylor_coefficients(name, x64):
+    """Relative 1e-12 to order 30 against mpmath with 60 digits; so is the JAX code for a random order."""
+    kernel, function = DOT_PRODUCT[name]
+    with mpmath.workdps(60):
+        expected = np.array([float(c) for c in mpmath.taylor(function, 0, ORDER)])
+    np.testing.assert_allclose(kernel.coefficients(ORDER + 1), expected, rtol=1e-12, atol=1e-40)
+    logs = jax.jit(kernel.log_coefficient)(jnp.arange(ORDER + 1))
+    np.testing.assert_allclose(np.exp(logs), kernel.coefficients(ORDER + 1), rtol=1e-12, atol=1e-40)
+
+
+@pytest.mark.parametrize("name", DOT_PRODUCT)
+def test_series_is_the_function_of_the_inner_product(name, both_precisions):
+    kernel, function = DOT_PRODUCT[name]
+    x, x2 = np.array([0.3, -0.5, 0.2], both_precisions), np.array([0.6, 0.4, 0.9], both_precisions)
+    value = kernel(jnp.asarray(x), jnp.asarray(x2))
+    assert value.dtype == both_precisions
+    expected = float(function(mpmath.mpf(float(x.astype(float) @ x2.astype(float)))))
+    np.testing.assert_allclose(value, expected, rtol=1e-5 if both_precisions == np.float32 else 1e-13)
+    assert kernel.radius() == (1.0 if name in ("binomial", "steep binomial", "sum") else math.inf)
+
+
+@pytest.mark.parametrize("name", DOT_PRODUCT)
+@pytest.mark.parametrize("n_terms", [0, 1, 5, 25])
+def test_tail_bound_is_the_rest_of_the_series(name, n_terms):
+    """mpmath sums the series itself; near the top of float64 resolution the two agree to 1e-9 relative."""
+    kernel, function = DOT_PRODUCT[name]
+    with mpmath.workdps(60):
+        a = mpmath.mpf(0.7)
+        head = sum(c * a**n for n, c in enumerate(mpmath.taylor(function, 0, max(n_terms - 1, 0))[:n_terms]))
+        rest = float(function(a) - head)
+    np.testing.assert_allclose(kernel.tail_bound(n_terms, 0.7), rest, rtol=1e-9, atol=1e-18)
+
+
+def test_against_scikit_learn(x64):
+    X, X2 = np.random.default_rng(0).normal(size=(2, 5, 3))
+    for kernel, expected in [
+        (Linear(), pairwise.linear_kernel(X, X2)),
+        (Inhomogeneous(3), pairwise.polynomial_kernel(X, X2, degree=3, gamma=1.0, coef0=1.0)),
+        (Gaussian(1.7), pairwise.rbf_kernel(X, X2, gamma=1 / 1.7**2)),
+        (Gaussian.from_standard_deviation(1.7), pairwise.rbf_kernel(X, X2, gamma=1 / (2 * 1.7**2))),
+        (Laplacian(1.7), pairwise.laplacian_kernel(X, X2, gamma=1 / 1.7)),
+        (RadialExponential(1.7), np.exp(-pairwise.euclidean_distances(X, X2) / 1.7)),
+        (Cauchy(1.7, 0.6), (1 + pairwise.euclidean_distances(X, X2) ** 2 / 1.7) ** -0.6),
+    ]:
+        np.testing.assert_allclose(kernel.gram(X, X2), expected, rtol=1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values()])
+def test_gram_matrices_are_positive_semi_definite(kernel, x64):
+    X = np.random.default_rng(1).normal(size=(30, 3))
+    X /= 1.01 * np.linalg.norm(X, axis=1, keepdims=True)
+    gram = np.asarray(kernel.gram(X))
+    assert np.linalg.eigvalsh(gram).min() > -1e-9 * np.abs(gram).max()
+
+
+def test_printed_binomial_is_no_kernel():
+    """E5: its coefficients alternate, two points of the line refute it, and no kernel can be built from it."""
+    printed = printed_binomial_coefficients(6, 1.5)
+    assert (np.sign(printed) == [1, -1, 1, -1, 1, -1]).all()
+    np.testing.assert_allclose(np.abs(printed), Binomial(1.5).coefficients(6), rtol=1e-12)
+    points = jnp.array([[0.5], [-0.5]])
+    assert np.linalg.eigvalsh(printed_binomial(points @ points.T, 1.0)).min() < -0.5  # 1/1.25 - 1/0.75
+    assert np.linalg.eigvalsh(Binomial(1.0).gram(points)).min() > 0.5  # 1/0.75 - 1/1.25
+    with pytest.raises(ValueError, match=r"at least 0 .* got beta_1 = -1.5"):
+        PowerSeries(printed)
+
+
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, None, 0))
+def row(kernel, x, x2):
+    return kernel(x, x2)
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def frequencies(kernel, key, n):
+    return kernel.frequencies(key, 2, n)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", some(SHIFT_INVARIANT, *list(SHIFT_INVARIANT)[:3]))
+def test_spectral_law_has_the_kernel_as_its_characteristic_function(name):
+    """E cos<omega, x - x'> = k(x, x')/k(x, x). Cosines lie in [-1, 1], so Hoeffding's bound holds: with 2^18 draws a
+    right sampler is rejected with probability below 1e-9 at each of 3 points, and a bias of 0.026 is always found."""
+    kernel, n = SHIFT_INVARIANT[name], 1 << 18
+    omega = np.asarray(frequencies(kernel, jax.random.key(7), n), np.float64)
+    tolerance = math.sqrt(2 * math.log(2 / 1e-9) / n)
+    assert tolerance < 0.013
+    differences = jnp.array([[0.3, -0.2], [1.0, 0.5], [0.0, 2.0]])
+    at_zero = jax.jit(lambda kernel: kernel.at_zero())(kernel)
+    for difference, value in zip(differences, row(kernel, jnp.zeros(2), differences), strict=True):
+        expected = float(value / at_zero)
+        assert abs(np.cos(omega @ np.asarray(difference, float)).mean() - expected) < tolerance
+        if name == "gaussian":  # a mutant: the frequencies of paper D's convention at the same width
+            assert abs(np.cos(omega @ np.asarray(difference, float) / math.sqrt(2)).mean() - expected) > tolerance
+
+
+def test_frequencies_have_the_stated_laws():
+    """Kolmogorov-Smirnov at level 1e-6 on 20,000 draws each: a wrong scale of 5 % is rejected."""
+    key, n = jax.random.key(3), 1 << 18
+    normal = np.asarray(frequencies(Gaussian.from_standard_deviation(2.0), key, n), float).ravel()[:20_000]
+    assert stats.kstest(normal, stats.norm(scale=0.5).cdf).pvalue > 1e-6
+    assert stats.kstest(1.05 * normal, stats.norm(scale=0.5).cdf).pvalue < 1e-3
+    cauchy = np.asarray(frequencies(Laplacian(2.0), key, n), float).ravel()[:20_000]
+    assert stats.kstest(cauchy, stats.cauchy(scale=0.5).cdf).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("kernel", [RadialExponential(0.8), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)])
+def test_mixing_density_gives_the_kernel(kernel, x64):
+    """Schoenberg's integral by mpmath, whole and cut: the closed forms agree to 1e-8."""
+    for r2 in (0.0, 0.5, 6.0):
+
+        def integrand(u, r2=r2):
+            return mpmath.exp(-u * r2) * float(kernel.mixture_density(np.float64(u)))
+
+        cut = float(mpmath.quad(integrand, [0.0, 1e-4, 0.01, 0.1, 0.5, 1.0]))
+        np.testing.assert_allclose(kernel.truncated_profile(r2, 1.0), cut, rtol=1e-8)
+        whole = kernel.truncated_profile(r2, 1e12 if isinstance(kernel, RadialExponential) else 1e4)
+        np.testing.assert_allclose(kernel.profile(jnp.asarray(r2)), whole, rtol=1e-5)
+    np.testing.assert_allclose(1 - kernel.truncated_profile(0.0, 0.3), kernel.truncation_error(0.3), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RadialExponential(0.8), Cauchy(4.0), Cauchy(2.0, 0.4), Cauchy(1.5, 3.2)])
+def test_truncated_kernel_against_its_quadrature(kernel):
+    """The closed form and Gauss-Jacobi share no code; both represent the kernel cut at u = 2 to 1e-12."""
+    assert quadrature_error(kernel, 2.0) < 1e-12
+    assert quadrature_error(kernel, 2.0, n_nodes=4) > 1e-6
+
+
+def test_worked_case_of_the_paper(x64):
+    """Appendix E: g = (1 + r^2/d)^-1 cut at u = c/d is g (1 - exp(-c/g)); with c = 2 and d = 4."""
+    d, c = 4, 2.0
+    mixture = truncate(Cauchy(float(d)), c / d)
+    r2 = np.linspace(0.0, 30.0, 50)
+    g = 1 / (1 + r2 / d)
+    np.testing.assert_allclose(mixture.profile(jnp.asarray(r2)), g * (1 - np.exp(-c / g)), rtol=1e-12)
+    np.testing.assert_allclose(Cauchy(float(d)).truncation_error(c / d), math.exp(-c), rtol=1e-12)
+
+
+def test_parameters_are_leaves():
+    """Three widths in one program, and a kernel inside jit."""
+    kernels = stack([Gaussian(1.0), Gaussian(2.0), Gaussian(4.0)])
+    x, x2 = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
+    values = jax.jit(jax.vmap(lambda kernel: kernel(x, x2)))(kernels)
+    np.testing.assert_allclose(values, np.exp(-2 / np.array([1.0, 2.0, 4.0]) ** 2), rtol=1e-6)
+    value = jax.jit(lambda exponent: Binomial(exponent).log_coefficient(jnp.int32(3)))(2.0)
+    np.testing.assert_allclose(value, math.log(4), rtol=1e-5)
+
+
+MIXED = Sum([Linear(), Gaussian(1.0)])
+
+
+@pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values(), MIXED])
+def test_a_kernel_can_do_what_its_type_says(kernel):
+    """A series where all parts are functions of the inner product, a spectrum where all are of the difference; and no
+    method that only raises."""
+    parts = [kernel]
+    while any(isinstance(part, Sum | Scaled) for part in parts):
+        parts = [q for p in parts for q in getattr(p, "kernels", [getattr(p, "kernel", p)])]
+    for capability, methods in [
+        (DotProductKernel, {"series", "coefficients", "log_coefficient", "tail_bound", "radius", "degree"}),
+        (ShiftInvariantKernel, {"at_zero", "frequencies"}),
+    ]:
+        able = all(isinstance(part, capability) for part in parts)
+        assert isinstance(kernel, capability) == able
+        assert {hasattr(kernel, method) for method in methods} == {able}
+
+
+@pytest.mark.parametrize("kernel", [MIXED, Sum([Linear()]), Scaled(Gaussian(1.0), 2.0), Scaled(MIXED, 3.0)])
+def test_sums_and_multiples_survive_a_journey(kernel):
+    """As pytrees, copied, and pickled as on the way to another machine."""
+    x, x2 = jnp.array([0.3, -0.2]), jnp.array([0.1, 0.4])
+    leaves, tree = jax.tree.flatten(kernel)
+    for other in (jax.tree.unflatten(tree, leaves), copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        assert type(other) is type(kernel)
+        assert float(other(x, x2)) == float(kernel(x, x2))
+    assert isinstance(Sum([Sum([Linear()]), Scaled(Linear(), 2.0)]), DotProductKernel)
+
+
+def test_binomial_outside_the_disc():
+    with pytest.raises(ValueError, match="inner product of a binomial kernel must be above -1 and below 1"):
+        Binomial(1.0)(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0]))
+    assert np.isnan(jax.jit(Binomial(1.0))(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0])))
+    assert Binomial(1.0).tail_bound(3, 1.0) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Homogeneous(0), ValueError, "degree must be at least 1, got 0"),
+        (lambda: Inhomogeneous(2.5), TypeError, "degree must be an integer"),
+        (lambda: Binomial(0.0), ValueError, "exponent must be above 0, got 0"),
+        (lambda: PowerSeries([]), ValueError, "betas must have at least one entry"),
+        (lambda: PowerSeries([1.0, np.nan]), ValueError, "betas must be finite"),
+        (lambda: Gaussian(-1.0), ValueError, "width must be above 0, got -1"),
+        (lambda: Gaussian.from_standard_deviation(0.0), ValueError, "sigma must be above 0"),
+        (lambda: Laplacian(np.inf), ValueError, "scale must be above 0"),
+        (lambda: RadialExponential(0.0), ValueError, "scale must be above 0"),
+        (lambda: Cauchy(1.0, -1.0), ValueError, "exponent must be above 0"),
+        (lambda: GaussianMixture([1.0], [-0.1]), ValueError, "weights must be at least 0"),
+        (lambda: GaussianMixture([1.0, 2.0], [1.0]), ValueError, r"one length, got the shapes \(2,\) and \(1,\)"),
+        (lambda: Scaled(Linear(), -1.0), ValueError, "factor must be at least 0, got -1"),
+        (lambda: Scaled(1.0, 1.0), TypeError, "kernel must be a kernel, got 1.0"),
+        (lambda: Sum([]), ValueError, "kernels must hold at least one kernel"),
+        (lambda: Sum([Linear(), 3]), TypeError, "kernels must be a kernel, got 3"),
+        (
+            lambda: require_dot_product("kernel", Gaussian(1.0)),
+            TypeError,
+            "kernel must be a function of the inner product of its arguments to have a series, got Gaussian",
+        ),
+        (
+            lambda: require_dot_product("kernel", Sum([Linear(), Gaussian(1.0)])),
+            TypeError,
+            "function of the inner product .* got Sum",
+        ),
+        (
+            lambda: require_shift_invariant("kernel", Linear()),
+            TypeError,
+            "kernel must be a function of the difference of its arguments to have a spectrum, got Linear",
+        ),
+        (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .* got Gaussian"),
+        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .* got Linear"),
+        (lambda: Linear().coefficients(0), ValueError, "n_terms must be at least 1"),
+        (lambda: truncate(Gaussian(1.0), 1.0), TypeError, "kernel must be a radial kernel with a mixing density"),
+        (lambda: truncate(Cauchy(1.0), 0.0), ValueError, "cut must be above 0"),
+        (lambda: jax.jit(lambda m: truncate(Cauchy(m), 1.0))(1.0), TypeError, "scale must be a known number"),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,261 @@
+"""Bandits against NumPy loops with the same random numbers, ties, and the ends of their ranges."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from bandit_loops import (
+    bernoulli_thompson,
+    epsilon_greedy,
+    explore_then_commit,
+    exponential,
+    gaussian_thompson,
+    kl_lower,
+    kl_ucb,
+    linear,
+    moss,
+    ucb1,
+)
+from jax.extend.random import threefry_2x32
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.feedback import BanditOracle
+from jaxonline.game import Draw, Specs
+from jaxonline.learners import (
+    EXP3IX,
+    EXP3P,
+    EXP4,
+    KLUCB,
+    MOSS,
+    UCB1,
+    BernoulliThompson,
+    EpsilonGreedy,
+    ExploreThenCommit,
+    GaussianThompson,
+    LinThompson,
+    LinUCB,
+)
+from jaxonline.learners.bandits.kl_ucb import kl_lower_bound
+from jaxonline.learners.bandits.tally import Tally
+from jaxonline.parameters.struct import cast_leaves
+
+pytestmark = pytest.mark.fast_compile
+
+T, K = 120, 4
+DETERMINISTIC = {
+    "explore then commit": ExploreThenCommit(6), "UCB1": UCB1(), "MOSS": MOSS(n_rounds=T), "KL-UCB": KLUCB(c=1.0),
+}  # fmt: skip
+RANDOMISED = {
+    "epsilon-greedy": EpsilonGreedy(2.0, power=0.5),
+    "EXP3-IX": EXP3IX(0.2, 0.1),
+    "EXP3.P": EXP3P(0.2, 0.05, 0.1),
+    "Gaussian Thompson": GaussianThompson(0.4, 0.3, 2.0),
+    "Bernoulli Thompson": BernoulliThompson(1.5, 2.0),
+}
+CONTEXTUAL = {"EXP4": EXP4(0.5, 0.1), "LinUCB": LinUCB(0.3, 0.7), "linear Thompson": LinThompson(0.3, 0.7)}
+LEARNERS = DETERMINISTIC | RANDOMISED | CONTEXTUAL
+
+
+def rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
+    """Contexts [T, K, K], rows of which are laws, and losses [T, K] in [0, 1], linear in them up to noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.dirichlet(np.ones(K), size=(T, K))
+    losses = 0.5 * x @ np.linspace(0, 1, K) + 0.1 * np.arange(K) + 0.2 * rng.uniform(size=(T, K))
+    return x, losses
+
+
+def keys_of(key, t):
+    """For predict and update."""
+    return tuple(jax.random.fold_in(jax.random.fold_in(key, t), part) for part in (0, 1))
+
+
+@jax.jit
+def played(learner, x, losses, key):
+    """The arms of a run."""
+
+    def play_round(state, row):
+        t, x, losses = row
+        predict_key, update_key = keys_of(key, t)
+        move = learner.predict(predict_key, state, x)
+        state, _ = learner.update(update_key, state, BanditOracle(x, move, losses))
+        return state, move.arm if isinstance(move, Draw) else move
+
+    specs = Specs(*(jax.ShapeDtypeStruct(rows.shape[1:], rows.dtype) for rows in (x, losses)))
+    rows = jnp.arange(len(losses), dtype=jnp.int32), x, losses
+    return jax.lax.scan(play_round, learner.init(None, specs), rows)[1]
+
+
+def arms_of(name, x, losses, key=0) -> list[int]:
+    learner = cast_leaves(LEARNERS[name], jnp.result_type(float))
+    return played(learner, *map(jnp.asarray, (x, losses)), jax.random.key(key)).tolist()
+
+
+@functools.cache
+def random_numbers():
+    """The uniform and normal numbers of all rounds: of an arm, of a toss, of each arm, of each dimension."""
+
+    def one(t):
+        predict_key, update_key = keys_of(jax.random.key(0), t)
+        normal = jax.random.normal(predict_key, (K,))
+        return jax.random.uniform(predict_key, ()), jax.random.uniform(update_key, ()), normal
+
+    return [np.asarray(part) for part in jax.jit(jax.vmap(one))(jnp.arange(T, dtype=jnp.int32))]
+
+
+@functools.cache
+def words():
+    """Both words of threefry at the counters (turn, i), of the keys of all rounds [T, 8 turns, 2 (3 K / 2)]."""
+
+    def one(t, turn):
+        i = jnp.arange(3 * K // 2, dtype=jnp.uint32)
+        return threefry_2x32(jax.random.key_data(keys_of(jax.random.key(0), t)[0]), jnp.stack([0 * i + turn, i]))
+
+    grid = jax.vmap(jax.vmap(one, (None, 0)), (0, None))
+    return np.asarray(jax.jit(grid)(jnp.arange(T, dtype=jnp.int32), jnp.arange(8, dtype=jnp.uint32)))
+
+
+def proposals(t, turn):
+    """Two normal numbers and a uniform one, for all arms in turn 0 and else for one: Box and Muller's, by an angle."""
+    first, second = words()[t, turn]
+    lengths, angles, levels = (
+        np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
+    )
+    length = np.sqrt(-2 * np.log((lengths // 2 + 0.5) / 2**31))
+    rest = ((angles.astype(np.int64) * 4 + 2**31) % 2**32 - 2**31) / 2**32  # of a quarter, from its middle
+    angle = np.pi / 2 * (angles // 2**30 + rest)
+    return np.stack([length * np.cos(angle), length * np.sin(angle)], axis=-1), (levels // 2 + 0.5) / 2**31
+
+
+def expected(name, x, losses, change=1.0) -> list[int]:
+    """Arms of the loop; a mutant where `change` is not 1."""
+    u, toss, normal = random_numbers()
+    return {
+        "explore then commit": lambda: explore_then_commit(losses, round(6 * change**2)),
+        "UCB1": lambda: ucb1(losses, 2.0 * change),
+        "MOSS": lambda: moss(losses, T * change**3),
+        "KL-UCB": lambda: kl_ucb(losses, 1.0 * change**3),
+        "epsilon-greedy": lambda: epsilon_greedy(losses, u, 2.0 * change, 0.5),
+        "EXP3-IX": lambda: exponential(losses, u, 0.2, 0.1 * change**5),
+        "EXP3.P": lambda: exponential(losses, u, 0.2, beta=0.05 * change**5, mixing=0.1),
+        "EXP4": lambda: exponential(losses, u, 0.5 * change**2, mixing=0.1, advice=x),
+        "Gaussian Thompson": lambda: gaussian_thompson(losses, normal, 0.4 * change, 0.3, 2.0),
+        "Bernoulli Thompson": lambda: bernoulli_thompson(losses, toss, proposals, 1.5, 2.0 * change**5),
+        "LinUCB": lambda: linear(losses, x, 0.3 * change, 0.7),
+        "linear Thompson": lambda: linear(losses, x, 0.3, 0.7 * change**2, normal),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", some(LEARNERS, "KL-UCB", "EXP3.P"))
+def test_it_is_its_loop(x64, name):
+    """The same arms in every round; a number of the algorithm that is 10 % (or a power of that) off is seen."""
+    x, losses = rounds()
+    arms = arms_of(name, x, losses)
+    assert arms == expected(name, x, losses)
+    assert arms != expected(name, x, losses, change=1.1)
+    assert set(arms) == set(range(K)), "arms that are never pulled would be no test"
+
+
+@pytest.mark.parametrize("name", DETERMINISTIC)
+def test_ties(x64, name):
+    """All losses equal: the arms in turn, as the first of the smallest index; the first one where no index differs."""
+    arms = arms_of(name, rounds()[0], np.full((T, K), 0.5))
+    turns = [t % K for t in range(T)]
+    assert arms == (turns[: 6 * K] + [0] * (T - 6 * K) if name == "explore then commit" else turns)
+
+
+@pytest.mark.parametrize("name", some(LEARNERS, "UCB1"))
+def test_one_arm_and_one_round(name):
+    learner, x = cast_leaves(LEARNERS[name], jnp.float32), jnp.ones((1, 1))
+    state = learner.init(None, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((1,), x.dtype)))
+    for t in range(2):
+        predict_key, update_key = keys_of(jax.random.key(0), t)
+        move = learner.predict(predict_key, state, x)
+        assert (move.arm if isinstance(move, Draw) else move) == 0
+        state, _ = learner.update(update_key, state, BanditOracle(x, move, jnp.ones(1)))
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers
+
+
+@pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
+def test_kl_lower_bound(both_precisions):
+    """Against bisection, from budgets of a million rounds to the first ones, means at both ends included."""
+    means = np.array([0.0, 1e-6, 1e-3, 0.02, 0.3, 0.5, 0.9, 0.999, 1.0])
+    budgets = np.array([0.0, 1e-7, 1e-5, 1e-3, 0.1, 1.0, 14.0])
+    grid = [each.ravel().astype(both_precisions).astype(float) for each in np.meshgrid(means, budgets)]
+    found = np.asarray(jax.jit(kl_lower_bound)(*(jnp.asarray(each, both_precisions) for each in grid)), float)
+    wanted = np.array([kl_lower(m, b) for m, b in zip(*grid, strict=True)])
+    digits = max(64 * np.finfo(both_precisions).eps, 3e-11)  # the loop subtracts logarithms, and has no more
+    assert (np.abs(found - wanted) <= digits * grid[0]).all()
+    assert (found <= grid[0]).all()
+
+
+def test_means_of_a_million_pulls():
+    """Kahan's sums in float32: the mean of a million losses of 0.3 is 0.3; of plain sums it is 1e-3 off."""
+
+    @jax.jit
+    def means(loss):
+        empty = Tally.empty(Specs((), jax.ShapeDtypeStruct((2,), jnp.float32)))
+        tally = jax.lax.fori_loop(0, 1_000_000, lambda _, tally: tally.add(jnp.int32(1), loss), empty)
+        plain = jax.lax.fori_loop(0, 1_000_000, lambda _, total: total + loss, jnp.float32(0.0))
+        return tally.means, plain / 1e6
+
+    found, plain = means(jnp.float32(0.3))
+    np.testing.assert_allclose(found, [0.0, 0.3], rtol=3e-7)
+    assert abs(plain - 0.3) > 3e-4
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments
+
+
+def arms_game(losses) -> jo.Game:
+    return jo.Game(jo.environments.DataStream(None, np.asarray(losses)), jo.Bandit(), loss=jo.losses.ArmLoss())
+
+
+RANGED = {"UCB1", "MOSS", "KL-UCB", "Bernoulli Thompson", "EXP3-IX", "EXP3.P", "EXP4"}
+
+
+@pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP4", "LinUCB"))
+def test_losses_outside_the_range_of_the_theorem(name):
+    if name not in RANGED:
+        assert not hasattr(LEARNERS[name], "loss_range")
+        return
+    x = np.full((2, 2, 2), 0.5)
+    for losses in ([[0.0, 1.5], [0.0, 1.0]], [[0.0, 1.0], [-0.1, 1.0]]):
+        stream = jo.environments.DataStream(x, np.asarray(losses))
+        game = jo.Game(stream, jo.Bandit(), loss=jo.losses.ArmLoss())
+        with pytest.raises(ValueError, match=r"losses of arms .* must be at least 0 and at most 1"):
+            jo.play(game, LEARNERS[name], jax.random.key(0), 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ExploreThenCommit(0), "pulls_each must be at least 1"),
+        (lambda: EpsilonGreedy(-0.1), "epsilon must be at least 0"),
+        (lambda: EpsilonGreedy.decreasing(3, gap=0.0), "gap must be above 0"),
+        (lambda: UCB1(-1.0), "exploration must be at least 0"),
+        (lambda: KLUCB(-1.0), "c must be at least 0"),
+        (lambda: MOSS(0), "n_rounds must be at least 1"),
+        (lambda: BernoulliThompson(0.5), "prior_ones must be at least 1"),
+        (lambda: GaussianThompson(0.0), "noise_std must be above 0"),
+        (lambda: EXP3IX(0.0, 0.1), "eta must be above 0"),
+        (lambda: EXP3IX.over_horizon(1, 10), "n_arms must be at least 2"),
+        (lambda: EXP3P(0.1, 1.5, 0.1), "beta must be at least 0 and at most 1"),
+        (lambda: EXP3P.over_horizon(2, 10, delta=0.0), "delta must be above 0"),
+        (lambda: EXP4("eta"), "combiner must be eta, or a combiner"),
+        (lambda: EXP4(0.1).init(None, Specs((), jax.ShapeDtypeStruct((2,), float))), "instances must be advice"),
+        (lambda: LinUCB(regularizer=0.0), "regularizer must be above 0"),
+        (lambda: LinThompson().init(None, Specs.of_vectors(3)), "instances must be features"),
+        (lambda: UCB1().init(None, Specs.of_vectors(3)), "outcomes must be vectors"),
+    ],
+)
+def test_bad_arguments(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

@@ -1,0 +1,382 @@
+"""Combiners of experts against plain NumPy loops, their regret bounds against adversaries, and their edges.
+
+Everything is played over T rounds with 1, 3 or 7 experts, so that a rule is few programs.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiers import some
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.engines.expert_sequences import aggregate
+from jaxonline.feedback import FullOracle
+from jaxonline.game import Specs
+from jaxonline.learners.experts.aggregating import Aggregating
+from jaxonline.learners.experts.boa import BOA
+from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.ml_poly import MLPoly
+from jaxonline.learners.experts.ml_prod import MLProd
+from jaxonline.learners.experts.over_advice import OverAdvice, as_learner
+from jaxonline.learners.experts.truncated import Truncated
+from jaxonline.learners.linear.vaw import VAW
+
+T = 200
+START = 2.0**-20
+RULES = {
+    "ewa": EWA(0.5),
+    "ewa, late start": OverAdvice(EWA(0.5), late_start=True),
+    "aggregating": Aggregating(0.0, 1.0),
+    "aggregating, late start": Aggregating(0.0, 1.0, late_start=True),
+    "boa": BOA(),
+    "ml-poly": MLPoly(),
+    "ml-prod": MLProd(),
+    "vaw": VAW(),
+    "ridge": VAW(forward=False),
+}
+
+
+def game_of_experts(T=T, K=7, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.clip(0.5 + 0.3 * np.sin(np.arange(T) / 9) + 0.1 * rng.normal(size=T), 0, 1)
+    noise = rng.uniform(0.02, 0.5, size=K)
+    return np.clip(y[:, None] + noise * rng.normal(size=(T, K)), 0, 1), y
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Independent loops: one expert and one round at a time, as in the papers
+
+
+def loop_ewa(X, y, eta=0.5, late=False):
+    w, out = [1.0] * X.shape[1], []
+    for t in range(len(y)):
+        first = late and t == 0
+        out.append(0.0 if first else sum(w[k] * X[t, k] for k in range(len(w))) / sum(w))
+        if not first:
+            w = [w[k] * np.exp(-eta * (X[t, k] - y[t]) ** 2) for k in range(len(w))]
+    return np.array(out)
+
+
+def loop_aggregating(X, y, late=False, eta=2.0):
+    L, out = np.zeros(X.shape[1], np.longdouble), []
+    for t in range(len(y)):
+        first = late and t == 0
+        at_one = np.sum(np.exp(-eta * L - eta * (X[t] - 1) ** 2))
+        at_zero = np.sum(np.exp(-eta * L - eta * X[t] ** 2))
+        out.append(0.0 if first else float(np.clip(0.5 + np.log(at_one / at_zero) / (2 * eta), 0, 1)))
+        if not first:
+            L = L + (X[t] - y[t]) ** 2
+    return np.array(out)
+
+
+def loop_boa(X, y):
+    K, out = X.shape[1], []
+    B, V, n, G = [START] * K, [START] * K, [START] * K, [0.0] * K
+    for t in range(len(y)):
+        top = max(n[k] * G[k] for k in range(K))
+        w = [n[k] * np.exp(n[k] * G[k] - top) for k in range(K)]
+        f = sum(w[k] * X[t, k] for k in range(K)) / sum(w)
+        out.append(f)
+        for k in range(K):
+            r = (f - y[t]) ** 2 - (X[t, k] - y[t]) ** 2
+            B[k] = max(B[k], abs(r))
+            exponent = int(np.floor(np.log2(B[k])))
+            B2 = 2.0**exponent if 2.0**exponent == B[k] else 2.0 ** (exponent + 1)
+            V[k] += r**2
+            n[k] = min(1 / B2, np.sqrt(np.log(K) / V[k]))
+            G[k] += (r - n[k] * r**2 + B2 * (n[k] * r > 0.5)) / 2
+    return np.array(out)
+
+
+def loop_ml_poly(X, y, start=START):
+    K, out = X.shape[1], []
+    R, n, M = np.zeros(K), np.full(K, start), 0.0
+    for t in range(len(y)):
+        w = n * np.maximum(R, 0)
+        w = np.ones(K) if w.sum() == 0 else w
+        f = w @ X[t] / w.sum()
+        out.append(f)
+        r = (f - y[t]) ** 2 - (X[t] - y[t]) ** 2
+        R += r
+        D = max((r**2).max() - M, 0)
+        n = 1 / (1 / n + r**2 + D)
+        M += D
+    return np.array(out)
+
+
+def loop_ml_prod(X, y, start=START):
+    K, out = X.shape[1], []
+    B, V, n, R = [start] * K, [start] * K, [start] * K, [0.0] * K
+    for t in range(len(y)):
+        top = max(R)
+        w = [n[k] * np.exp(R[k] - top) for k in range(K)]
+        f = sum(w[k] * X[t, k] for k in range(K)) / sum(w)
+        out.append(f)
+        for k in range(K):
+            r = (f - y[t]) ** 2 - (X[t, k] - y[t]) ** 2
+            V[k] += r**2
+            B[k] = max(B[k], abs(r))
+            new = min(1 / (2 * B[k]), np.sqrt(np.log(K) / V[k]))
+            R[k] = new / n[k] * R[k] + np.log(1 + new * r)
+            n[k] = new
+    return np.array(out)
+
+
+def loop_vaw(X, y, forward=True):
+    S, b, out = np.eye(X.shape[1]), np.zeros(X.shape[1]), []
+    for x, target in zip(X, y, strict=True):
+        after = S + np.outer(x, x)
+        out.append(x @ np.linalg.solve(after if forward else S, b))
+        S, b = after, b + target * x
+    return np.array(out)
+
+
+LOOPS = {
+    "ewa": loop_ewa,
+    "ewa, late start": lambda X, y: loop_ewa(X, y, late=True),
+    "aggregating": loop_aggregating,
+    "aggregating, late start": lambda X, y: loop_aggregating(X, y, late=True),
+    "boa": loop_boa,
+    "ml-poly": loop_ml_poly,
+    "ml-prod": loop_ml_prod,
+    "vaw": loop_vaw,
+    "ridge": lambda X, y: loop_vaw(X, y, forward=False),
+}
+
+
+@pytest.mark.parametrize("name", some(RULES, "ewa, late start", "aggregating", "boa", "ml-poly", "vaw"))
+@pytest.mark.parametrize("K", some([1, 3, 7], 7))
+def test_against_a_loop(x64, name, K):
+    X, y = game_of_experts(K=7)
+    X = X[:, :K] if K < 7 else X
+    expected = X[:, 0] if K == 1 and name in ("boa", "ml-prod") else LOOPS[name](X, y)
+    result = aggregate(RULES[name], X, y)
+    np.testing.assert_allclose(result.predictions, expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
+def test_as_a_learner_in_the_game(x64, name):
+    """The offline forecaster, in blocks or not, is the algorithm of the game."""
+    X, y = game_of_experts()
+    game, learner = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation()), as_learner(RULES[name])
+    state, history = jo.play(game, learner, jax.random.key(0), T)
+    result = aggregate(RULES[name], X, y)
+    np.testing.assert_allclose(history.y_hat, result.predictions, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(learner.weights(state), result.weights, rtol=1e-13)
+    assert np.ptp(np.asarray(result.weights)) > 0.1, "weights that have not moved would be no test"
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name != "vaw" and "aggregating" not in name])
+def test_the_weights_are_those_of_the_loop(x64, name):
+    """Their mean of the experts is the loop's next prediction, where the rule predicts by that mean."""
+    X, y = game_of_experts(T + 1)
+    weights = np.asarray(aggregate(RULES[name], X[:-1], y[:-1]).weights)
+    for other in (0, 3, 6):  # for next rounds that single out an expert
+        last = np.append(X[:-1], [np.where(np.arange(7) == other, 0.9, 0.1)], axis=0)
+        assert weights @ last[-1] == pytest.approx(LOOPS[name](last, y)[-1], rel=1e-13)
+
+
+@pytest.mark.parametrize("name", some(RULES, "ewa"))
+def test_truncation(x64, name):
+    """Truncated over any experts is the rule over clipped ones."""
+    wild, y = wild_experts()
+    expected = aggregate(RULES[name], np.clip(wild, 0, 1), y)
+    result = aggregate(Truncated(RULES[name]), wild, y)
+    np.testing.assert_allclose(result.predictions, expected.predictions, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(result.weights, expected.weights, rtol=1e-13)
+    assert np.ptp(np.asarray(result.weights)) > 0.1, "weights that are all alike would be no test"
+
+
+def wild_experts():
+    X, y = game_of_experts()
+    wild = X + np.linspace(0.05, 1.5, X.shape[1]) * np.random.default_rng(5).normal(size=X.shape)
+    wild[3, 2], wild[4, 0] = 1e30, -1e30
+    return wild, y
+
+
+IN_SHORT = ("ewa",)  # `Truncated` does not look at what it wraps
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.long) for name in RULES]
+)
+def test_truncation_in_the_game(x64, name):
+    """Truncated as a learner, which clips round by round, is what it is over a sequence."""
+    wild, y = wild_experts()
+    game = jo.Game(jo.environments.DataStream(wild, y), jo.FullInformation())
+    history = jo.play(game, Truncated(RULES[name]), jax.random.key(0), T)[1]
+    result = aggregate(Truncated(RULES[name]), wild, y)
+    np.testing.assert_allclose(history.y_hat, result.predictions, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
+def test_edges(x64, name):
+    """One round; one expert; duplicates; constant experts; an expert that is always right; experts in another order."""
+    rule = RULES[name]
+    X, y = game_of_experts()
+    weighted = name not in ("vaw", "ridge")
+    for experts in (X[:1], X[:, :1], np.repeat(X[:, :1], 3, axis=1), np.full((T, 3), 0.3), np.zeros((T, 3))):
+        result = aggregate(rule, experts, y[: len(experts)])
+        assert np.isfinite(result.predictions).all()
+        assert np.isfinite(result.weights).all()
+        if weighted:
+            assert np.sum(np.asarray(result.weights)) == pytest.approx(1.0, abs=1e-12)
+            assert (np.asarray(result.weights) >= 0).all()
+        if name not in ("vaw", "ridge", "aggregating", "aggregating, late start"):
+            first = 1 if "late" in name else 0
+            low, high = experts.min(axis=1)[first:], experts.max(axis=1)[first:]
+            inside = np.asarray(result.predictions)[first:]
+            assert ((inside >= low - 1e-12) & (inside <= high + 1e-12)).all()
+    twice = np.asarray(aggregate(rule, np.column_stack([X[:, 0], X[:, 3], X[:, 0]]), y).weights)
+    np.testing.assert_allclose(twice[2], twice[0], rtol=1e-12)
+    assert abs(twice[1] - twice[0]) > 0.02, "a rule that learns nothing treats all alike"
+
+    perfect = np.column_stack([X[:, :2], y])
+    tail = np.asarray(aggregate(rule, np.tile(perfect, (5, 1)), np.tile(y, 5)).predictions)[-T:]
+    assert np.abs(tail - y).max() < 0.05
+
+    order = np.random.default_rng(1).permutation(X.shape[1])
+    ours, theirs = aggregate(rule, X, y), aggregate(rule, X[:, order], y)
+    np.testing.assert_allclose(ours.predictions, theirs.predictions, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(np.asarray(ours.weights)[order], theirs.weights, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_extreme_scales_stay_finite(x64, name):
+    """Losses of 1e8 and of 1e-300."""
+    rng = np.random.default_rng(0)
+    for scale in (1e4, 1e-150):
+        X = np.clip(rng.normal(size=(T, 7)) * scale, -scale, scale)
+        y = np.clip(rng.normal(size=T) * scale, -scale, scale)
+        rule = Aggregating(-scale, scale) if name.startswith("aggregating") and scale > 1 else RULES[name]
+        if isinstance(rule, Aggregating) and scale < 1:
+            continue
+        assert np.isfinite(aggregate(rule, X, y).predictions).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Theorems
+
+
+predict = jax.jit(lambda rule, state, x: rule.predict(None, state, x))
+update = jax.jit(lambda rule, state, x, y: rule.update(None, state, FullOracle(x, y))[0])
+
+
+def adversarial(rule, K, T, Y, kind):
+    """Experts and labels in [-Y, Y] that make it hard: labels answer the rule's own prediction."""
+    rng, rule = np.random.default_rng(0), as_learner(rule)
+    state = rule.init(None, Specs.of_vectors(K, np.float64))
+    X, y, out = np.empty((T, K)), np.empty(T), np.empty(T)
+    for t in range(T):
+        if kind == "split":  # constant experts at the ends
+            X[t] = np.where(np.arange(K) % 2, Y, -Y)
+        elif kind == "random signs":
+            X[t] = Y * rng.choice([-1.0, 1.0], size=K)
+        else:  # leaders are punished: each expert is wrong for a while, in turn
+            X[t] = np.where((np.arange(K) + t // 5) % K == 0, Y, -Y)
+        out[t] = float(predict(rule, state, jnp.asarray(X[t])))
+        y[t] = -Y if out[t] > 0 else Y
+        state = update(rule, state, jnp.asarray(X[t]), jnp.asarray(y[t]))
+    return X, y, out
+
+
+def half_regret(X, y, predictions):
+    return 0.5 * np.sum((predictions - y) ** 2) - 0.5 * np.sum((X - y[:, None]) ** 2, axis=0).min()
+
+
+@pytest.mark.parametrize("kind", some(["split", "random signs", "punish leaders"], "punish leaders"))
+@pytest.mark.parametrize(("K", "Y"), [(2, 1.0), (10, 1.0), (10, 3.0)])
+def test_bounds_hold_on_adversarial_experts(x64, kind, K, Y):
+    """EWA's 4 Y^2 ln N (Eq. 30) and the aggregating algorithm's Y^2 ln N."""
+    rules = {bounds.ewa: EWA.over_range(-Y, Y), bounds.aggregating: Aggregating(-Y, Y)}
+    for bound, rule in rules.items():
+        X, y, predictions = adversarial(rule, K, 300, Y, kind)
+        assert half_regret(X, y, predictions) <= bound(K, Y) + 1e-9
+
+
+def test_the_rate_of_ewa_is_what_makes_its_bound(x64):
+    """The bound is not vacuous: with a rate forty times too large the same adversary breaks it, and with a rate of
+    nearly nothing (the plain mean) a good expert is never found."""
+    X, y, predictions = adversarial(EWA(40.0 / 8), 10, 300, 1.0, "random signs")
+    assert half_regret(X, y, predictions) > bounds.ewa(10, 1.0)
+    experts = np.column_stack([np.ones(T), np.tile(-np.ones((T, 1)), 9)])
+    slow = np.asarray(aggregate(EWA(1e-6), experts, np.ones(T)).predictions)
+    assert half_regret(experts, np.ones(T), slow) > bounds.ewa(10, 1.0)
+
+
+def test_rates_and_ranges():
+    assert float(EWA.over_range(0.0, 1.0).eta) == 0.5
+    assert float(EWA.over_range(-3.0, 3.0).eta) == pytest.approx(1 / (8 * 9))
+    assert bounds.ewa(10, 3.0) == pytest.approx(4 * 9 * np.log(10))
+
+
+@pytest.mark.parametrize(("rule", "loop"), [(MLPoly, loop_ml_poly), (MLProd, loop_ml_prod)])
+@pytest.mark.parametrize("start", [0.1, 1.0])
+def test_the_initial_rate_is_a_parameter(x64, rule, loop, start):
+    _, y = game_of_experts()
+    rng = np.random.default_rng(4)  # experts that err together: none is left without weight, nor left with all of it
+    X = y[:, None] + 0.2 * rng.normal(size=(T, 1)) + 0.05 * rng.normal(size=(T, 7))
+    result = aggregate(rule(initial=start), X, y)
+    np.testing.assert_allclose(result.predictions, loop(X, y, start=start), rtol=0, atol=1e-14)
+    assert not np.allclose(result.predictions, aggregate(rule(), X, y).predictions, atol=1e-6)
+
+
+def test_ml_poly_started_as_in_opera(x64):
+    """e^700 is allowed, and means: no shrinkage by the start."""
+    X, y = game_of_experts()
+    assert np.isfinite(aggregate(MLPoly(initial=float(np.exp(700.0))), X, y).predictions).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments
+
+
+@pytest.mark.parametrize("rule", [Truncated(EWA(0.5)), Truncated(VAW()), Aggregating(0.0, 1.0)])
+def test_labels_outside_the_declared_range(x64, rule):
+    X, y = game_of_experts()
+    y[7] = 1.25
+    with pytest.raises(ValueError, match=r"targets must be in \[0, 1\].*got 1.25 in round 8 \(1 such rounds\)"):
+        aggregate(rule, X, y)
+    game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
+    played = np.asarray(jo.play(game, rule, jax.random.key(0), T)[1].y_hat)
+    assert np.isfinite(played[:8]).all(), "where nothing can be raised,"
+    assert np.isnan(played[8:]).all(), "a broken promise is a failed run"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: EWA(0.0), "eta must be above 0"),
+        (lambda: EWA.over_range(1.0, 1.0), "high must be above low, got low=1 and high=1"),
+        (lambda: Aggregating(1.0, 0.0), "high must be above low"),
+        (lambda: Truncated(EWA(0.5), 1.0, 0.0), "high must be above low"),
+        (lambda: BOA(initial=0.0), "initial must be above 0"),
+        (lambda: MLPoly(initial=-1.0), "initial must be above 0"),
+        (lambda: MLProd(initial=np.inf), "initial must be above 0"),
+        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "same number of rows"),
+        (lambda: aggregate(BOA(), np.ones(3), np.ones(3)), "experts must have 2 dimensions"),
+        (lambda: aggregate(BOA(), [[np.nan]], [1.0]), r"experts must be finite, got nan at \[0, 0\]"),
+    ],
+)
+def test_bad_arguments(x64, call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_float64_unless_asked_otherwise():
+    X, y = game_of_experts()
+    with pytest.raises(ValueError, match="enable_x64"):
+        aggregate(BOA(), X, y)
+    assert aggregate(BOA(), X, y, dtype="float32").predictions.dtype == np.float32
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in RULES if name not in ("vaw", "ridge")])
+def test_float32_is_close(name):
+    X, y = game_of_experts()
+    rough = aggregate(RULES[name], X, y, dtype="float32").predictions
+    with jax.enable_x64(True):
+        exact = np.asarray(aggregate(RULES[name], X, y).predictions)
+    np.testing.assert_allclose(rough, exact, rtol=0, atol=2e-3)

@@ -1,0 +1,340 @@
+"""Hedge, EXP3 and combiners under any loss: against NumPy loops, their bounds, and exact means by enumeration."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.feedback import FullOracle
+from jaxonline.game import Specs, stream_keys
+from jaxonline.game.protocols import Draw, Learner
+from jaxonline.learners import (
+    BOA,
+    EWA,
+    EXP3,
+    VAW,
+    Aggregating,
+    Combiner,
+    FixedShare,
+    FollowTheRegularizedLeader,
+    Hedge,
+    MLPoly,
+    MLProd,
+    OverAdvice,
+    Truncated,
+)
+from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.losses import ArmLoss
+from jaxonline.parameters.struct import struct
+
+T, K = 200, 5
+COMBINERS = {"ewa": EWA(0.7), "boa": BOA(), "ml-poly": MLPoly(), "ml-prod": MLProd()}
+
+
+def specs(n=K, dtype=np.float64):
+    """No instances; the outcome is the vector of all losses."""
+    return Specs((), jax.ShapeDtypeStruct((n,), dtype))
+
+
+def drifting_losses(seed=0):
+    rng = np.random.default_rng(seed)
+    return np.clip(0.5 + 0.2 * np.sin(np.arange(T)[:, None] / 15 + np.arange(K)) + 0.2 * rng.normal(size=(T, K)), 0, 1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Independent loops: weights before each round, from the losses of the experts and that of the weighted move
+
+
+def loop(name, losses, own, start=2.0**-20):
+    """Weights [T, K] of a combiner; `own(w, t)` is the loss of the move."""
+    n_rounds, n_experts = losses.shape
+    out, L = np.zeros((n_rounds, n_experts)), np.zeros(n_experts)
+    n, V, B, M = *(np.full(n_experts, start) for _ in range(3)), 0.0
+    for t in range(n_rounds):
+        if name == "ewa":
+            w = np.exp(-0.7 * (L - L.min()))
+        elif name == "boa":
+            w = n * np.exp(n * L - np.max(n * L))
+        elif name == "ml-prod":
+            w = n * np.exp(L - np.max(L))
+        else:
+            w = n * np.maximum(L, 0) if (L > 0).any() else np.ones(n_experts)
+        out[t] = w / w.sum()
+        r = own(out[t], t) - losses[t]
+        if name == "ewa":
+            L = L + losses[t]
+        elif name == "boa":
+            B, V = np.maximum(B, np.abs(r)), V + r**2
+            B2 = 2.0 ** np.ceil(np.log2(B))
+            n = np.minimum(1 / B2, np.sqrt(np.log(n_experts) / V))
+            L = L + (r - n * r**2 + B2 * (n * r > 0.5)) / 2
+        elif name == "ml-prod":
+            B, V, old = np.maximum(B, np.abs(r)), V + r**2, n
+            n = np.minimum(0.5 / B, np.sqrt(np.log(n_experts) / V))
+            L = n / old * L + np.log(1 + n * r)
+        else:
+            L, D = L + r, max((r**2).max() - M, 0.0)
+            n, M = 1 / (1 / n + r**2 + D), M + D
+    return out
+
+
+@jax.jit
+def played(learner, rows):
+    """Moves of a learner of full information over rows (x, y)."""
+
+    def play_round(state, row):
+        x, y = row
+        return learner.update(None, state, FullOracle(x, y))[0], learner.predict(None, state, x)
+
+    x, y = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), rows)
+    return jax.lax.scan(play_round, learner.init(None, Specs(x, y)), rows)[1]
+
+
+@pytest.mark.parametrize("name", COMBINERS)
+def test_hedge_with_each_combiner(x64, name):
+    losses = drifting_losses()
+    moves = played(Hedge(COMBINERS[name]), ((), jnp.asarray(losses)))
+    expected = loop(name, losses, lambda w, t: w @ losses[t])
+    np.testing.assert_allclose(moves, expected, rtol=1e-9, atol=1e-14)
+    assert np.ptp(expected[-1]) > 0.1, "weights that have not moved would be no test"
+
+
+@struct
+class Absolute:
+    """A loss without a derivative everywhere, and without a series."""
+
+    def __call__(self, y_hat, y):
+        return jnp.abs(y_hat - y)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COMBINERS)
+def test_combiners_under_the_absolute_loss(x64, name):
+    """Predictions of `jo.aggregate`; under the squared loss they are others."""
+    rng = np.random.default_rng(1)
+    y = np.sin(np.arange(T) / 9)
+    # experts that err together: none is left without weight, nor left with all of it
+    X = y[:, None] + 0.3 * rng.normal(size=(T, 1)) + 0.1 * rng.normal(size=(T, K))
+    weights = loop(name, np.abs(X - y[:, None]), lambda w, t: abs(w @ X[t] - y[t]))
+    result = jo.aggregate(COMBINERS[name], X, y, Absolute())
+    np.testing.assert_allclose(result.predictions, (weights * X).sum(axis=1), rtol=0, atol=1e-12)
+    assert np.abs(result.predictions - jo.aggregate(COMBINERS[name], X, y).predictions).max() > 1e-3
+
+
+def test_the_bound_of_hedge():
+    """E18: ten experts one of whom is always right, T = 1000: the regret is 17, the bound sqrt(T ln K / 2) is 34; and
+    against losses that follow the leader, where the regret is more than half of the bound."""
+    hedge, bound = Hedge.over_horizon(10, 1000), np.sqrt(1000 * np.log(10) / 2)
+    losses = np.ones((1000, 10), np.float32)
+    losses[:, 3] = 0.0
+    moves = np.asarray(played(hedge, ((), jnp.asarray(losses))), float)
+    regret = (moves * losses).sum() - losses.sum(axis=0).min()
+    assert (round(regret), round(bound)) == (17, 34)
+    assert regret == pytest.approx((9 / (9 + np.exp(float(hedge.combiner.eta) * np.arange(1000)))).sum(), rel=1e-4)
+
+    signs = np.random.default_rng(0).choice([0.0, 1.0], size=(1000, 10)).astype(np.float32)
+    moves = np.asarray(played(hedge, ((), jnp.asarray(signs))), float)
+    assert 0.5 * bound < (moves * signs).sum() - signs.sum(axis=0).min() < bound
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# EXP3
+
+
+class OneArm:
+    """What a bandit may ask: its own move, and the loss of the arm drawn."""
+
+    def __init__(self, move, losses):
+        self.move, self._losses, self._asked = move, losses, 0
+
+    def loss(self):
+        self._asked = 1
+        return self._losses[self.move.arm]
+
+    def queries(self):
+        return jnp.int32(self._asked)
+
+
+@jax.jit
+def bandit(learner, losses, run_key):
+    """Draws and weights of a run."""
+    key = stream_keys(run_key).learner
+
+    def play_round(state, row):
+        t, losses = row
+        move = learner.predict(jax.random.fold_in(key, t), state, ())
+        return learner.update(None, state, OneArm(move, losses))[0], (move, learner.weights(state))
+
+    rows = jnp.arange(len(losses), dtype=jnp.int32), losses
+    return jax.lax.scan(play_round, learner.init(None, specs(losses.shape[1], losses.dtype)), rows)[1]
+
+
+@pytest.mark.parametrize("name", some(COMBINERS, "ewa"))
+@pytest.mark.parametrize("gamma", [0.0, 0.2])
+def test_exp3_is_its_numpy_loop(x64, name, gamma):
+    """The weights, given the arms that were drawn."""
+    losses = drifting_losses()
+    draws, weights = bandit(EXP3(COMBINERS[name], gamma), jnp.asarray(losses), jax.random.key(0))
+    arms, estimates = np.asarray(draws.arm), np.zeros((T, K))
+    rounds = np.arange(T)
+    estimates[rounds, arms] = losses[rounds, arms] / np.asarray(draws.probabilities)[rounds, arms]
+    expected = loop(name, estimates, lambda w, t: losses[t, arms[t]])
+    np.testing.assert_allclose(weights, expected, rtol=1e-8, atol=1e-13)
+    np.testing.assert_allclose(draws.probabilities, (1 - gamma) * expected + gamma / K, rtol=1e-8, atol=1e-13)
+    assert len(set(arms.tolist())) > 1
+
+
+def test_importance_weights_are_unbiased_by_enumeration(x64):
+    """The mean over the arms, drawn with p, of what the combiner sees: exactly the losses, and p @ losses."""
+    losses, p = jnp.asarray([0.3, 0.9, 0.1, 0.5, 0.7]), jnp.asarray([0.4, 0.1, 0.2, 0.05, 0.25])
+
+    @struct
+    class Spy:
+        def init(self, n_experts, dtype):
+            return jnp.zeros(n_experts, dtype), jnp.zeros((), dtype)
+
+        def weights(self, state):
+            return p
+
+        def update(self, state, losses, own_loss):
+            return losses, own_loss
+
+    learner = EXP3(Spy())
+    start = learner.init(None, specs())
+    seen = [learner.update(None, start, OneArm(Draw(jnp.int32(arm), p), losses))[0] for arm in range(K)]
+    mean = [sum(float(p[k]) * np.asarray(part[i]) for k, part in enumerate(seen)) for i in range(2)]
+    np.testing.assert_allclose(mean[0], losses, rtol=1e-15)
+    np.testing.assert_allclose(mean[1], p @ losses, rtol=1e-15)
+    assert np.count_nonzero(seen[2][0]) == 1, "what the other arms would have cost is not seen"
+
+
+def test_arms_are_drawn_with_their_probabilities():
+    """20,000 draws at one state, 5 frequencies; |z| < 6.2 has a false alarm of 3e-9, uniform draws are caught."""
+    state, learner = jnp.asarray([0.0, 1.0, 2.0, 0.5, 3.0]), EXP3(EWA(1.0), 0.1)
+    draws = jax.jit(jax.vmap(lambda key: learner.predict(key, state, ())))(jax.random.split(jax.random.key(1), 20_000))
+    p, frequency = np.asarray(draws.probabilities[0], float), np.bincount(draws.arm, minlength=K) / 20_000
+    weights = np.exp(-np.asarray(state))
+    np.testing.assert_allclose(p, 0.9 * weights / weights.sum() + 0.02, rtol=1e-5)
+    z = np.abs(frequency - p) / np.sqrt(p * (1 - p) / 20_000)
+    assert z.max() < 6.2
+    assert np.abs(0.2 - p).max() / np.sqrt(0.16 / 20_000) > 50
+
+
+@pytest.mark.long
+def test_the_bound_of_exp3():
+    """The mean over 64 runs of the regret to the best arm (losses are fixed beforehand, so that it is the
+    pseudo-regret) is below sqrt(2 T K ln K), with 6 standard errors; that of uniform draws is above."""
+    n_rounds, rng = 1000, np.random.default_rng(2)
+    losses = (rng.uniform(size=(n_rounds, K)) < np.array([0.2, 0.8, 0.8, 0.8, 0.8])).astype(np.float32)
+    learner = EXP3.over_horizon(K, n_rounds)
+    run = functools.partial(bandit, learner, jnp.asarray(losses))
+    arms = np.asarray(jax.vmap(lambda key: run(key)[0].arm)(jax.random.split(jax.random.key(3), 64)))
+    regrets = losses[np.arange(n_rounds), arms].sum(axis=1) - losses.sum(axis=0).min()
+    bound = np.sqrt(2 * n_rounds * K * np.log(K))
+    assert regrets.mean() + 6 * regrets.std(ddof=1) / 8 < bound
+    assert losses.mean(axis=1).sum() - losses.sum(axis=0).min() > bound
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The aggregating algorithm under the logarithmic loss
+
+
+@struct
+class Logarithmic:
+    """Of a probability of the label 1."""
+
+    def __call__(self, y_hat, y):
+        return -jnp.where(y > 0.5, jnp.log(y_hat), jnp.log1p(-y_hat))
+
+
+def test_aggregating_under_the_logarithmic_loss_is_bayes(x64):
+    """With eta = 1 the prediction that balances both ends is the posterior mean, and the loss is that of the mixture:
+    -ln(mean over experts of the likelihood)."""
+    rng = np.random.default_rng(4)
+    y = (rng.uniform(size=T) < 0.7).astype(float)
+    X = np.clip(np.linspace(0.2, 0.9, K) + 0.05 * rng.normal(size=(T, K)), 0.02, 0.98)
+    result = jo.aggregate(Aggregating(0.0, 1.0, Logarithmic(), eta=1.0), X, y)
+    likelihoods = np.cumprod(np.where(y[:, None] == 1, X, 1 - X), axis=0)
+    before = np.vstack([np.ones(K), likelihoods[:-1]])
+    np.testing.assert_allclose(result.predictions, (before * X).sum(axis=1) / before.sum(axis=1), rtol=1e-12)
+    losses = -np.log(np.where(y == 1, result.predictions, 1 - np.asarray(result.predictions)))
+    assert losses.sum() == pytest.approx(-np.log(likelihoods[-1].mean()), rel=1e-12)
+    np.testing.assert_allclose(result.weights, likelihoods[-1] / likelihoods[-1].sum(), rtol=1e-10)
+
+
+def test_bisection_finds_the_closed_form(x64):
+    """The squared loss under another name, and smaller rates."""
+
+    @struct
+    class SquaredByHand:
+        def __call__(self, y_hat, y):
+            return (y_hat - y) ** 2
+
+    rng = np.random.default_rng(5)
+    y = rng.uniform(-1, 3, size=T)
+    X = np.clip(y[:, None] + rng.uniform(0.1, 2.0, size=K) * rng.normal(size=(T, K)), -1, 3)
+    for eta in (0.125, 0.02):
+        closed = jo.aggregate(Aggregating(-1.0, 3.0, eta=eta), X, y)
+        solved = jo.aggregate(Aggregating(-1.0, 3.0, SquaredByHand(), eta=eta), X, y)
+        np.testing.assert_allclose(solved.predictions, closed.predictions, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(
+        jo.aggregate(Aggregating(-1.0, 3.0), X, y).predictions,
+        jo.aggregate(Aggregating(-1.0, 3.0, eta=0.125), X, y).predictions,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arguments
+
+
+def test_combiners_are_combiners_and_learners_are_learners():
+    for combiner in COMBINERS.values():
+        assert isinstance(combiner, Combiner)
+        assert not isinstance(combiner, Learner)
+        assert isinstance(as_learner(combiner), OverAdvice)
+    for learner in (OverAdvice(EWA(1.0)), Hedge(EWA(1.0)), EXP3(0.1), Aggregating(), Truncated(BOA()), VAW()):
+        assert as_learner(learner) is learner
+
+
+@pytest.mark.parametrize("make", [Hedge, EXP3])
+def test_losses_outside_the_range_of_the_theorem(make):
+    """Known beforehand, they are refused by exponential weights; second-order rates find the range themselves."""
+    feedback, loss = (jo.FullInformation(), jo.losses.ExpectedLoss()) if make is Hedge else (jo.Bandit(), ArmLoss())
+    for row in ([0.0, 1.5], [-0.1, 1.0]):
+        game = jo.Game(jo.environments.DataStream(None, np.array([row])), feedback, loss=loss)
+        for combiner in (EWA(0.5), FixedShare(0.5, 0.1), FollowTheRegularizedLeader(0.5)):
+            with pytest.raises(ValueError, match=rf"that {make.__name__} plays, must be at least 0 and at most 1"):
+                jo.game.bind(game, make(combiner))
+        jo.game.bind(game, make(BOA()))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: OverAdvice(VAW()), "combiner must be a combiner"),
+        (lambda: OverAdvice(EWA(0.5), "squared"), "loss must be a loss"),
+        (lambda: OverAdvice(EWA(0.5), jnp.sin), "loss must be a loss"),
+        (lambda: Hedge(OverAdvice(EWA(0.5))), "combiner must be a combiner"),
+        (lambda: Hedge.over_horizon(1, 10), "n_experts must be at least 2"),
+        (lambda: Hedge.over_horizon(2, 0), "n_rounds must be at least 1"),
+        (lambda: Hedge(EWA(0.5)).init(None, Specs.of_vectors(3)), "outcomes must be vectors"),
+        (lambda: OverAdvice(EWA(0.5)).init(None, specs()), "instances must be vectors"),
+        (lambda: EXP3(0.0), "eta must be above 0"),
+        (lambda: EXP3("ewa"), "combiner must be eta, or a combiner"),
+        (lambda: EXP3(0.1, exploration=1.5), "exploration must be at least 0 and at most 1"),
+        (lambda: EXP3.over_horizon(1, 10), "n_arms must be at least 2"),
+        (lambda: Aggregating(loss=Logarithmic()), "eta must be given for Logarithmic"),
+        (lambda: Aggregating(eta=2.5), r"eta must be at most 2 / \(high - low\)\^2 = 2"),
+        (lambda: Aggregating(loss=3), "loss must be a loss"),
+        (lambda: Truncated(3), "combiner must be a combiner .*, or a learner over advice"),
+        (lambda: jo.aggregate(VAW(), np.ones((2, 2)), np.ones(2), Absolute()), "loss must be left out for a learner"),
+        (lambda: jo.aggregate(EWA, np.ones((2, 2)), np.ones(2)), "combiner must be a combiner"),
+    ],
+)
+def test_bad_arguments(x64, call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

@@ -1,0 +1,267 @@
+"""Gradient descent in an RKHS: kernels, losses and instances against a NumPy loop on the same copies, and storage."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from kernel_loops import (
+    exponential,
+    gaussian,
+    kernel_loop,
+    rounds_of,
+    smoothed_absolute,
+    smoothed_hinge,
+    squared,
+    stored,
+)
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
+from jaxonline.kernels.radial import Cauchy
+from jaxonline.learners import KernelGradient
+from jaxonline.learners.kernels.supports import Supports, no_points
+from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.parameters.struct import stack
+
+pytestmark = pytest.mark.fast_compile
+ROUNDS = 60
+
+KERNELS = {
+    "Gaussian": (Gaussian(1.3), gaussian(1.3)),
+    "Laplacian": (Laplacian(1.5), lambda x, z: np.exp(-np.abs(x - z).sum() / 1.5)),
+    "polynomial": (Inhomogeneous(2), lambda x, z: (1 + x @ z) ** 2),
+    "exponential": (ExponentialKernel(), lambda x, z: np.exp(x @ z)),
+    "Cauchy": (Cauchy(2.0, 1.5), lambda x, z: (1 + np.sum((x - z) ** 2) / 2) ** -1.5),
+    "sum": (Sum([Scaled(Gaussian(0.8), 0.5), Linear()]), lambda x, z: gaussian(0.8)(x, z) / 2 + x @ z),
+}
+LOSSES = {
+    "squared": (Squared(), squared),
+    "absolute": (SmoothedAbsolute(2.0), smoothed_absolute(2.0)),
+    "exponential": (Exponential(), exponential),
+    "hinge": (SmoothedHinge(1.5), smoothed_hinge(1.5)),
+}
+SOURCES = {
+    "clean": (FullGradient, lambda seen: (seen.x, seen.x, seen.y)),
+    "one copy": (NaiveCopy, lambda seen: (seen.copies[0], seen.copies[0], seen.label)),
+    "mean of 5": (lambda loss: MeanOfCopies(5, loss), lambda seen: (*[seen.copies[:5].mean(axis=0)] * 2, seen.label)),
+}
+
+
+def data(n_rounds=ROUNDS, classes=False):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rounds, 3)) / 2
+    y = np.sin(3 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.normal(size=n_rounds)
+    return X, np.where(y > 0, 1.0, -1.0) if classes else y
+
+
+def feedback_of(source, labels=True):
+    if source == "clean":
+        return jo.FullInformation()
+    return jo.NoisyCopies(jo.noise.laplace([0.1, 0.2, 0.1]), label_noise=jo.noise.uniform(0.04) if labels else None)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loss", "source", "radius"),
+    [
+        ("Gaussian", "squared", "clean", None),
+        ("Gaussian", "hinge", "one copy", 0.8),
+        ("Laplacian", "absolute", "mean of 5", 0.4),
+        ("polynomial", "exponential", "mean of 5", None),
+        ("exponential", "squared", "one copy", 0.5),
+        ("Cauchy", "exponential", "clean", 0.8),
+        ("sum", "absolute", "one copy", None),
+        ("sum", "hinge", "clean", 0.6),
+    ],
+)
+@pytest.mark.long
+def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
+    """Predictions, coefficients, stored points and |w|^2, to 1e-9 relative in float64."""
+    (kernel, kernel_by_hand), (loss, slope) = KERNELS[kernel], LOSSES[loss]
+    estimator, instance = SOURCES[source]
+    X, y = data(classes=loss.kind == "classification")
+    key = jax.random.fold_in(jax.random.key(2), 3)
+    rounds = rounds_of(feedback_of("copies"), key, X, y, 5)
+    expected = kernel_loop(rounds, instance, slope, lambda t: 0.3 / np.sqrt(t), radius, kernel_by_hand, kernel_by_hand)
+    assert expected.projections == 0 if radius is None else 3 < expected.projections < ROUNDS
+
+    learner = KernelGradient(kernel, estimator(loss), jo.InverseSqrt(0.3), n_rounds=ROUNDS, radius=radius)
+    game = jo.Game(jo.environments.DataStream(X, y), feedback_of(source), loss=loss)
+    state, history = jo.play(game, learner, key, ROUNDS)
+    np.testing.assert_allclose(history.y_hat, expected.y_hat, rtol=1e-9, atol=1e-9 * np.abs(expected.y_hat).max())
+    alpha, points = stored(state, ROUNDS)
+    np.testing.assert_allclose(alpha, expected.alpha, rtol=1e-9, atol=1e-9 * np.abs(expected.alpha).max())
+    np.testing.assert_allclose(points, expected.points, rtol=1e-12)
+    np.testing.assert_allclose(state.squared_norm, expected.squared_norms[-1], rtol=1e-9)
+    assert history.queries.tolist() == [5 if source == "mean of 5" else 1] * ROUNDS
+    assert np.ptp(expected.y_hat) > 0.1, "a learner that does not move would be no test"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("loss", "source"),
+    some(
+        [
+            ("squared", "mean of 5"),
+            ("absolute", "clean"),
+            ("exponential", "one copy"),
+            ("hinge", "mean of 5"),
+            ("hinge", "clean"),
+        ],
+        ("squared", "mean of 5"),
+        ("exponential", "one copy"),
+    ),
+)
+def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
+    """Two programs, one in coefficients and one in w, for every loss."""
+    loss, _ = LOSSES[loss]
+    X, y = data(classes=loss.kind == "classification")
+    game = jo.Game(jo.environments.DataStream(X, y), feedback_of(source), loss=loss)
+    options = {"step_size": jo.InverseSqrt(0.5), "radius": 0.4}
+    estimator = SOURCES[source][0](loss)
+    _, kernel = jo.play(game, KernelGradient(Linear(), estimator, n_rounds=40, **options), jax.random.key(0), 40)
+    _, linear = jo.play(game, jo.GradientLearner(estimator, **options), jax.random.key(0), 40)
+    np.testing.assert_allclose(kernel.y_hat, linear.y_hat, rtol=1e-9, atol=1e-12)
+    assert np.ptp(linear.y_hat) > 0.1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("radius", [None, 1.0])
+def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
+    """After 500 rounds; in float32 with the error of a thousand roundings."""
+    X, y = data(500)
+    learner = KernelGradient(Gaussian(1.0), FullGradient(), 0.2, n_rounds=500, radius=radius)
+    game = jo.Game(jo.environments.DataStream(X.astype(both_precisions), y), jo.FullInformation())
+    state, _ = jo.play(game, learner, jax.random.key(0), 500)
+    alpha, points = (part.astype(float) for part in stored(state, 500))
+    gram = np.exp(-np.sum((points[:, None] - points[None]) ** 2, axis=-1))
+    tolerance = 3e-6 if both_precisions == np.float32 else 1e-12
+    np.testing.assert_allclose(float(state.squared_norm), alpha @ gram @ alpha, rtol=tolerance)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Storage
+
+
+def some_supports(rng, capacity, n, d=2):
+    """A hypothesis with n points, and NaN in every chunk that is not in use."""
+    state = no_points(capacity, jax.ShapeDtypeStruct((d,), np.float32))
+    n_chunks, _, size = state.points.shape
+    points, alpha = rng.normal(size=(n_chunks * size, d)), rng.normal(size=n_chunks * size)
+    alpha[n:] = 0.0
+    used = -(-n // size) * size
+    points[used:], alpha[used:] = np.nan, np.nan
+    columns = np.moveaxis(points.reshape(n_chunks, size, d), 1, 2)
+    state = Supports(*(np.float32(part) for part in (columns, alpha.reshape(n_chunks, size), 0.0)), np.int32(n))
+    return jax.tree.map(jnp.asarray, state), points[:n], alpha[:n]
+
+
+@pytest.mark.parametrize("capacity", [1, 127, 128, 129, 500, 1025, 3000])
+def test_a_round_reads_the_chunks_in_use(capacity):
+    """Room for all points, at most 8 chunks, at most one chunk too much; what is not in use is not looked at."""
+    rng, x = np.random.default_rng(capacity), np.array([0.3, -0.2])
+    empty_state = no_points(capacity, jax.ShapeDtypeStruct((2,), np.float32))
+    n_chunks, _, size = empty_state.points.shape
+    assert capacity <= n_chunks * size < capacity + size
+    assert n_chunks <= 8
+    for n in sorted({0, 1, min(size, capacity), min(size + 1, capacity), capacity}):
+        state, points, alpha = some_supports(rng, capacity, n)
+        value = np.sum(alpha * np.exp(-np.sum((points - x) ** 2, axis=1)))
+        np.testing.assert_allclose(state.at(Gaussian(1.0), jnp.float32(x)), value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.long
+def test_batches_of_hypotheses_of_different_sizes():
+    """Under vmap, nested too, every item is what it is alone, whatever is batched."""
+    rng = np.random.default_rng(0)
+    sizes = [[0, 1, 128], [129, 300, 400]]
+    states = [[some_supports(rng, 400, n)[0] for n in row] for row in sizes]
+    clean = jax.tree.map(lambda leaf: jnp.nan_to_num(leaf, nan=0.0) if leaf.ndim else leaf, states)
+    X, widths = jnp.float32(rng.normal(size=(2, 3, 2))), jnp.float32([[0.5, 1.0, 2.0], [1.0, 1.5, 3.0]])
+
+    def value(state, width, x):
+        return state.at(Gaussian(width), x)
+
+    alone = np.array([[value(clean[i][j], widths[i, j], X[i, j]) for j in range(3)] for i in range(2)])
+    stacked = stack([stack(row) for row in clean])
+    together = jax.jit(jax.vmap(jax.vmap(value)))(stacked, widths, X)
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
+    first = jax.tree.map(lambda leaf: leaf[0], stacked)
+    shared = jax.jit(jax.vmap(jax.vmap(value, (0, None, None)), (None, 0, None)))(first, widths[0], X[0, 0])
+    expected = [[value(clean[0][j], width, X[0, 0]) for j in range(3)] for width in widths[0]]
+    np.testing.assert_allclose(shared, np.array(expected), rtol=1e-5, atol=1e-6)
+    only_size = jax.vmap(lambda t: value(clean[1][2]._replace(t=t), widths[0, 0], X[0, 0]))(jnp.array([400, 400]))
+    np.testing.assert_allclose(only_size, [value(clean[1][2], widths[0, 0], X[0, 0])] * 2, rtol=1e-6)
+
+
+def test_points_go_to_their_places():
+    """Across the edges of chunks, and nowhere when there is no room, also where the last chunk is not full."""
+    x = jnp.arange(300.0)[:, None] * jnp.ones((1, 2))
+
+    @jax.jit
+    def play(n):
+        def add(state, x):
+            one = jnp.float32(1.0)
+            return state.with_point(x, 1.0 + x[0], 0 * one, one, None, 200)
+
+        return jax.lax.scan(add, no_points(200, jax.ShapeDtypeStruct((2,), np.float32)), x)
+
+    state, full = play(300)
+    alpha, points = stored(state, 200)
+    np.testing.assert_array_equal(points[:, 1], np.arange(200))
+    np.testing.assert_array_equal(alpha, np.arange(200) + 1)
+    assert full.tolist() == [False] * 200 + [True] * 100
+    assert int(state.t) == 200
+    assert float(state.squared_norm) == pytest.approx(np.sum((np.arange(200) + 1.0) ** 2), rel=1e-5)
+
+
+@pytest.mark.long
+def test_out_of_room_it_stops_learning_and_says_so():
+    X, y = data(30)
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.FullInformation())
+    learner = KernelGradient(Gaussian(1.0), FullGradient(), 0.2, n_rounds=20, radius=0.5)
+    until, _ = jo.play(game, learner, jax.random.key(0), 20)
+    beyond, history = jo.play(game, learner, jax.random.key(0), 30)
+    assert history.info.overflow.tolist() == [False] * 20 + [True] * 10
+    jax.tree.map(np.testing.assert_array_equal, until, beyond)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert jo.simulate(game, learner, n_runs=2, n_rounds=20).overflowed.tolist() == [0]
+    with pytest.warns(RuntimeWarning, match="n_rounds"):
+        assert jo.simulate(game, learner, n_runs=2, n_rounds=21).overflowed.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        ("kernel must be a kernel", {"kernel": lambda x, z: 1.0}),
+        ("estimator must be FullGradient, NaiveCopy or MeanOfCopies", {"estimator": TwoCopies()}),
+        ("estimator must be FullGradient, NaiveCopy or MeanOfCopies", {"estimator": Squared()}),
+        ("step_size must be above 0", {"step_size": -0.1}),
+        ("radius must be above 0", {"radius": 0.0}),
+        ("n_rounds must be at least 1", {"n_rounds": 0}),
+        ("n_rounds must be an integer", {"n_rounds": "many"}),
+    ],
+)
+def test_bad_arguments(message, arguments):
+    given = {"kernel": Gaussian(1.0), "estimator": NaiveCopy(), "step_size": 0.1, "n_rounds": 10, **arguments}
+    with pytest.raises((ValueError, TypeError), match=message):
+        KernelGradient(**given)
+
+
+@pytest.mark.parametrize("estimator", [FullGradient, NaiveCopy, lambda loss: MeanOfCopies(2, loss)])
+def test_losses_must_be_losses(estimator):
+    with pytest.raises(TypeError, match=r"loss must be a loss of jaxonline.losses"):
+        estimator("squared")
+
+
+def test_instances_must_be_vectors():
+    learner = KernelGradient(Gaussian(1.0), NaiveCopy(), step_size=0.1, n_rounds=10)
+    with pytest.raises(ValueError, match="one dimension"):
+        learner.init(
+            jax.random.key(0),
+            jo.game.Specs.of_vectors((2, 2)),
+        )

@@ -1,0 +1,88 @@
+"""From online to batch: the mean hypothesis of what was played, its certificate, and what has none."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from full_rounds import played
+from test_convex_learners import KEY, D, data, rows
+
+import jaxonline as jo
+from jaxonline.environments import DataStream
+from jaxonline.estimators import FullGradient
+from jaxonline.learners import (
+    ExponentiatedGradient,
+    GradientLearner,
+    Perceptron,
+    online_to_batch,
+)
+from jaxonline.losses import Hinge
+
+pytestmark = pytest.mark.fast_compile
+
+
+def test_online_to_batch_averages_what_was_played(x64):
+    X, y = data(6, 40, classes=True)
+    loss, learner = Hinge(), GradientLearner(FullGradient(Hinge()), 0.2, radius=2.0)
+    found = online_to_batch(learner, X, y, loss)
+    moves, states, _ = played(learner, rows(X, y))
+    hypotheses = np.vstack([np.zeros((1, D)), states.w[:-1]])
+    np.testing.assert_allclose(found.hypothesis, hypotheses.mean(axis=0), rtol=1e-12)
+    assert found.mean_loss == pytest.approx(np.maximum(0, 1 - y * np.asarray(moves)).mean())
+    assert found.risk_bound(0.9, 2.0) == pytest.approx(found.mean_loss + 2 * np.sqrt(np.log(10) / 80))
+    perceptron = online_to_batch(Perceptron(), X, y, Hinge())
+    twice = online_to_batch(Perceptron(), X, y, Hinge(), hypothesis=lambda state: 2 * state)
+    np.testing.assert_allclose(twice.hypothesis, 2 * perceptron.hypothesis)
+
+
+@pytest.mark.parametrize(
+    ("learner", "w"),
+    [
+        (GradientLearner(FullGradient(Hinge()), 0.2, hypothesis="average"), lambda state: state.average),
+        (jo.learners.PNormPerceptron(3.0), jo.learners.PNormPerceptron(3.0).w),
+        (ExponentiatedGradient(FullGradient(Hinge()), 0.2), ExponentiatedGradient(FullGradient(), 0.2).w),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_online_to_batch_takes_what_predicts_and_not_what_is_in_the_state(x64, learner, w):
+    X, y = data(6, 40, classes=True)
+    moves, states, _ = played(learner, rows(X, y))
+    first = learner.init(None, jo.game.Specs.of_vectors(D, np.float64)) if hasattr(learner, "init") else jnp.zeros(D)
+    hypotheses = np.vstack([w(first), jax.vmap(w)(states)[:-1]])
+    np.testing.assert_allclose((hypotheses * X).sum(axis=1), moves, rtol=1e-12, atol=1e-14)
+    found = online_to_batch(learner, X, y, Hinge())
+    np.testing.assert_allclose(found.hypothesis, hypotheses.mean(axis=0), rtol=1e-12)
+
+
+def test_online_to_batch_refuses_what_is_not_played(x64):
+    """The forward forecaster shrinks <w, x>, and ridge does not."""
+    from jaxonline.learners.linear.vaw import VAW
+
+    X, y = data(6, 40)
+    state = jo.play(jo.Game(DataStream(X[:-1], y[:-1]), jo.FullInformation()), VAW(forward=False), KEY, 39)[0]
+    found = online_to_batch(VAW(forward=False), X, y, jo.losses.Squared())
+    assert found.hypothesis.shape == state.w.shape
+    with pytest.raises(TypeError, match=r"hypothesis must be given: VAW does not predict <w, x> .*round 2,"):
+        online_to_batch(VAW(), X, y, jo.losses.Squared())
+
+
+@pytest.mark.long
+def test_the_risk_of_the_mean_hypothesis_is_below_its_bound(x64):
+    """Of 200 runs with confidence 0.9 on hinge losses in [0, 3], fewer than 45 may fail (20 are expected at most, and
+    more than 44 have a probability below 1e-6); with no deviation at all, M itself, some do."""
+    learner = GradientLearner(FullGradient(Hinge()), 0.2, radius=1.0)
+    X, y = data(7, 100_000, classes=True)
+    failed, below = 0, 0
+    for run in range(200):
+        part = slice(100 * run, 100 * (run + 1))
+        found = online_to_batch(learner, X[part], y[part], Hinge())
+        risk = np.maximum(0, 1 - y * (X @ found.hypothesis)).mean()
+        failed += risk > found.risk_bound(0.9, loss_range=3.0)
+        below += risk > found.mean_loss
+    assert failed < 45
+    assert below > failed
+
+
+def test_a_state_without_a_hypothesis_is_refused():
+    with pytest.raises(TypeError, match="hypothesis must be given"):
+        online_to_batch(jo.learners.VotedPerceptron(5), *data(8, 10, classes=True), Hinge())

@@ -1,0 +1,267 @@
+"""A random number of calls: the same as a plain loop under every nesting of vmap, and as much work as calls."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiers import some
+
+from jaxonline.linalg.ragged import Added, largest, ragged_add, ragged_map
+
+CAPACITY, RUNS, LEARNERS = 6, 20, 3
+SHARES = [0.01, 0.3, 1.0, 100.0]  # pieces of one call, of a few runs, of more calls than there can be
+NUMBERS = np.array([0, 3, 6, -1, 7, 1, 9, 0, 2, 6, 5, -2, 4, 4, 0, 8, 1, 5, 3, 2], np.int32)
+A = np.arange(RUNS * 2, dtype=np.int32).reshape(RUNS, 2) * 7 + 1
+B = np.arange(LEARNERS, dtype=np.int32) * 1000
+
+
+def call(j, a, b):
+    """Of two shapes; integers, so that every order of the same operations gives the same bits."""
+    return {"vector": a * (j + 1) + b, "number": (a[0] + b) ^ (j * 12345)}
+
+
+def by_loop(number, a, b):
+    """The definition, in plain Python and NumPy."""
+    vectors, scalars = np.zeros((CAPACITY, 2), np.int32), np.zeros(CAPACITY, np.int32)
+    for j in range(min(max(number, 0), CAPACITY)):
+        vectors[j], scalars[j] = a * (j + 1) + b, (a[0] + b) ^ (j * 12345)
+    return {"vector": vectors, "number": scalars}
+
+
+def mapped(number, a, b, share=1.0):
+    return ragged_map(lambda j: call(j, a, b), number, CAPACITY, share)
+
+
+def check(got, number, a, b):
+    """Everything with the batch dimensions of `got`, one run after the other."""
+    shape = got["number"].shape[:-1]
+    number, b = np.broadcast_to(number, shape), np.broadcast_to(b, shape)
+    a = np.broadcast_to(a, (*shape, 2))
+    for at in np.ndindex(shape):
+        wanted = by_loop(int(number[at]), a[at], b[at])
+        for name in wanted:
+            np.testing.assert_array_equal(got[name][at], wanted[name])
+
+
+@pytest.mark.parametrize("number", [-3, 0, 1, CAPACITY - 1, CAPACITY, CAPACITY + 5])
+def test_one_run(number):
+    check(jax.jit(mapped)(jnp.int32(number), A[3], B[1]), number, A[3], B[1])
+
+
+@pytest.mark.parametrize("share", some(SHARES, 0.3))
+def test_runs(share):
+    """Constants batched with the number, and not at all."""
+    got = jax.jit(jax.vmap(lambda n, a: mapped(n, a, jnp.asarray(B[1]), share)))(NUMBERS, A)
+    check(got, NUMBERS, A, B[1])
+    got = jax.jit(jax.vmap(lambda n: mapped(n, jnp.asarray(A[1]), jnp.asarray(B[1]), share)))(NUMBERS)
+    check(got, NUMBERS, A[1], B[1])
+
+
+@pytest.mark.parametrize("number", [0, CAPACITY + 1])
+def test_nobody_calls_and_everybody_calls(number):
+    """Pieces of 7, which do not divide the 120 calls of everybody."""
+    got = jax.jit(jax.vmap(lambda n, a: mapped(n, a, jnp.asarray(B[0]), 0.35)))(np.full(RUNS, number, np.int32), A)
+    check(got, number, A, B[0])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_number_that_is_not_batched(share):
+    """Under one vmap, and under two; batched by the outer one only, as in a sweep of learners inside of runs."""
+    number = jnp.int32(4)
+    check(jax.jit(jax.vmap(lambda a: mapped(number, a, jnp.asarray(B[1]), share)))(A), 4, A, B[1])
+    both = jax.jit(jax.vmap(lambda a: jax.vmap(lambda b: mapped(number, a, b, share))(B)))(A)
+    check(both, 4, A[:, None], B[None])
+    swept = jax.jit(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, b, share))(B)))(NUMBERS, A)
+    check(swept, NUMBERS[:, None], A[:, None], B[None])
+
+
+@pytest.mark.long
+def test_a_batch_of_batches():
+    """The number batched inside, outside or both; constants batched inside only, outside only, both, or not."""
+    numbers = np.random.default_rng(1).integers(-1, CAPACITY + 2, (LEARNERS, RUNS)).astype(np.int32)
+    ab = jax.jit(jax.vmap(lambda n, b: jax.vmap(lambda n, a: mapped(n, a, b, 0.3))(n, A)))(numbers, B)
+    check(ab, numbers, A[None], B[:, None])  # a inside only, b outside only, the number both
+    inside = jax.jit(jax.vmap(lambda b: jax.vmap(lambda n, a: mapped(n, a, b, 0.3))(NUMBERS, A)))(B)
+    check(inside, NUMBERS[None], A[None], B[:, None])  # the number inside only
+    other = jax.jit(jax.vmap(lambda n, a: jax.vmap(lambda n: mapped(n, a, jnp.asarray(B[2]), 0.3))(n)))(numbers.T, A)
+    check(other, numbers.T, A[:, None], B[2])  # a outside only, b nowhere
+    deep = jax.vmap(lambda n: jax.vmap(lambda b: jax.vmap(lambda n, a: mapped(n, a, b, 0.3))(n, A))(B))
+    check(jax.jit(deep)(numbers[:2]), numbers[:2, None], A[None, None], B[None, :, None])
+
+
+@pytest.mark.long
+def test_keys_are_constants_like_others():
+    keys = jax.random.split(jax.random.key(0), RUNS)
+    drawn = jax.jit(jax.vmap(lambda n, k: ragged_map(lambda j: jax.random.bits(jax.random.fold_in(k, j)), n, 4)))
+    every = jax.vmap(lambda k: jax.vmap(lambda j: jax.random.bits(jax.random.fold_in(k, j)))(jnp.arange(4)))(keys)
+    np.testing.assert_array_equal(drawn(NUMBERS, keys), np.where(np.arange(4) < NUMBERS[:, None], every, 0))
+
+
+def test_calls_within_calls():
+    """Ragged inside of ragged, as estimates with random numbers of copies are."""
+
+    def row(n, a, inner):
+        return ragged_map(lambda i: ragged_map(lambda j: a[0] + 10 * i + j, inner[i], 4, 0.5), n, 3, 0.5)
+
+    rng = np.random.default_rng(2)
+    n, inner = rng.integers(0, 4, RUNS).astype(np.int32), rng.integers(0, 5, (RUNS, 3)).astype(np.int32)
+    got = np.asarray(jax.jit(jax.vmap(row))(n, A, inner))
+    i, j = np.arange(3)[None, :, None], np.arange(4)[None, None, :]
+    wanted = (A[:, 0][:, None, None] + 10 * i + j) * ((i < n[:, None, None]) & (j < inner[:, :, None]))
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.01, 0.5])
+def test_many_runs(share):
+    """More than 512 runs are searched in another way."""
+    rng = np.random.default_rng(3)
+    n, a = rng.integers(0, 5, 600).astype(np.int32), rng.integers(0, 1000, 600).astype(np.int32)
+    n[-1] = n[0] = 0
+    got = jax.jit(jax.vmap(lambda n, a: ragged_map(lambda j: a + j, n, 5, share)))(n, a)
+    j = np.arange(5)
+    np.testing.assert_array_equal(got, np.where(j < n[:, None], a[:, None] + j, 0))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sums, and changes of a state
+
+NESTINGS = ["one run", "runs", "learners in runs", "runs in learners", "the same number"]
+
+
+def nested(function, nesting):
+    """`function(number, a, b)` for all runs and learners [runs, learners], whatever the order of vmap."""
+    inside = jax.vmap(lambda n, a: jax.vmap(lambda b: function(n, a, b))(B))
+    return {
+        "one run": lambda: jnp.stack([jnp.stack([function(n, a, b) for b in B]) for n, a in zip(NUMBERS, A, strict=1)]),
+        "runs": lambda: jnp.stack([jax.vmap(lambda n, a, b=b: function(n, a, b))(NUMBERS, A) for b in B], 1),
+        "learners in runs": lambda: inside(NUMBERS, A),
+        "runs in learners": lambda: jax.vmap(lambda b: jax.vmap(lambda n, a: function(n, a, b))(NUMBERS, A), 0, 1)(B),
+        "the same number": lambda: jax.vmap(lambda a: jax.vmap(lambda b: function(jnp.int32(4), a, b))(B))(A),
+    }[nesting]
+
+
+def summed(function, number, share):
+    """The sum of `function(j)`, which depends on no state."""
+    return ragged_add(lambda j, _: Added(function(j)), number, jnp.int32(0), share)
+
+
+@pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
+def test_sums(nesting):
+    got = jax.jit(nested(lambda n, a, b: summed(lambda j: a[0] * (j + 1) ** 2 + b, n, 0.3), nesting))()
+    number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
+    wanted = [[sum(a[0] * (j + 1) ** 2 + b for j in range(n)) for b in B] for n, a in zip(number, A, strict=True)]
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
+@pytest.mark.parametrize("share", some([0.01, 0.3, 5.0], 0.3))
+def test_additions(nesting, share):
+    """Each call adds to its own run's state: to a row of an array, or to no row, or to all of one."""
+
+    def added(n, a, b):
+        def add(j, state):  # what is added to the second depends on a state that no call changes
+            return Added(10 * j + b, j % 3), Added(state[2] * (j + 1) - b), Added(jnp.int32(0))
+
+        rows, number, _ = ragged_add(add, n, (a, a[0], a[1]), share)
+        return jnp.append(rows, number)
+
+    got = jax.jit(nested(added, nesting))()
+    number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
+
+    def wanted(n, a, b):
+        calls = np.arange(max(n, 0))
+        rows = [a[row] + (10 * calls + b)[calls % 3 == row].sum() for row in range(2)]  # row 2 is beyond the last one
+        return [*rows, a[0] + (a[1] * (calls + 1) - b).sum()]
+
+    np.testing.assert_array_equal(got, [[wanted(n, a, b) for b in B] for n, a in zip(number, A, strict=True)])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Work
+
+
+class Counter:
+    """Counts the calls that are computed, padding included, on the host."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, j, a, b):
+        """Goes on `j`; `a` and `b` make it a call of its own for everyone who has other constants."""
+
+        def count(j, *_):
+            self.calls += np.size(j)
+            return np.asarray(j)
+
+        return jax.pure_callback(count, jax.ShapeDtypeStruct((), jnp.int32), j, a, b, vmap_method="broadcast_all")
+
+    def of(self, function, *arguments):
+        self.calls = 0
+        jax.block_until_ready(jax.jit(function)(*arguments))
+        return self.calls
+
+
+ROOM = 50  # far beyond the numbers of calls, so that work in proportion to the capacity would show
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", SHARES)
+def test_work_is_in_proportion_to_the_calls(share):
+    """As many calls as there are, rounded up to a full piece; runs without vmap make exactly theirs."""
+    counter = Counter()
+    total = int(np.clip(NUMBERS, 0, ROOM).sum())
+    made = counter.of(jax.vmap(lambda n, a: ragged_map(lambda j: counter(j, a, B[0]), n, ROOM, share)), NUMBERS, A)
+    piece = max(1, min(round(share * RUNS), RUNS * ROOM))
+    assert made == -(-total // piece) * piece
+    one = [counter.of(lambda n: ragged_map(lambda j: counter(j, A[0], B[0]), n, ROOM, share), n) for n in (0, 3, 50)]
+    assert one == [0, 3, 50]
+
+
+@pytest.mark.long
+def test_work_of_a_sweep():
+    """Learners inside of runs share the number: each call is made once for a run, for all learners together. Runs
+    inside of learners are a list of all of them."""
+    counter, total = Counter(), int(np.clip(NUMBERS, 0, ROOM).sum())
+
+    def mapped(n, a, b):
+        return ragged_map(lambda j: counter(j, a, b), n, ROOM, 0.05)
+
+    inside = counter.of(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, b))(B)), NUMBERS, A)
+    assert inside == total * LEARNERS
+    shared = counter.of(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, B[0]) + b)(B)), NUMBERS, A)
+    assert shared == total, "what no learner changes is computed once"
+    outside = counter.of(jax.vmap(lambda b: jax.vmap(lambda n, a: mapped(n, a, b))(NUMBERS, A)), B)
+    assert outside == -(-total * LEARNERS // 3) * 3  # pieces of 0.05 * 60 calls
+
+
+def test_work_of_sums_and_additions():
+    """Both make the calls that there are, rounded up to a full piece."""
+    counter, total = Counter(), int(np.clip(NUMBERS, 0, None).sum())
+    sums = jax.vmap(lambda n, a: summed(lambda j: counter(j, a, B[0]), n, 0.25))
+    assert counter.of(sums, NUMBERS, A) == -(-total // 5) * 5
+    added = jax.vmap(lambda n, a: ragged_add(lambda j, s: Added(s + counter(j, a, B[0])), n, a[0], 0.1))
+    assert counter.of(added, NUMBERS, A) == -(-total // 2) * 2
+
+
+def test_a_full_capacity_is_no_problem():
+    counter = Counter()
+    everyone = np.full(RUNS, ROOM + 7, np.int32)
+    mapped = jax.vmap(lambda n, a: ragged_map(lambda j: counter(j, a, B[0]), n, ROOM, 1.0))
+    assert counter.of(mapped, everyone, A) == RUNS * ROOM
+
+
+@pytest.mark.parametrize("capacity", [0, -1, 2.0])
+def test_bad_capacity(capacity):
+    with pytest.raises((ValueError, TypeError), match="capacity"):
+        ragged_map(lambda j: j, jnp.int32(1), capacity)
+
+
+def test_the_largest_of_all_that_are_mapped_over():
+    numbers = NUMBERS.reshape(4, 5)
+    assert int(largest(jnp.int32(3))) == 3
+    assert jax.vmap(largest)(NUMBERS).tolist() == [9] * RUNS
+    assert (jax.vmap(jax.vmap(largest))(numbers) == 9).all()
+    inner = jax.vmap(lambda row: jax.vmap(lambda b: largest(row[0]) + b)(jnp.arange(3)))(numbers)
+    assert inner.tolist() == [(numbers[:, 0].max() + np.arange(3)).tolist()] * 4

@@ -1,0 +1,369 @@
+"""Learners on live data: the numbers of `jo.play` round by round, saved in the middle, told losses, and bad calls."""
+
+import copy
+import pickle
+
+import jax
+import numpy as np
+import pytest
+from count_programs import ProgramCounter
+from registry import LEARNERS, adversarial, noisy
+from test_contracts import bits, stream
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.live import state_files
+from jaxonline.losses import ArmLoss, SquaredDistance, ZeroOne
+
+ROUNDS = 6
+KEY = jax.random.key(5)
+
+
+def gradient(step_size=0.25, **options):
+    return jo.GradientLearner(jo.estimators.FullGradient(), step_size=step_size, **options)
+
+
+@pytest.fixture(params=LEARNERS)
+def entry(request):
+    """Every learner of the registry in turn, under the dtype promotion that it bears."""
+    entry = LEARNERS[request.param]()
+    with entry.promotion():
+        yield entry
+
+
+def row(history, t):
+    return jax.tree.map(lambda leaf: leaf[t], history)
+
+
+def plays_alike(game, learner, n_rounds, path=None):
+    """Live rounds have the numbers of `jo.play`, also if they are saved in the middle, with a round open."""
+    state, history = jo.play(game, learner, KEY, n_rounds)
+    outcome = history.y.shape[1:]
+
+    def new(key):
+        return jo.Live(learner, game.feedback, outcome=outcome, loss=game.loss, key=key)
+
+    live = new(KEY)
+    for t in range(n_rounds):
+        x, y = np.asarray(history.x[t]), np.asarray(history.y[t])
+        if t == 1:
+            live.predict(np.roll(x, 1))  # nothing comes of it
+        move = live.predict(x)
+        assert bits(move) == bits(row(history.y_hat, t)), f"the move of round {t + 1}"
+        if t == 3 and path is not None:
+            live.save(path)
+            live = new(0).load(path)
+        record = live.update(x, y)
+        assert bits(record) == bits(row(history, t)), f"round {t + 1}"
+        assert live.round == t + 1
+    assert bits(live.state) == bits(state)
+    assert jax.tree.structure(live.state) == jax.tree.structure(state)
+    learning = new(KEY)
+    first, rest = (slice(3), slice(3, None))
+    X, y = np.asarray(history.x), np.asarray(history.y)
+    parts = learning.learn(X[first], y[first]), learning.learn(X[rest], y[rest])
+    assert bits(jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)) == bits(history)
+    assert bits(learning.state) == bits(state)
+
+
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
+@pytest.mark.parametrize("entry", some(LEARNERS, "EXP3"), indirect=True)
+def test_the_numbers_are_those_of_play(entry, tmp_path):
+    game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+    plays_alike(game, entry.learner, ROUNDS, tmp_path / "state")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
+@pytest.mark.parametrize("order", ["shuffled", "iid"])
+@pytest.mark.parametrize("noise", [noisy, adversarial])
+def test_data_in_any_order(order, noise, both_precisions):
+    """For 300 rounds, in float32 and float64."""
+    rng = np.random.default_rng(3)
+    rows = jo.environments.DataStream(rng.normal(size=(50, 3)), rng.normal(size=50), order=order)
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
+    plays_alike(jo.Game(rows, noise()), learner, 300)
+
+
+@pytest.mark.long
+def test_instances_that_are_drawn():
+    """An environment that draws them is compiled into one program with the learner, and rounds otherwise."""
+    environment = jo.environments.LinearModel(np.array([0.6, -0.3, 0.1]), noise_std=0.1)
+    game = jo.Game(environment, jo.NoisyCopies(jo.noise.laplace(0.2)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
+    state, history = jo.play(game, learner, KEY, 300)
+    live = jo.Live(learner, game.feedback, key=KEY)
+    played = live.learn(np.asarray(history.x), np.asarray(history.y))
+    np.testing.assert_allclose(played.y_hat, history.y_hat, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(live.state.w, state.w, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
+@pytest.mark.parametrize("name", ["VAW", "BOA", "AER", "perceptron", "Hedge", "UCB1", "Gaussian Thompson"])
+def test_in_float64(name, x64, tmp_path):
+    entry = LEARNERS[name]()
+    with entry.promotion():
+        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        plays_alike(game, entry.learner, ROUNDS, tmp_path / "state")
+
+
+def test_it_is_online_gradient_descent():
+    """An independent loop in NumPy; and 200 rounds with learners of other numbers compile nothing after the first."""
+    counter = ProgramCounter()
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
+    first = jo.Live(gradient(0.25))
+    first.predict(X[0])
+    first.moves(X)
+    counter.since_last_report.clear()
+    for step_size in (0.02, 0.05):
+        live, w = jo.Live(gradient(step_size)), np.zeros(3)
+        for x, target in zip(X, y, strict=True):
+            given = [x, x.tolist(), x.astype(np.float32)][live.round % 3]
+            np.testing.assert_allclose(live.predict(given), w @ x, rtol=1e-4, atol=1e-4)
+            record = live.update(given, target)
+            np.testing.assert_allclose(record.loss, (w @ x - target) ** 2, rtol=1e-3, atol=1e-3)
+            w = w - 2 * step_size * (w @ x - target) * x
+        np.testing.assert_allclose(live.state.w, w, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(live.moves(X), X @ w, rtol=1e-3, atol=1e-4)
+        assert live.round == 100
+    assert counter.since_last_report == []
+
+
+def test_the_loss_of_an_arm_is_all_that_a_bandit_needs():
+    losses = np.random.default_rng(0).uniform(size=(ROUNDS, 3)).astype(np.float32)
+    learner = LEARNERS["EXP3"]().learner
+    told, shown = (jo.Live(learner, jo.Bandit(), outcome=3, key=KEY, loss=ArmLoss()) for _ in range(2))
+    for row_of_losses in losses:
+        move, same = told.predict(), shown.predict(None)
+        assert bits(move) == bits(same)
+        first, second = told.update(loss=row_of_losses[move.arm]), shown.update(None, row_of_losses)
+        assert first.loss == second.loss == row_of_losses[move.arm]
+        assert np.isnan(first.y).sum() == 2
+    assert bits(told.state) == bits(shown.state)
+
+
+@pytest.mark.long
+def test_the_loss_of_a_point_is_all_that_a_bandit_of_points_needs():
+    """Two programs, so that the last bits may differ."""
+    learner, loss = jo.learners.GradientBandit(delta=0.2, step_size=0.05), SquaredDistance()
+    told, shown = (jo.Live(learner, jo.LossOfMove(loss), outcome=3, key=KEY) for _ in range(2))
+    for target in np.random.default_rng(0).uniform(size=(40, 3)):
+        move, same = told.predict(), shown.predict()
+        np.testing.assert_allclose(move, same, rtol=1e-4, atol=1e-5)
+        suffered = ((move - target) ** 2).sum()
+        np.testing.assert_allclose(told.update(loss=suffered).loss, shown.update(y=target).loss, rtol=1e-4, atol=1e-5)
+    assert np.abs(told.state).max() > 0.01
+    np.testing.assert_allclose(told.state, shown.state, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_it_keeps_the_precision_it_was_made_in(wide, tmp_path):
+    with jax.enable_x64(wide):
+        live, other = (jo.Live(gradient(), instance=3) for _ in range(2))
+    dtype = np.float64 if wide else np.float32
+    with jax.enable_x64(not wide):
+        assert live.predict([1.0, 2.0, 3.0]).dtype == dtype
+        live.update(y=1.0)
+        assert live.moves([[1.0, 2.0, 3.0]]).dtype == dtype
+        live.save(tmp_path / "state")
+        other.load(tmp_path / "state")
+        assert bits(other.predict([1.0, 2.0, 3.0])) == bits(live.predict([1.0, 2.0, 3.0]))
+    assert other.state.w.dtype == live.state.w.dtype == dtype
+
+
+def goes_on_alike(learner, copied):
+    live = jo.Live(learner, instance=3)
+    live.predict([1.0, 0.0, 2.0])
+    other = copied(live)
+    other.update([1.0, 0.0, 2.0], -1.0)
+    assert (live.round, other.round) == (0, 1)
+    live.update([1.0, 0.0, 2.0], -1.0)
+    assert bits(live.state) == bits(other.state)
+    assert copied(jo.Live(learner, key=3)).state is None
+
+
+def test_a_copy_goes_on_alike():
+    goes_on_alike(gradient(), copy.deepcopy)
+
+
+@pytest.mark.long
+def test_what_was_pickled_goes_on_alike():
+    goes_on_alike(jo.learners.PassiveAggressive(), lambda live: pickle.loads(pickle.dumps(live)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What goes wrong
+
+
+def open_round(learner=None, **options):
+    live = jo.Live(gradient() if learner is None else learner, instance=3, **options)
+    live.predict([1.0, 2.0, 3.0])
+    return live
+
+
+NAN = [1.0, np.nan, 3.0]
+BAD_CALLS = {
+    "update first": (lambda: jo.Live(gradient()).update(NAN, 1.0), RuntimeError, "update must come after predict"),
+    "update twice": (
+        lambda: [each.update(y=1.0) for each in [open_round()] * 2], RuntimeError, "opens round 2"),
+    "another instance": (lambda: open_round().update([1.0, 2.0, 4.0], 1.0), ValueError, "x must be the instance"),
+    "another shape": (lambda: open_round().predict([1.0, 2.0]), ValueError, r"x must have shape \(3,\), got \(2,\)"),
+    "no instance": (lambda: open_round().predict(), TypeError, "x must hold real numbers, got None"),
+    "a matrix": (lambda: open_round().predict([[1.0, 2.0, 3.0]]), ValueError, "x must have shape"),
+    "NaN": (lambda: open_round().predict(NAN), ValueError, r"x must be finite, got nan at \[1\]"),
+    "too large": (lambda: open_round().predict([1e39, 0, 0]), ValueError, "x must be finite in float32"),
+    "text": (lambda: open_round().predict(["1", "2", "3"]), TypeError, "x must hold real numbers"),
+    "a dictionary": (lambda: open_round().predict({"a": 1.0}), TypeError, "x must hold real numbers"),
+    "masked": (
+        lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), TypeError, "x must not be a"),
+    "NaN outcome": (lambda: open_round().update(y=np.nan), ValueError, "y must be finite"),
+    "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), ValueError, r"y must have shape \(\)"),
+    "no outcome": (lambda: open_round().update(), TypeError, "either y or loss, got neither"),
+    "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "either y or loss, got both"),
+    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "this one has FullInformation"),
+    "no class": (
+        lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y must be -1 or \+1"),
+    "no rows": (lambda: open_round().learn([], []), ValueError, "y must have one row a round, at least one"),
+    "rows of other shapes": (
+        lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X must have one row a round, .* \(3,\), got"),
+    "rows too many": (
+        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "X and y must have the same number"),
+    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X must be finite"),
+    "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "moves must come after the first"),
+    "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner must be a learner"),
+    "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback must not be a string"),
+    "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance must be an integer"),
+    "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key must be an integer or a key"),
+    "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key must be at least 0, got -1"),
+    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key must be below 2\^32, got"),
+    "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss must be a loss"),
+    "too much asked": (
+        lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
+        TypeError, "'copies', which FullInformation does not answer"),
+    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), ValueError, "needs instances of one dimension"),
+    "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), RuntimeError, "save must come after"),
+    "no path": (lambda: jo.Live(gradient()).load(3), TypeError, "path must be a path"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", some(BAD_CALLS, *(set(BAD_CALLS) - {"no class"})))
+def test_a_bad_call_says_what_is_wrong(name):
+    call, error, says = BAD_CALLS[name]
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_seeds_are_larger_with_float64():
+    """Of which jax then makes keys of their own."""
+    with jax.enable_x64(True):
+        keys = [jo.Live(gradient(), key=seed)._key for seed in (0, 2**32, 2**63 - 1)]
+        with pytest.raises(ValueError, match=r"key must be below 2\^63, got"):
+            jo.Live(gradient(), key=2**63)
+    assert len({jax.random.key_data(key).tobytes() for key in keys}) == 3
+
+
+def test_a_bad_call_changes_nothing():
+    live = open_round()
+    for bad in (lambda: live.predict(NAN), lambda: live.update(y=np.nan), lambda: live.update([0.0, 0.0, 0.0], 1.0)):
+        with pytest.raises(ValueError):
+            bad()
+    assert live.update([1.0, 2.0, 3.0], 1.0).loss == 1.0
+
+
+OTHERS = {
+    "another learner": lambda: jo.Live(gradient(0.5)),
+    "another loss": lambda: jo.Live(gradient(), loss=jo.losses.Huber(1.0)),
+    r"instances of shape \(2,\) and outcomes of shape \(\), got \(3,\)": lambda: jo.Live(gradient(), instance=2),
+    r"outcomes of shape \(3,\)": lambda: jo.Live(gradient(), outcome=3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
+def test_a_state_belongs_to_its_learner(tmp_path):
+    live = open_round()
+    live.update(y=1.0)
+    live.save(tmp_path / "state")
+    assert jo.Live(gradient()).load(tmp_path / "state").state.w.tolist() == live.state.w.tolist()
+    for says, make in OTHERS.items():
+        other = make()
+        with pytest.raises(ValueError, match=says):
+            other.load(tmp_path / "state")
+        assert other.round == 0
+
+
+def test_what_tells_states_apart():
+    def of(feedback):
+        return state_files.identity({"learner": gradient(), "feedback": feedback})
+
+    copies = [of(jo.NoisyCopies(jo.noise.gaussian(variance))) for variance in (0.1, 0.1, 0.2)]
+    assert copies[0] == copies[1]
+    assert copies[0]["learner"] == copies[2]["learner"]
+    assert copies[0]["feedback"] != copies[2]["feedback"]
+
+
+def test_a_state_is_of_a_precision(tmp_path):
+    open_round().save(tmp_path / "state")
+    with jax.enable_x64(True), pytest.raises(ValueError, match="must be a state of float64"):
+        jo.Live(gradient()).load(tmp_path / "state")
+
+
+@pytest.mark.parametrize("damage", ["cut", "bit", "locked", "packed", "other", "empty", "pickle", "future"])
+def test_a_damaged_file_is_refused(damage, tmp_path):
+    path = tmp_path / "state"
+    open_round().save(path)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    elif damage == "bit":
+        content[content.index(b"leaf 0.npy") + 150] ^= 1
+    elif damage in ("locked", "packed"):  # zipfile believes it is encrypted, or of an unknown compression
+        content[content.index(b"PK\x01\x02") + (8 if damage == "locked" else 10)] ^= 1
+    elif damage == "pickle":
+        content = pickle.dumps([1])
+    elif damage == "future":
+        with np.load(path) as file:
+            arrays = dict(file)
+        arrays["about"] = np.frombuffer(arrays["about"].tobytes().replace(b"Live, 1", b"Live, 9"), np.uint8)
+        with open(path, "wb") as file:
+            np.savez(file, **arrays)
+        content = path.read_bytes()
+    else:
+        content = b"" if damage == "empty" else b"something else"
+    path.write_bytes(content)
+    live = jo.Live(gradient())
+    with pytest.raises(ValueError, match=r"must be a state that Live\.save wrote"):
+        live.load(path)
+    assert live.state is None
+
+
+def test_a_file_holds_no_objects(tmp_path):
+    open_round().save(tmp_path / "state")
+    with np.load(tmp_path / "state", allow_pickle=False) as file:
+        assert {array.dtype.kind for array in dict(file).values()} <= set("uif")
+
+
+def rounds_with(live, outcomes):
+    for y in outcomes:
+        live.predict([1.0, 1.0, 1.0])
+        live.update(y=y)
+
+
+def test_divergence_is_told_once():
+    with pytest.warns(RuntimeWarning, match="the move of round 3 is NaN or infinite") as told:
+        rounds_with(jo.Live(gradient(1e20), instance=3), [1e3] * 5)
+    assert len(told) == 1
+
+
+@pytest.mark.long
+def test_a_full_storage_is_told_once():
+    learner = jo.learners.KernelPerceptron(jo.kernels.Linear(), max_mistakes=1)
+    with pytest.warns(RuntimeWarning, match="ran out of storage in round 2") as told:
+        rounds_with(jo.Live(learner, loss=ZeroOne()), [1.0, -1.0, 1.0, -1.0])
+    assert len(told) == 1
+
+
+def test_another_loss_than_the_learners_is_told():
+    with pytest.warns(UserWarning, match="learners are made for another one"):
+        jo.Live(gradient(), loss=jo.losses.Huber(1.0), instance=3)

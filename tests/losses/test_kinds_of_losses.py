@@ -1,0 +1,144 @@
+"""Losses of moves, what is a loss, and what has a series."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_losses import LOSSES, PLAIN
+
+from jaxonline.bounds import noisy_kernel_geometric
+from jaxonline.estimators import (
+    FullGradient,
+    Geometric,
+    GradientLength,
+    MeanOfCopies,
+    NaiveCopy,
+    SeriesEstimator,
+    minimum_variance,
+)
+from jaxonline.estimators.series import enough_terms
+from jaxonline.estimators.series_moments import lemma1_bound, truncation_bias
+from jaxonline.feedback import FullOracle
+from jaxonline.game.protocols import Draw
+from jaxonline.kernels import Linear
+from jaxonline.losses import ArmLoss, ExpectedLoss, Hinge, LogLoss, Loss, ScalarLoss, SeriesLoss
+from jaxonline.losses.base import OpaqueLoss, as_loss
+from jaxonline.parameters.struct import struct
+
+pytestmark = pytest.mark.fast_compile
+
+
+def test_losses_of_arms_and_of_weights(both_precisions):
+    losses = jnp.asarray([0.5, -1.0, 2.0, 0.25], both_precisions)
+    weights = jnp.asarray([0.1, 0.2, 0.3, 0.4], both_precisions)
+    loss = jax.jit(ArmLoss())
+    for arm in range(4):
+        for move in (arm, jnp.int32(arm), Draw(jnp.int32(arm), weights)):
+            value = loss(move, losses)
+            assert value.dtype == both_precisions
+            assert float(value) == float(losses[arm])
+            np.testing.assert_array_equal(ArmLoss().gradient(move, losses), losses)
+    for outside in (-1, 4):
+        assert np.isnan(float(loss(outside, losses)))
+    for move in (weights, Draw(jnp.int32(3), weights)):
+        value = jax.jit(ExpectedLoss())(move, losses)
+        assert value.dtype == both_precisions
+        assert float(value) == pytest.approx(0.05 - 0.2 + 0.6 + 0.1, rel=1e-6)
+        np.testing.assert_array_equal(ExpectedLoss().gradient(move, losses), losses)
+    np.testing.assert_allclose(jax.grad(ExpectedLoss())(weights, losses), losses, rtol=1e-6)
+
+
+def test_the_expected_loss_is_the_mean_of_the_loss_of_a_draw():
+    losses, weights = np.array([0.5, -1.0, 2.0]), np.array([0.2, 0.3, 0.5])
+    mean = sum(p * float(ArmLoss()(Draw(jnp.int32(k), jnp.asarray(weights)), losses)) for k, p in enumerate(weights))
+    assert float(ExpectedLoss()(jnp.asarray(weights), losses)) == pytest.approx(mean, rel=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is a loss, and what has a series
+
+
+EVERY = [*(loss for loss, *_ in PLAIN.values()), LogLoss(), ArmLoss(), ExpectedLoss(), *(v[0] for v in LOSSES.values())]
+
+
+class Cubic:
+    """Somebody's own loss: a plain class with value and gradient."""
+
+    def __call__(self, y_hat, y):
+        return jnp.abs(y_hat - y) ** 3
+
+    def gradient(self, y_hat, y):
+        return 3 * jnp.abs(y_hat - y) * (y_hat - y)
+
+
+@struct
+class Power:
+    """The same with a number that can be swept."""
+
+    exponent: float
+
+    def __call__(self, y_hat, y):
+        return jnp.abs(y_hat - y) ** self.exponent
+
+    def gradient(self, y_hat, y):
+        return self.exponent * jnp.abs(y_hat - y) ** (self.exponent - 1) * jnp.sign(y_hat - y)
+
+
+@pytest.mark.parametrize("loss", [*EVERY, Cubic(), Power(3.0)], ids=lambda loss: type(loss).__name__)
+def test_value_and_gradient_make_a_loss(loss):
+    assert isinstance(loss, Loss)
+    assert isinstance(loss, SeriesLoss) == hasattr(loss, "coefficients") == hasattr(loss, "majorant")
+    assert not isinstance(loss, SeriesLoss) or isinstance(loss, ScalarLoss)
+
+
+@pytest.mark.parametrize("loss", [Cubic(), Power(3.0)], ids=["plain class", "struct"])
+def test_your_own_loss_in_a_gradient(loss):
+    """In the estimators that use an instance as it is, inside jit; those for a series refuse it."""
+    w, oracle = jnp.array([1.0, 0.5]), FullOracle(jnp.array([2.0, 2.0]), jnp.float32(1.0))
+    gradient = jax.jit(lambda estimator: estimator(jax.random.key(0), w, oracle))
+    np.testing.assert_allclose(gradient(FullGradient(loss)), [24.0, 24.0], rtol=1e-6)
+    assert NaiveCopy(loss).loss.gradient(3.0, 1.0) == MeanOfCopies(2, loss).loss.gradient(3.0, 1.0) == 12.0
+
+
+def test_a_loss_as_a_pytree():
+    own = Cubic()
+    kept = as_loss("loss", own)
+    assert isinstance(kept, OpaqueLoss)
+    assert kept.loss is own
+    assert jax.tree.leaves(kept) == []
+    assert as_loss("loss", kept) is kept
+    assert all(as_loss("loss", loss) is loss for loss in EVERY)
+    swept = jax.vmap(lambda loss: FullGradient(loss).loss(3.0, 1.0))(Power(jnp.array([2.0, 3.0])))
+    np.testing.assert_allclose(swept, [4.0, 8.0], rtol=1e-6)
+
+
+class Unhashable(Cubic):
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (abs, "loss must be a loss of jaxonline.losses, or have"),
+        (3.0, "loss must be a loss of jaxonline.losses, or have"),
+        (Hinge, r"the class itself: write Hinge\(...\)"),
+        (Unhashable(), "loss must be hashable or declared with jaxonline.struct"),
+    ],
+)
+def test_what_is_no_loss(loss, message):
+    with pytest.raises(TypeError, match=message):
+        FullGradient(loss)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), LogLoss(), Cubic()], ids=lambda loss: type(loss).__name__)
+def test_a_series_is_asked_for_by_its_type(loss):
+    for make in (
+        lambda: SeriesEstimator.for_loss(loss, minimum_variance, 1.0),
+        lambda: GradientLength.for_loss(loss, Geometric(2.0), 1.0),
+        lambda: lemma1_bound(loss, 2.0, 1.0),
+        lambda: enough_terms(loss, 1.0),
+        lambda: truncation_bias(loss, SeriesEstimator([1.0], Geometric(2.0)), 0.0),
+        lambda: noisy_kernel_geometric(Linear(), loss, 2.0, 1.0, 1.0, 100),
+    ):
+        with pytest.raises(TypeError, match="loss must be a loss with a Taylor series"):
+            make()

@@ -1,0 +1,201 @@
+"""The shape of the package: folders are layers and imports point downwards, no circles, one meaning a name, short
+files, a facade that is lazy and explicit, and an import that is light."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fresh_python import ROOT, run_python
+
+import jaxonline
+
+PACKAGE = Path(jaxonline.__file__).parent
+MAX_LINES = 400
+FACADE = "the package"  # jaxonline/__init__.py: what users see; nobody inside imports from it
+
+
+def rooms_of_the_readme() -> list[str]:
+    """The picture of the architecture, from the top down. It is the order: a room imports from the rooms below it."""
+    section = (ROOT / "README.md").read_text().split("## The architecture")[1].split("\n## ")[0]
+    return re.findall(r"^    (\w+)(?:/|\.py) ", section, re.MULTILINE)
+
+
+ORDER = rooms_of_the_readme()
+
+
+def sources() -> dict[tuple[str, ...], str]:
+    """The code of every module by its path, () for the package itself."""
+    parts = {path: path.relative_to(PACKAGE).with_suffix("").parts for path in sorted(PACKAGE.rglob("*.py"))}
+    return {tuple(p for p in part if p != "__init__"): path.read_text() for path, part in parts.items()}
+
+
+CODE = sources()
+
+
+def imports(node: ast.AST, modules: set[tuple[str, ...]], when_used: bool = True) -> Iterator[tuple[str, ...]]:
+    """Modules of the package that are imported, () for a name of the facade; inside functions only if `when_used`."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ImportFrom) and child.level:
+            yield ("relative import",)
+        elif isinstance(child, ast.ImportFrom) and (child.module or "").split(".")[0] == "jaxonline":
+            base = tuple(child.module.split(".")[1:])
+            yield from ((*base, alias.name) if (*base, alias.name) in modules else base for alias in child.names)
+        elif isinstance(child, ast.Import):
+            names = [alias.name.split(".") for alias in child.names]
+            yield from (tuple(name[1:]) for name in names if name[0] == "jaxonline")
+        elif when_used or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imports(child, modules, when_used)
+
+
+def violations(code: dict[tuple[str, ...], str], modules: set[tuple[str, ...]]) -> list[str]:
+    """Imports that do not point downwards."""
+    found = []
+    below = {room: set(ORDER[i + 1 :]) for i, room in enumerate(ORDER)} | {FACADE: set(ORDER) - {"__main__", "cli"}}
+    for module, text in code.items():
+        name = module[0] if module else FACADE
+        for target in imports(ast.parse(text), modules):
+            if not target or target[0] not in below.get(name, set()) | {name}:
+                found.append(f"{'.'.join(module) or FACADE} imports {'.'.join(target) or FACADE}")
+    return found
+
+
+def test_the_folders_are_the_layers():
+    """Every room of the README's picture is a folder or the command line, and there is nothing else at the root."""
+    entries = {path for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert sorted(ORDER) == sorted(path.stem for path in entries if path.name != "__init__.py")
+    assert {path.name for path in entries if path.is_file()} == {"__init__.py", "__main__.py", "cli.py"}
+
+
+def test_imports_point_downwards():
+    assert violations(CODE, set(CODE)) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "wrong"),
+    [
+        ("feedback.noise", "from jaxonline.parameters import check", False),
+        ("learners.boa", "from jaxonline.learners.gradient.step_sizes import Constant", False),
+        ("study.quickstart", "from jaxonline import bounds, game", False),
+        ("results.result", "def plot():\n    from jaxonline.results.report.plotting import plot_result", False),
+        ("results.result", "from jaxonline.simulation import simulate", True),
+        ("feedback.noise", "def f():\n    import jaxonline.simulation", True),
+        ("learners.boa", "from jaxonline.comparators import L2Ball", True),
+        ("learners.boa", "from jaxonline import simulate", True),
+        ("learners.boa", "from jaxonline import simulation", True),
+        ("learners.boa", "import jaxonline as jo", True),
+        ("learners.boa", "from . import step_sizes", True),
+        ("learners.boa", "from jaxonline.nowhere import x", True),
+        ("", "from jaxonline.cli import main", True),
+        ("brand_new", "from jaxonline.parameters import check", True),
+    ],
+)
+def test_the_direction_is_really_read(module, text, wrong):
+    path = tuple(module.split(".")) if module else ()
+    assert bool(violations({path: text}, set(CODE))) == wrong
+
+
+def circle(code: dict[tuple[str, ...], str]) -> list[str]:
+    """Modules that cannot be put in an order in which each imports only earlier ones.
+
+    A function may import its own room when it is called: a method that loads what only it needs.
+    """
+    graph = {
+        module: set(imports(ast.parse(text), set(code), when_used=False)) - {module} for module, text in code.items()
+    }
+    done: set = set()
+    while ready := [m for m in graph if m not in done and graph[m] & graph.keys() <= done]:
+        done |= set(ready)
+    return sorted(".".join(m) for m in graph.keys() - done)
+
+
+def test_no_module_imports_itself_in_a_circle():
+    assert circle(CODE) == []
+    there, back = "from jaxonline.a import c", "if TYPE_CHECKING:\n    from jaxonline.a import b"
+    assert circle({("a", "b"): there, ("a", "c"): back}) == ["a.b", "a.c"]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_are_short(path):
+    assert len(path.read_text().splitlines()) < MAX_LINES
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Names
+
+
+def public_definitions(text: str) -> dict[str, type]:
+    """Public functions and classes that a module defines."""
+    definitions = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return {node.name: type(node) for node in definitions if not node.name.startswith("_")}
+
+
+def test_a_name_means_one_thing():
+    """No two modules define the same public function or class."""
+    homes = defaultdict(list)
+    for module, text in CODE.items():
+        for name in public_definitions(text):
+            homes[name].append(".".join(module))
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def test_a_public_class_does_not_live_in_a_private_file():
+    private = {m: text for m, text in CODE.items() if any(part.startswith("_") for part in m[1:])}
+    found = {".".join(m) for m, text in private.items() if ast.ClassDef in public_definitions(text).values()}
+    assert found == set()
+
+
+def test_a_name_is_not_a_module_and_something_else():
+    """`jaxonline.simulate` is the function, and so for everything that a room offers beside its modules."""
+    for room in {module[:-1] for module in CODE if len(module) > 1}:
+        modules = {module[-1] for module in CODE if module[:-1] == room}
+        lines = [node for node in ast.parse(CODE[room]).body if isinstance(node, ast.ImportFrom)]
+        beside = [node for node in lines if node.module != ".".join(("jaxonline", *room))]  # not the module itself
+        assert sorted({alias.name for node in beside for alias in node.names} & modules) == [], room
+    assert sorted(set(jaxonline._HOME) & set(ORDER)) == []
+
+
+def test_the_facade_is_explicit():
+    """What type checkers see is what is loaded when it is used."""
+    tree = ast.parse(CODE[()])
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    told = {(node.module, alias.name) for node in block.body for alias in node.names}
+    loaded = {("jaxonline", room) for room in jaxonline._ROOMS}
+    loaded |= {(f"jaxonline.{home}", name) for name, home in jaxonline._HOME.items()}
+    assert told == loaded
+    assert sorted(jaxonline.__all__) == sorted(name for _, name in told) == dir(jaxonline)
+    assert all(hasattr(jaxonline, name) for name in jaxonline.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = jaxonline.nothing
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Importing
+
+HEAVY = {"matplotlib", "xarray", "zarr", "sklearn", "typer", "rich", "pydantic", "pandas", "pooch"}
+
+
+@pytest.mark.long
+def test_importing_is_light_and_a_simulation_needs_no_more_than_a_bare_jax_image():
+    """Nothing heavy is imported with the package, and where what accelerators' images do not have cannot be imported
+    at all, games are played and plotted."""
+    code = f"""
+import sys
+import jaxonline as jo
+print(sorted({HEAVY!r} & set(sys.modules)))
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {HEAVY - {"matplotlib"}!r}:
+            raise ImportError(name + " is absent")
+sys.meta_path.insert(0, Absent())
+import numpy as np
+game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1, radius=1.0)
+result = jo.simulate(game, learner, n_runs=2, n_rounds=4, comparator=jo.L2Ball(1.0), progress=True)
+result.plot()
+print(result.table()[0]["queries_per_round"])
+print(jo.datasets.ar4().X.shape)
+"""
+    assert run_python(code).splitlines() == ["[]", "2.0", "(5000, 4)"]

@@ -1,0 +1,231 @@
+"""A result as people meet it: printed, in a notebook, as a table of pandas, Markdown and LaTeX; and its meta."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from made_results import NASTY, Tags, made_result
+
+import jaxonline as jo
+from jaxonline.parameters.describe import described
+from jaxonline.results.report.formats import terminal_width
+from jaxonline.results.report.summary import at_the_horizon
+
+KINDS = {
+    "three": {},
+    "many": {"n_learners": 14},
+    "one learner": {"n_learners": 1},
+    "one run": {"n_runs": 1},
+    "one round": {"recorded": 1},
+    "no comparator": {"comparator": False},
+    "failed": {"failed": ((0, 1), (1, 2), (1, 3))},
+    "all failed": {"n_runs": 2, "failed": ((1, 0), (1, 1))},
+    "vector": {"vector": True},
+    "nasty": {"n_learners": len(NASTY), "names": NASTY, "meta": {"comparator": NASTY[0], "game": "L2\n" * 99}},
+    "long": {"names": tuple(f"{'a very long name ' * 8}[{i}]" for i in range(3))},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_prints_as_a_few_lines(kind):
+    result = made_result(**KINDS[kind])
+    lines = repr(result).splitlines()
+    assert str(result) == repr(result)
+    assert 3 < len(lines) < 12
+    assert max(map(terminal_width, lines)) <= 100
+    assert all(line.isprintable() for line in lines)
+    assert lines[0].startswith("Result: ")
+
+
+def test_what_is_printed():
+    assert repr(made_result(14, failed=((0, 1),), meta={"comparator": "L2Ball(radius=1.0)"})).splitlines() == [
+        "Result: 14 learners, 30 runs of 100 rounds: regret against L2Ball(radius=1.0)",
+        "           queries      regret  regret  failed",
+        "learner     /round      (95 %)  /round    runs",
+        "learner 0        2  10.5 ± 1.3  0.1053       1",
+        "learner 1        2  20.5 ± 2.5  0.2055       0",
+        "learner 2        2  30.5 ± 3.7  0.3055       0",
+        "learner 3        2  40.6 ± 5.0  0.4065       0",
+        "learner 4        2  50.7 ± 6.1  0.5068       0",
+        "learner 5        2  60.7 ± 7.4  0.6074       0",
+        "... and 8 more",
+        "also measured: comparator_loss, cumulative_loss, queries",
+    ]
+
+
+def test_learners_are_printed_from_the_best_to_the_worst():
+    """Those of which no run is left come last."""
+    rows = at_the_horizon(made_result(3, failed=tuple((0, run) for run in range(30)))).rows
+    assert [row["learner"] for row in rows] == ["learner 1", "learner 2", "learner 0"]
+    assert np.isnan(rows[-1]["regret"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_a_notebook(kind):
+    result = made_result(**KINDS[kind])
+    page = Tags(result._repr_html_())
+    assert len(result._repr_html_()) < 12_000
+    assert not {tag for tag, _ in page.all} & {"script", "img", "a", "b", "link"}
+    for name in result.learners[:12]:
+        assert name.replace("\x1b", "�") in page.words or " ".join(name.split()).replace("\x1b", "�") in page.words
+
+
+def test_a_notebook_shows_the_best_and_how_many_more():
+    page = made_result(20)._repr_html_()
+    assert "learner 11" in page
+    assert "learner 12" not in page
+    assert "and 8 more" in page
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+def test_pandas():
+    result = made_result(failed=((0, 1),))
+    of = result.mean("queries", 0.9)
+    frame = result.to_pandas("queries", 0.9)
+    assert list(frame.columns) == [
+        "learner", "round", "quantity", "mean", "standard_error", "low", "high", "runs"
+    ]  # fmt: skip
+    assert len(frame) == 3 * 10
+    one = frame[(frame.learner == "learner 1") & (frame["round"] == 50)].iloc[0]
+    assert (one["mean"], one.low, one.high, one.runs) == (of.mean[1, 4], of.low[1, 4], of.high[1, 4], 30)
+    assert frame.runs.tolist() == [29] * 10 + [30] * 20
+    np.testing.assert_array_equal(frame["mean"].to_numpy().reshape(3, 10), of.mean)
+
+
+@pytest.mark.parametrize(
+    ("options", "quantity"), [({}, "regret"), ({"comparator": False}, "cumulative_loss"), ({"n_runs": 1}, "regret")]
+)
+def test_pandas_by_default(options, quantity):
+    result = made_result(**options)
+    frame = result.to_pandas()
+    assert set(frame.quantity) == {quantity}
+    np.testing.assert_array_equal(frame["mean"], result.mean(quantity).mean.ravel())
+    assert frame.low.isna().all() == (options.get("n_runs") == 1)
+
+
+def test_pandas_of_vectors():
+    result = made_result(vector=True)
+    frame = result.to_pandas("pulls")
+    assert len(frame) == 3 * 10 * 2
+    at = frame[(frame.learner == "learner 2") & (frame["round"] == 100) & (frame.entry == 1)]
+    assert at["mean"].item() == result.mean("pulls").mean[2, -1, 1]
+
+
+@pytest.mark.parametrize("show", [jo.Result.to_latex, jo.Result.to_markdown])
+def test_vectors_are_refused(show):
+    with pytest.raises(ValueError, match="quantity must be a number in each round, got 'pulls', which is a vector"):
+        show(made_result(vector=True), "pulls")
+
+
+@pytest.mark.parametrize("quantity", [None, "regret", "comparator_loss", "cumulative_loss", "queries"])
+def test_latex_and_markdown(quantity):
+    result = made_result(meta={"comparator": "L2Ball(radius=1.0)"})
+    tex, markdown = result.to_latex(quantity), result.to_markdown(quantity)
+    assert tex.startswith("\\begin{tabular}{lr")
+    assert tex.count("\\\\") == 4
+    assert len(markdown.splitlines()) == 5
+    assert all(f"learner {i}" in text for text in (tex, markdown) for i in range(3))
+
+
+def test_the_best_is_in_bold_type_only_if_it_differs_from_all_others():
+    apart = made_result()
+    ranking = apart.ranking()
+    assert all(ranking.differ("learner 0", other) for other in ("learner 1", "learner 2"))
+    assert [line.count("textbf") for line in apart.to_latex().splitlines() if "learner " in line] == [0, 1, 0, 0]
+    assert apart.to_markdown().count("**") == 2
+    alike = made_result(names=("a", "b", "c"))
+    alike.measures["cumulative_loss"][1] = alike.measures["cumulative_loss"][0] + np.resize([1.0, -1.0], (30, 1))
+    assert not alike.ranking().differ("a", "b")
+    assert alike.ranking().differ("a", "c")
+    for result in (alike, made_result(1), made_result(n_runs=1)):
+        assert "textbf" not in result.to_latex()
+        assert "**" not in result.to_markdown()
+
+
+def test_bounds_and_runs_left_out_are_in_the_table():
+    result = made_result(failed=((0, 1),))
+    tex = result.to_latex(bounds={"learner 1": 1234.5})
+    assert "theorem's bound & failed runs" in tex
+    assert next(line for line in tex.splitlines() if "learner 1" in line).endswith(r"& 1,234 & 0 \\")
+    for bad, words in ({"nobody": 1.0}, "bounds must be one of"), ({"learner 1": "x"}, r"bounds\['learner 1'\]"):
+        with pytest.raises((ValueError, TypeError), match=words):
+            result.to_latex(bounds=bad)
+
+
+def test_printing_says_nothing_of_skewness():
+    """`mean` warns of it; what is only looked at does not."""
+    result = made_result(n_runs=20)
+    result.measures["cumulative_loss"][0, 0] += 1e4
+    with pytest.warns(RuntimeWarning, match="is skewed"):
+        result.mean()
+    with warnings.catch_warnings(action="error"):
+        repr(result), result._repr_html_(), result.to_latex(), result.to_markdown()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What it says of itself
+
+
+@pytest.mark.long
+def test_the_meta_says_how_it_was_made(tmp_path):
+    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.laplace(0.25)))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.5), radius=2.0)
+    swept = jo.sweep({eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)) for eta in (0.125, 0.5)})
+    learners = {"swept": jo.Entrant(swept, jo.NoisyCopies(jo.noise.gaussian(0.5)))}
+    result = jo.simulate(game, learners, n_runs=2, n_rounds=4, comparator=jo.L2Ball(3.0), record_at=2)
+    meta = result.meta
+    assert "DataStream(X=array of 3 x 3, y=[1.0 1.0 1.0], order=file)" in meta["game"]
+    assert "covariance=0.25, law=laplace" in meta["game"]
+    assert meta["comparator"] == "L2Ball(radius=3.0)"
+    assert tuple(meta["learners"]) == result.learners
+    assert "step_size=InverseSqrt(eta=0.125), radius=2.0" in meta["learners"]["swept[0.125]"]
+    assert "through NoisyCopies(noise=Noise(covariance=0.5, law=gaussian" in meta["learners"]["swept[0.5]"]
+    assert {"python", "jax", "numpy"} <= meta["versions"].keys()
+    assert "against L2Ball(radius=3.0)" in repr(result)
+    assert jo.Result.load(result.save(tmp_path / "kept")).meta == meta == json.loads(json.dumps(meta))
+
+
+class Mute:
+    """One that cannot say what it is."""
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+class Plain:
+    """Someone's own, without a word for itself."""
+
+    def __init__(self):
+        self.rate, self.sizes = 0.1, np.zeros((4, 5))
+
+
+def test_words_for_anything():
+    assert described(Plain()) == "Plain(rate=0.1, sizes=array of 4 x 5)"
+    assert described(np.float32(0.1)) == described(0.1) == "0.1"
+    assert described(np.arange(3)) == "[0 1 2]"
+    assert described(np.sin) == "<ufunc 'sin'>"
+    assert described(test_words_for_anything) == "test_words_for_anything"
+    assert described(Plain) == "Plain"
+    assert described(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert len(described(dict.fromkeys(range(99), "x" * 50))) <= 500
+    assert described([Mute()]) == "[Mute]"
+    again = Plain()
+    again.sizes = again
+    assert "…" in described(again)
+
+
+def test_a_ranking_prints_as_plain_words(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    words = str(made_result().ranking())
+    assert "\x1b" not in words
+    assert "learner 0 │ 10.6 ± 1.3 │ a" in words
+    ranking = made_result().ranking()
+    assert [line.split() for line in repr(ranking).splitlines()[3:6]] == [
+        ["learner", f"{i}", *ranking.table.columns[1].show(row).split(), letter]
+        for i, (row, letter) in enumerate(zip(ranking.rows, "abc", strict=True))
+    ]
+    assert Tags(ranking._repr_html_()).words.count("learner 0") == 1

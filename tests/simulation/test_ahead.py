@@ -1,0 +1,116 @@
+"""Programs that are compiled ahead are the ones that are played."""
+
+import re
+
+import jax
+import numpy as np
+import pytest
+from count_programs import n_compiled
+
+import jaxonline as jo
+from jaxonline.learners import InverseTime
+from jaxonline.simulation import monte_carlo, precompile
+from jaxonline.simulation.segments import BlockPrograms
+
+STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
+
+
+def study(d, names=tuple(STEPS)):
+    """Learners with programs of their own, in a game of a size that no other test has."""
+    game = jo.Game(jo.environments.DataStream(np.eye(d), np.ones(d)), jo.FullInformation())
+    learners = {name: jo.GradientLearner(jo.estimators.FullGradient(), STEPS[name]) for name in names}
+    return jo.simulate(game, learners, n_runs=2, n_rounds=20, record_at=1)
+
+
+def test_every_program_is_compiled_once(caplog):
+    """It is traced and lowered once; what the threads compile is not logged here, and nothing else is compiled."""
+    with jax.log_compiles():
+        study(29)
+    said = " ".join(record.message for record in caplog.records)
+    for name in ("begin", "advance"):
+        assert len(re.findall(rf"MLIR module conversion jit\({name}\)", said)) == len(STEPS)
+        assert f"XLA compilation of jit({name})" not in said
+
+
+def test_those_of_a_single_learner_are_compiled_side_by_side(caplog):
+    with jax.log_compiles():
+        study(37, ("fixed",))
+    said = " ".join(record.message for record in caplog.records)
+    for name in ("begin", "advance"):
+        assert len(re.findall(rf"MLIR module conversion jit\({name}\)", said)) == 1
+    for name in ("keys_of_runs", "begin", "advance"):  # in threads
+        assert f"XLA compilation of jit({name})" not in said
+
+
+@pytest.mark.parametrize("settings", [lambda: jax.enable_x64(True), lambda: jax.default_matmul_precision("highest")])
+def test_what_jax_is_set_to_by_a_context_makes_no_second_program(settings):
+    """The threads that compile are not in that context."""
+    before = [n_compiled(name) for name in ("begin", "advance")]
+    with settings():
+        study(43)
+    assert [n_compiled(name) for name in ("begin", "advance")] == [n + len(STEPS) for n in before]
+
+
+def test_nor_does_float64_when_it_is_called_again(x64):
+    study(47)
+    before = n_compiled("advance")
+    study(47)
+    assert n_compiled("advance") == before
+
+
+def test_the_numbers_are_those_of_each_learner_alone():
+    together = study(29)
+    for i, name in enumerate(STEPS):
+        np.testing.assert_array_equal(together.cumulative_loss[i], study(29, (name,)).cumulative_loss[0])
+
+
+def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
+    begun, played = [], []
+    monkeypatch.setattr(ahead, "_known", set())
+    monkeypatch.setattr(ahead, "_compiled", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3)))
+    monkeypatch.setattr(monte_carlo, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        study(29)
+    (first, before), *others = played
+    assert not others
+    assert [job.name for job in before] == ["fixed", "falling"]
+    assert first.name == "fixed"
+
+
+def test_programs_that_are_known_are_not_asked_for(monkeypatch):
+    before = study(41)
+    monkeypatch.setattr(ahead, "_compiled", None)
+    np.testing.assert_array_equal(study(41).cumulative_loss, before.cumulative_loss)
+
+
+def test_what_is_no_array_makes_another_program(monkeypatch):
+    """Static fields are in the structure of a learner, and not in its hash as jax has it."""
+    asked, compiled = [], precompile._compiled
+    monkeypatch.setattr(ahead, "_compiled", lambda job, pool: asked.append(job.name) or compiled(job, pool))
+    game = jo.Game(jo.environments.DataStream(np.eye(53), np.ones(53)), jo.FullInformation())
+    for hypothesis in ("last", "average", "last"):
+        learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1, hypothesis=hypothesis)
+        jo.simulate(game, {hypothesis: learner}, n_runs=2, n_rounds=20, record_at=1)
+    assert asked == ["last", "average"]
+
+
+def test_jobs_that_are_finished_need_no_programs(monkeypatch, tmp_path):
+    path = tmp_path / "study"
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+    options = {"n_runs": 2, "n_rounds": 20, "record_at": 1, "checkpoint": path}
+    before = jo.simulate(game, learner, **options)
+    monkeypatch.setattr(ahead, "_known", set())
+    monkeypatch.setattr(ahead, "_compiled", None)
+    np.testing.assert_array_equal(jo.simulate(game, learner, **options).cumulative_loss, before.cumulative_loss)
+
+
+@pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:RuntimeWarning")
+def test_a_search_is_one_program_also_where_its_first_rung_leaves_devices_idle():
+    """Of eight devices it plays on the two that the 9 runs of the first rung keep busy, in both rungs."""
+    game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    steps = {"step_size": [0.1, 0.2, 0.3, 0.4]}
+    before = n_compiled("advance")
+    jo.tune(game, learner, steps, n_runs=27, n_rounds=5, rungs=2, factor=3)
+    assert n_compiled("advance") == before + 1

@@ -1,0 +1,392 @@
+"""Numbers chosen by playing: successive halving, what is tried, whose runs choose, what it costs, and at which edge."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+from count_programs import n_compiled
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.simulation import halving, search_space
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.simulation.tuning_trials import Tried
+
+pytestmark = pytest.mark.fast_compile
+
+ONE = default_mesh(jax.devices()[:1])
+SIGMA, T = 0.5, 16
+# w <- w - 2 step (w - y) with y = 1 + SIGMA or 1 - SIGMA by the toss of a coin
+GAME = jo.Game(
+    jo.environments.DataStream(np.ones((2, 1)), np.array([1 + SIGMA, 1 - SIGMA]), order="iid"), jo.FullInformation()
+)
+STEPS = [0.02, 0.2, 0.5, 1e20]
+SIZES = {"n_runs": 32, "n_rounds": T, "rungs": 2, "factor": 2, "mesh": ONE}
+TUNING = 2**32 - 1
+
+
+def make(step):
+    return jo.GradientLearner(jo.estimators.FullGradient(), step)
+
+
+def expected_loss(step):
+    """Noise, what is left of the distance from 1, and the variance of w, summed over the rounds."""
+    left = (1 - 2 * step) ** (2 * np.arange(T))
+    return np.sum(SIGMA**2 + left + (2 * step * SIGMA) ** 2 * (1 - left) / (1 - (1 - 2 * step) ** 2))
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    before = n_compiled("advance")
+    found = jo.tune(GAME, make, {"step": STEPS}, key=3, **SIZES)
+    assert n_compiled("advance") == before + 1, "one program for all rungs"
+    return found
+
+
+@pytest.fixture
+def no_further_program(tuned):
+    """What a test plays is played by the program of the search."""
+    before = n_compiled("advance")
+    yield
+    assert n_compiled("advance") == before
+
+
+def played(key):
+    """Cumulative losses [4, 32] of all steps in the runs of a study with this key, by the program of the search."""
+    pairs = {name: jo.sweep([make(step) for step in pair]) for name, pair in (("a", STEPS[:2]), ("b", STEPS[2:]))}
+    with warnings.catch_warnings(action="ignore"):
+        options = {"n_runs": 32, "n_rounds": T, "record_at": 1, "block_size": 8, "mesh": ONE}
+        return jo.simulate(GAME, pairs, key=key, **options).cumulative_loss[:, :, -1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Halving
+
+
+def reference(losses, rungs):
+    """Successive halving in a few lines of lists: who is left in each rung, with which means; and the choice."""
+    left, found = list(range(len(losses))), []
+    for i, (_, n_runs) in enumerate(rungs):
+        means = {}
+        for setting in left:
+            values = [losses[setting][run] for run in range(n_runs)]
+            seen = [value for value in values if value == value]
+            bad = any(value == float("inf") for value in values) or not seen
+            means[setting] = float("inf") if bad else sum(seen) / len(seen)
+        found.append(means)
+        ranked = sorted((mean, setting) for setting, mean in means.items() if mean < float("inf"))
+        left = sorted(setting for _, setting in ranked[: rungs[i + 1][0]]) if i + 1 < len(rungs) else left
+        if len(left) == 1:
+            break
+    return ranked[0][1], found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_successive_halving(seed):
+    rng = np.random.default_rng(seed)
+    n_settings, n_runs, factor = int(rng.integers(1, 30)), int(rng.integers(16, 40)), int(rng.integers(2, 4))
+    losses = rng.normal(size=(n_settings, 1)) + rng.normal(size=(n_settings, n_runs))
+    losses[rng.uniform(size=losses.shape) < 0.02] = np.inf
+    losses[rng.uniform(size=losses.shape) < 0.1] = np.nan
+    losses[rng.integers(n_settings)] = 5.0
+    rungs = halving.rungs_of(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
+    asked = np.zeros(losses.shape, int)
+
+    def play(some, runs):
+        asked[np.ix_(some, runs)] += 1
+        return losses[some][:, runs]
+
+    chosen, found = halving.successive_halving(play, rungs)
+    best, means = reference(losses.tolist(), rungs)
+    assert chosen == best
+    assert [rung.settings.tolist() for rung in found] == [list(each) for each in means]
+    for rung, each in zip(found, means, strict=True):
+        np.testing.assert_allclose(np.nan_to_num(rung.of.mean, nan=np.inf, posinf=np.inf), list(each.values()))
+    assert asked.max() == 1, "what was played is played once"
+    assert asked.sum() == sum(len(rung.settings) * rung.new_runs for rung in found)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rungs"),
+    [
+        ((9, 90, 3, 3), [(9, 10), (3, 30), (1, 90)]),
+        ((8, 100, 2, 4), [(8, 25), (2, 100)]),
+        ((27, 54, None, 3), [(27, 6), (9, 18), (3, 54)]),
+        ((27, 8, None, 3), [(27, 3), (9, 8)]),
+        ((3, 100, None, 3), [(3, 100)]),
+        ((100, 1, None, 2), [(100, 1)]),
+        ((5, 32, 3, 3), [(5, 4), (2, 12), (1, 32)]),
+    ],
+)
+def test_how_many_settings_and_runs(sizes, rungs):
+    assert halving.rungs_of(*sizes) == rungs
+
+
+def test_more_rungs_than_runs():
+    with pytest.raises(ValueError, match="rungs must leave a run for the first of them, got 4 for n_runs=26"):
+        halving.rungs_of(100, 26, 4, 3)
+
+
+def test_the_least_is_the_first_of_equal_ones():
+    assert halving.least([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
+    with pytest.raises(ValueError, match="settings must have one with finite losses, and all 2 that were tried"):
+        halving.least([np.nan, np.inf])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The search
+
+
+def test_the_choice_is_the_best_step_that_was_tried(tuned):
+    """Means are within 5 standard errors of the closed form: a false alarm in 1e-4, the test of a wrong step or of
+    half the noise fails."""
+    expected = [expected_loss(step) for step in STEPS[:3]]
+    assert tuned.choice == {"step": STEPS[int(np.argmin(expected))]} == {"step": 0.2}
+    assert float(tuned.learner.step_size.value) == 0.2
+    for rung in tuned.rungs:
+        finite = np.isfinite(rung.of.mean)
+        wanted = [expected[i] for i in rung.settings[finite]]
+        assert (np.abs(rung.of.mean[finite] - wanted) < 5 * rung.of.standard_error[finite]).all()
+
+
+def test_it_is_halving_on_runs_of_a_stream_of_their_own(tuned, no_further_program):
+    losses = played(jax.random.fold_in(jax.random.key(3), TUNING))
+    failed = ~np.isfinite(losses)
+    assert failed[3].all(), "a step that diverges is out"
+    best, means = reference(np.where(failed, np.inf, losses).tolist(), [(4, 16), (2, 32)])
+    assert tuned.chosen == best
+    assert [rung.settings.tolist() for rung in tuned.rungs] == [list(each) for each in means] == [[0, 1, 2, 3], [1, 2]]
+    for rung, each in zip(tuned.rungs, means, strict=True):
+        np.testing.assert_allclose(rung.of.mean, list(each.values()), rtol=1e-14)
+    assert tuned.rungs[0].failed.tolist() == [0, 0, 0, 16]
+    assert [(rung.runs, rung.new_runs) for rung in tuned.rungs] == [(16, 16), (32, 16)]
+    assert tuned.rounds == T * (4 * 16 + 2 * 16)
+    assert tuned.share == 96 / 128
+    assert tuned.seconds > 0
+
+
+def test_the_runs_that_choose_are_not_those_that_are_reported():
+    """Neither their keys nor the keys of their streams meet those of the study's runs; nor do the losses."""
+    study = jax.random.key(3)
+    tuning = jax.random.fold_in(study, np.uint32(TUNING))
+
+    @jax.jit
+    def keys(root):
+        runs = jax.vmap(jax.random.fold_in, (None, 0))(root, np.arange(3000))
+        streams = jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(runs, np.arange(3))
+        return [jax.random.key_data(each).reshape(-1, 2) for each in (root, runs, streams)]
+
+    all_keys = [{tuple(key) for key in np.concatenate(keys(root)).tolist()} for root in (study, tuning)]
+    assert len(all_keys[0]) == len(all_keys[1]) == 1 + 4 * 3000
+    assert not all_keys[0] & all_keys[1]
+    assert not np.isin(played(3)[:2], played(tuning)[:2]).any()
+
+
+def test_a_plain_grid_in_runs_that_are_named(tuned):
+    """All runs at every setting; `runs_key` says which: as a search by hand in runs of another seed."""
+    plain = jo.tune(GAME, make, {"step": STEPS}, key=3, runs_key=4, **SIZES | {"n_runs": 16, "rungs": 1}, together=2)
+    losses = played(4)[:, :16]
+    assert plain.chosen == int(np.nanargmin(losses.mean(axis=1)))
+    np.testing.assert_allclose(plain.rungs[0].of.mean[:3], losses[:3].mean(axis=1), rtol=1e-14)
+    assert len(plain.rungs) == 1
+    assert plain.share == 1.0
+
+
+def test_a_search_goes_on_where_it_was_interrupted(tuned, tmp_path):
+    def stop(done, total, what):
+        if what.startswith("rung 2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jo.tune(GAME, make, {"step": STEPS}, key=3, checkpoint=tmp_path, progress=stop, **SIZES)
+    seen = []
+    options = {"checkpoint": tmp_path, "progress": lambda *each: seen.append(each)}
+    again = jo.tune(GAME, make, {"step": STEPS}, key=3, **options, **SIZES)
+    assert not any(what.startswith("rung 1:") for _, _, what in seen), "what was finished is not played again"
+    assert seen[-1] == (2, 2, "rung 2")
+    for rung, other in zip(again.rungs, tuned.rungs, strict=True):
+        np.testing.assert_array_equal(rung.of.mean, other.of.mean)
+
+
+def test_a_choice_at_the_edge_is_warned_of(no_further_program):
+    with pytest.warns(
+        RuntimeWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
+    ):
+        found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
+    assert found.at_edge == ("step",)
+    assert repr(found).endswith("step = 0.2 is the largest that was tried, so that a better one may lie beyond")
+
+
+def test_it_prints(tuned):
+    lines = repr(tuned).splitlines()
+    assert lines[0] == "Tuned: step = 0.2, of 4 settings, by the cumulative loss after 16 rounds"
+    assert [line.split()[:3] for line in lines[-5:-1]] == [
+        ["0.2", "2", "32"], ["0.5", "2", "32"], ["0.02", "1", "16"], ["1e+20", "1", "16"]
+    ]  # fmt: skip
+    assert lines[-1].startswith("cost: 1,536 rounds, 75 % of what all runs of all settings take; ")
+    assert "<table>" in tuned._repr_html_()
+    frame = tuned.to_pandas()
+    assert list(frame.columns) == [
+        "step", "rung", "runs", "cumulative_loss", "low", "high", "failed", "setting", "chosen"
+    ]  # fmt: skip
+    assert frame.shape == (6, 9)
+    assert frame[frame.chosen].step.tolist() == [0.2, 0.2]
+    of = tuned.rungs[1].of
+    assert frame.high.tolist()[-2:] == of.high.tolist()
+    half = (of.high - of.mean) / of.standard_error
+    np.testing.assert_allclose(half, 2.0395134464, rtol=1e-9, err_msg="Student's 95 % with 31 degrees of freedom")
+
+
+def test_no_setting_is_left(no_further_program):
+    with pytest.raises(ValueError, match="settings must have one with finite losses, and all 4 that were tried have n"):
+        jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is tried
+
+
+class Bisection:
+    """Asks around the best step that it was told of."""
+
+    def __init__(self):
+        self.told = []
+
+    def ask(self, n_settings):
+        if not self.told:
+            return [{"step": 0.02}, {"step": 1e20}][:n_settings]
+        best = min(self.told, key=lambda each: each[1])[0]["step"]
+        return [{"step": best * 10.0**i} for i in range(1, n_settings + 1)]
+
+    def tell(self, tried, losses):
+        self.told += zip(tried, losses, strict=True)
+
+
+def test_a_sampler_is_told_before_it_is_asked_again(no_further_program):
+    sampler = Bisection()
+    grid = {"step": jo.Range(1e-3, 10.0, log=True)}
+    found = jo.tune(GAME, make, grid, key=3, sampler=sampler, n_settings=4, together=2, **SIZES)
+    assert [each["step"] for each in found.settings] == pytest.approx([0.02, 1e20, 0.2, 2.0])
+    assert found.choice == {"step": pytest.approx(0.2)}
+    assert [each for each, _ in sampler.told] == list(found.settings)
+    means = np.where(np.isnan(found.rungs[0].of.mean), np.inf, found.rungs[0].of.mean)
+    np.testing.assert_array_equal([loss for _, loss in sampler.told], means)
+    assert np.isinf(means).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("given", some(["optuna", "study"], "optuna"))
+def test_optuna(given):
+    """The real one, where it is installed: its trials are the settings, and it comes near the best step."""
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0)) if given == "study" else given
+    grid = {"step": jo.Range(1e-3, 1e4, log=True)}
+    found = jo.tune(GAME, make, grid, key=3, sampler=study, n_settings=24, together=2, **SIZES)
+    assert expected_loss(found.choice["step"]) < 1.2 * expected_loss(0.2)
+    if given == "study":
+        assert [trial.params for trial in study.trials] == list(found.settings)
+        assert [trial.value for trial in study.trials] == found.rungs[0].of.mean.tolist()
+        with pytest.raises(ValueError, match="sampler must minimize one number, got a study that is to maximize"):
+            jo.tune(GAME, make, grid, sampler=optuna.create_study(direction="maximize"), n_settings=2, **SIZES)
+        with pytest.raises(TypeError, match=r"grid\['step'\] must be a list of numbers, words"):
+            jo.tune(GAME, make, {"step": [jo.Constant(0.1)]}, sampler=study, n_settings=2, **SIZES)
+
+
+def test_without_optuna(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'jaxonline\[tuning\]'"):
+        jo.tune(GAME, make, {"step": [0.1, 0.2]}, sampler="optuna", n_settings=2, **SIZES)
+
+
+def test_settings_that_are_drawn():
+    """One in each n-th part of the logarithms; the same key draws the same."""
+    grid = {
+        "step": search_space.Range(1e-4, 1.0, log=True),
+        "radius": search_space.Range(-1.0, 3.0),
+        "kind": ["a", "b"],
+    }
+    found = search_space.drawn(grid, 8, [5])
+    assert sorted(int(np.floor(2 * (4 + np.log10(each["step"])))) for each in found) == list(range(8))
+    assert sorted(int(np.floor(2 * (1 + each["radius"]))) for each in found) == list(range(8))
+    assert sorted(each["kind"] for each in found) == 4 * ["a"] + 4 * ["b"]
+    assert found == search_space.drawn(grid, 8, [5]) != search_space.drawn(grid, 8, [6])
+    steps = [each["step"] for each in found]
+    assert steps != sorted(steps), "in an order that has nothing to do with that of other numbers"
+
+
+def test_all_pairs_of_a_grid():
+    asked, n = search_space.sampler_of(
+        search_space.checked_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, None, [0]
+    )
+    wanted = [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
+    assert asked.ask(n) == wanted
+
+
+def test_settings_that_differ_in_numbers_share_a_program():
+    """Those of another structure, or that see the rounds through another feedback, do not."""
+    noise, tried = jo.noise.gaussian, Tried(GAME, lambda setting: setting["learner"], "cumulative_loss", 4)
+    two = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
+    each = [
+        make(0.1), make(0.2), make(jo.InverseSqrt(0.1)), make(jo.InverseSqrt(0.2)),
+        jo.Entrant(two, jo.NoisyCopies(noise(0.1))), jo.Entrant(two, jo.NoisyCopies(noise(0.2))),
+        jo.Entrant(jo.replace(two, step_size=0.3), jo.NoisyCopies(noise(0.1))),
+    ]  # fmt: skip
+    for learner in each:
+        tried.add({"learner": learner})
+    assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
+
+
+def test_a_program_that_is_not_full_is_filled_up(tuned, no_further_program):
+    """Three settings, two in a program: what fills it up changes nothing, and is not there."""
+    three = jo.tune(GAME, make, {"step": STEPS[:3]}, key=3, **SIZES)
+    assert [each["step"] for each in three.settings] == STEPS[:3]
+    np.testing.assert_array_equal(three.rungs[0].of.mean, tuned.rungs[0].of.mean[:3])
+    assert three.rounds == T * (3 * 16 + 2 * 16)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.* that was tried")
+def test_kinds_are_played_side_by_side():
+    """Each setting has the losses that its learner has alone, whatever it is played with."""
+    entrant = lambda step, copies: jo.Entrant(  # noqa: E731
+        jo.GradientLearner(jo.estimators.MeanOfCopies(copies), step), jo.NoisyCopies(jo.noise.gaussian(0.1))
+    )
+    grid = {"step": [0.05, 0.1, 0.2], "copies": [1, 2]}
+    found = jo.tune(GAME, entrant, grid, key=3, n_runs=8, n_rounds=T, rungs=1, together=2, mesh=ONE)
+    root = jax.random.fold_in(jax.random.key(3), np.uint32(TUNING))
+    for setting, mean in zip(found.settings, found.rungs[0].of.mean, strict=True):
+        alone = jo.simulate(GAME, entrant(**setting), n_runs=8, n_rounds=T, key=root, mesh=ONE)
+        assert mean == pytest.approx(alone.cumulative_loss[0, :, -1].mean(), rel=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.* that was tried")
+def test_what_is_to_be_small():
+    """Losses, regret to a comparator, which is less by the same in all settings, or another measure: queries."""
+    copies = lambda n: jo.GradientLearner(jo.estimators.MeanOfCopies(n), 0.2, radius=2.0)  # noqa: E731
+    game = jo.replace(GAME, feedback=jo.NoisyCopies(jo.noise.gaussian(0.1)))
+    options = {"n_runs": 8, "n_rounds": T, "rungs": 1, "mesh": ONE, "comparator": jo.L2Ball(2.0)}
+    of = {
+        quantity: jo.tune(game, copies, {"n": [3, 1, 2]}, quantity=quantity, **options)
+        for quantity in (None, "cumulative_loss", "queries")
+    }
+    assert of[None].quantity == "regret"
+    difference = of["cumulative_loss"].rungs[0].of.mean - of[None].rungs[0].of.mean
+    np.testing.assert_allclose(difference, difference[0], rtol=1e-6)
+    assert difference[0] > 1.0
+    assert of["queries"].rungs[0].of.mean.tolist() == [3 * T, T, 2 * T]
+    assert of["queries"].choice == {"n": 1}
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.* that was tried")
+def test_fields_of_a_learner():
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(0.1), 1.0)
+    found = jo.tune(GAME, learner, {"step_size.eta": [0.05, 0.2, 1.0]}, key=3, n_runs=8, n_rounds=T, mesh=ONE)
+    made = jo.tune(
+        GAME, lambda eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)), {"eta": [0.05, 0.2, 1.0]},
+        key=3, n_runs=8, n_rounds=T, mesh=ONE,
+    )  # fmt: skip
+    assert found.choice["step_size.eta"] == made.choice["eta"] == float(found.learner.step_size.eta)
+    np.testing.assert_array_equal(found.rungs[0].of.mean, made.rungs[0].of.mean)

@@ -1,0 +1,115 @@
+"""A search for numbers: what it refuses, what it says in a notebook, and its page, which runs."""
+
+import re
+
+import numpy as np
+import pytest
+from fresh_python import ROOT
+from test_tune import GAME, SIZES, make
+
+import jaxonline as jo
+from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.tuned import Rung, Tuned, at_edge
+
+pytestmark = pytest.mark.fast_compile
+
+
+def test_edges_are_those_of_numbers():
+    tried = [{"a": a, "kind": kind, "flag": True, "one": 1} for a in (3, 1, 2) for kind in ("x", "y")]
+    assert [at_edge(tried, i) for i in range(6)] == [("a",), ("a",), ("a",), ("a",), (), ()]
+
+
+def test_in_a_notebook_words_are_words():
+    of = Estimate(*(np.zeros(2) for _ in Estimate._fields))
+    rung = Rung(np.arange(2), 2, 2, of, np.zeros(2, int))
+    found = Tuned(({"<b>a": 1}, {"<b>a": 2}), 0, (rung,), None, "<i>", 5, 20, 1.0)
+    assert found.at_edge == ("<b>a",)
+    assert "<b>" not in found._repr_html_()
+    assert "&lt;b&gt;a = 1 is the smallest" in found._repr_html_()
+
+
+BAD = [
+    ({"grid": {}}, ValueError, "grid must have at least one entry, got none"),
+    ({"grid": [0.1]}, TypeError, "grid must be a dictionary of lists or ranges by name"),
+    ({"grid": {"step": []}}, ValueError, r"grid\['step'\] must hold at least one value, got none"),
+    ({"grid": {"step": 0.1}}, TypeError, r"grid\['step'\] must be a list of values, got 0.1"),
+    ({"grid": {"step": [0.1, np.nan]}}, ValueError, r"grid\['step'\] must be finite, got \[0.1 nan\]"),
+    ({"grid": {"step": [0.1, 0.1]}}, ValueError, r"grid\['step'\] must have distinct values, got 0.1 twice"),
+    ({"grid": {"step": [0.1, -0.2]}}, ValueError, "must be above 0, got -0.2|must be at least 0, got -0.2"),
+    ({"grid": {"stop": [0.1]}}, TypeError, "grid must name the arguments of learner, got stop: missing"),
+    ({"grid": {"runs": [0.1]}}, ValueError, "a name in grid must be another one than 'rung', 'runs'"),
+    ({"grid": {"cumulative_loss": [1]}}, ValueError, "a name in grid must be another one than that of the quantity"),
+    ({"learner": make(0.1), "grid": {"raduis": [1.0]}}, ValueError,
+     "grid: a field of GradientLearner must be one of .*, got 'raduis': did you mean 'radius'?"),
+    ({"learner": make(0.1), "grid": {"step_size.eta": [1.0]}}, ValueError, "grid: a field of Constant must be one of"),
+    ({"learner": 3}, TypeError, "learner must be a learner, or a function of the settings that makes one, got 3"),
+    ({"learner": lambda step: step}, TypeError, "must be a learner, with init, predict and update, got 0.1"),
+    ({"game": 3}, TypeError, "game must be a Game"),
+    ({"n_settings": 3}, ValueError, "n_settings must be left out where all of a grid is tried, got 3"),
+    ({"grid": {"step": jo.Range(0.1, 1.0)}}, ValueError, "n_settings must say how many are tried where there is a ran"),
+    ({"sampler": 3, "n_settings": 2}, TypeError, "sampler must be 'optuna', an optuna.Study, or a sampler with ask"),
+    ({"sampler": "optun", "n_settings": 2}, TypeError, "sampler must be 'optuna', an optuna.Study, .* got 'optun'"),
+    ({"rungs": 7}, ValueError, "rungs must leave a run for the first of them, got 7 for n_runs=32"),
+    ({"rungs": 0}, ValueError, "rungs must be at least 1, got 0"),
+    ({"factor": 1}, ValueError, "factor must be at least 2, got 1"),
+    ({"together": 0}, ValueError, "together must be at least 1, got 0"),
+    ({"quantity": "regret"}, ValueError, "quantity must be one of 'cumulative_loss', 'queries', got 'regret'"),
+    ({"runs_key": 0}, ValueError, "runs_key must be another key than that of the study"),
+    ({"n_runs": 0}, ValueError, "n_runs must be at least 1, got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "error", "message"), BAD, ids=[message for _, _, message in BAD])
+def test_bad_calls(wrong, error, message):
+    arguments = {"game": GAME, "learner": make, "grid": {"step": [0.1, 0.2]}} | SIZES | wrong
+    with pytest.raises(error, match=message):
+        jo.tune(**arguments)
+
+
+class Wrong:
+    """A sampler that asks for what is none."""
+
+    def __init__(self, *asked):
+        self.asked = asked
+
+    def ask(self, n_settings):
+        return self.asked
+
+    def tell(self, tried, losses):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ([], ValueError, "sampler must ask for 2 settings where it is asked to, got 0"),
+        ([{"step": 0.1}, {"eta": 0.1}], ValueError, "a setting of sampler must have step, got eta"),
+        ([{"step": 0.1}, 0.1], TypeError, "a setting of sampler must be a dictionary of values by name, got 0.1"),
+        ([{"step": 0.1}, {"step": np.nan}], ValueError, "step of a setting of sampler must be finite, got nan"),
+    ],
+)
+def test_bad_samplers(asked, error, message):
+    with pytest.raises(error, match=message):
+        jo.tune(GAME, make, {"step": [0.1, 0.2]}, sampler=Wrong(*asked), n_settings=2, **SIZES)
+
+
+@pytest.mark.parametrize("ends", [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0), (0.0, np.inf)])
+def test_bad_ranges(ends):
+    with pytest.raises(ValueError, match=r"low must|high must"):
+        jo.Range(*ends)
+    with pytest.raises(ValueError, match="low must be above 0, got 0"):
+        jo.Range(0.0, 1.0, log=True)
+
+
+@pytest.mark.long
+def test_the_page_on_tuning_runs():
+    """From top to bottom: nine steps, of which the best is none at the edge; and a sampler that comes as near."""
+    names = {}
+    found = []
+    for block in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/tuning.md").read_text(), re.MULTILINE | re.DOTALL):
+        exec(compile(block, "docs/tuning.md", "exec"), names)
+        found.append(names["tuned"])
+    plain, sampled = found
+    assert [(len(rung.settings), rung.runs) for rung in plain.rungs] == [(9, 18), (3, 54)]
+    assert round(100 * plain.share) == 56
+    assert 0.1 < sampled.choice["eta"] < 1.0

@@ -1,0 +1,372 @@
+"""What decides the numbers of a study: an edit that changes them is seen, one that does not is none, and what cannot be
+seen is refused. Nothing is played here."""
+
+import importlib.util
+import random
+import sys
+import threading
+
+import jax
+import numpy as np
+import optax
+import pytest
+from fresh_python import run_python
+from registry import LEARNERS
+
+import jaxonline as jo
+from jaxonline.store import fingerprint as module
+from jaxonline.store import source_code as source
+from jaxonline.store.fingerprint import code_of, describe, fingerprint
+
+HELPERS = """
+FACTOR = 2.0
+UNUSED = 1
+TABLE = {"a": 1.0}
+
+def helper(x):
+    return deeper(x) * FACTOR
+
+def deeper(x):
+    return x + 1.0
+"""
+
+STUDY = """
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import jaxonline as jo
+import helpers_of_mine
+from helpers_of_mine import helper
+
+SCALE = 0.5
+WEIGHTS = np.array([1.0, 2.0])
+OPTIONS = {"power": 2}
+UNUSED = 1
+
+
+def spread(x):
+    return SCALE * x
+
+
+class Base:
+    floor = 0.0
+
+    def update(self, key, state, oracle):
+        return state * 0.9, None
+
+
+@jo.struct
+class Learner(Base):
+    step: float
+    law: object = jo.static(default=None)
+
+    def init(self, key, specs):
+        return jnp.zeros(specs.instance.shape)
+
+    def predict(self, key, state, x):
+        return self._inner(state, x)
+
+    def _inner(self, state, x):
+        def nested(z):
+            return z @ WEIGHTS
+        return nested(state) + self.bias
+
+    @property
+    def bias(self):
+        return 0.25
+
+
+@jax.custom_jvp
+def curved(x):
+    return x
+
+
+@curved.defjvp
+def curved_jvp(primals, tangents):
+    return primals[0], 3.0 * tangents[0]
+
+
+def scaled(factor):
+    def law(key, x, power=1.5):
+        return factor * x**power
+    return law
+
+
+@jax.jit
+def compiled_law(key, x):
+    return x / 7.0
+
+
+class Plain:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, key, x):
+        return self.factor * x + OPTIONS["power"]
+
+
+def by_attribute(key, x):
+    return helpers_of_mine.helper(x)
+
+
+def imports_inside(key, x):
+    from helpers_of_mine import TABLE
+    return x * TABLE["a"]
+
+
+def part(key, x, factor):
+    return x - factor
+
+
+LAWS = [
+    spread, helper, curved, scaled(0.125), compiled_law, Plain(0.375), Plain(0.625).__call__, by_attribute,
+    imports_inside, functools.partial(part, factor=11.0), lambda key, x: x * 13.0, jax.vmap(lambda x: x + 17.0),
+    optax.sgd(0.1875),
+]
+learner = Learner(0.1, law=tuple(LAWS))
+"""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """The study of a text, and another text of helpers, as a user writes them in two files and imports them."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    names = []
+
+    def load(study=STUDY, helpers=HELPERS, name="study_of_mine"):
+        for each, text in (("helpers_of_mine", helpers), (name, study)):
+            path = tmp_path / f"{each}.py"
+            path.write_text(text)
+            spec = importlib.util.spec_from_file_location(each, path)
+            sys.modules[each] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[each])
+            names.append(each)
+        return sys.modules[name]
+
+    yield load
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def about(study) -> dict[str, str]:
+    return describe({"learner": study.learner, "n_rounds": 5})
+
+
+EDITS = {
+    "an update": ("state * 0.9", "state * 0.8", "the source of Base.update"),
+    "a class attribute": ("floor = 0.0", "floor = 0.1", None),
+    "a global": ("SCALE = 0.5", "SCALE = 0.6", "the global SCALE of spread"),
+    "a global array": ("[1.0, 2.0]", "[1.0, 2.5]", "the global WEIGHTS of Learner._inner"),
+    "a global dictionary": ('{"power": 2}', '{"power": 3}', "the global OPTIONS of Plain.__call__"),
+    "a nested function": ("z @ WEIGHTS", "-z @ WEIGHTS", "the source of Learner._inner"),
+    "a property": ("return 0.25", "return 0.26", "the source of Learner.bias"),
+    "a number": ("Learner(0.1", "Learner(0.2", None),
+    "a derivative": ("3.0 * tangents", "4.0 * tangents", "the source of curved_jvp"),
+    "what a function has closed over": ("scaled(0.125)", "scaled(0.126)", None),
+    "a default": ("power=1.5", "power=1.6", None),
+    "a compiled function": ("x / 7.0", "x / 8.0", "the source of compiled_law"),
+    "an attribute": ("Plain(0.375)", "Plain(0.376)", None),
+    "the object of a method": ("Plain(0.625)", "Plain(0.626)", None),
+    "an argument of a partial": ("factor=11.0", "factor=12.0", None),
+    "a lambda": ("x * 13.0", "x * 14.0", "the source of <lambda>"),
+    "what is mapped": ("x + 17.0", "x + 18.0", "the source of <lambda>"),
+    "inside optax": ("sgd(0.1875)", "sgd(0.1876)", None),
+    "a function in another file": ("x + 1.0", "x + 2.0", "the source of deeper"),
+    "a global in another file": ("FACTOR = 2.0", "FACTOR = 3.0", "the global FACTOR of helper"),
+    "what is imported when called": ('{"a": 1.0}', '{"a": 2.0}', "TABLE of the module helpers_of_mine"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_is_seen_and_named(written, name):
+    before, after, told = EDITS[name]
+    assert before in STUDY + HELPERS
+    first = about(written())
+    second = about(written(STUDY.replace(before, after), HELPERS.replace(before, after)))
+    changed = {key for key in first | second if first.get(key) != second.get(key)}
+    assert fingerprint(first) != fingerprint(second)
+    assert "learner" in changed
+    assert told is None or told in changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("UNUSED = 1", "UNUSED = 2"),
+        ("\n\ndef spread", "\n\n# a remark\n\n\n\ndef unused():\n    return SCALE\n\n\ndef spread"),
+        ("import functools\n", "import functools\nimport math\n"),
+    ],
+)
+def test_what_decides_nothing_does_not_count(written, before, after):
+    first = about(written())
+    assert about(written(STUDY.replace(before, after), HELPERS.replace(before, after))) == first
+    assert about(written(name="under_another_name")) == first
+
+
+@pytest.mark.long
+def test_the_same_in_another_process(written, tmp_path):
+    first = about(written())
+    code = (
+        "from study_of_mine import learner\nfrom jaxonline.store.fingerprint import describe, fingerprint\n"
+        "import jax\nprint(fingerprint(describe({'learner': learner, 'n_rounds': 5})))"
+    )
+    assert run_python(code, tmp_path).strip() == fingerprint(first)
+
+
+def test_a_global_that_is_changed_without_an_edit(written):
+    study = written()
+    first = about(study)
+    study.SCALE = 0.75
+    assert about(study) != first
+    assert code_of({"learner": study.learner}) != code_of({"learner": written().learner})
+
+
+def test_a_file_that_was_edited_after_its_import_is_not_taken_for_what_runs(written, tmp_path):
+    """The old code runs, the new text is on the disk: neither the old nor the new study. What the interpreter made of
+    the old text does not count, since it is another in another version of Python."""
+    new = STUDY.replace("state * 0.9", "state * 0.85")
+    study = written()
+    old = about(study)
+    (tmp_path / "study_of_mine.py").write_text(new)
+    source.linecache.clearcache()
+    with pytest.raises(TypeError, match=r"the source of .*update, which has no file, or a file edited since"):
+        about(study)
+    assert describe({"learner": study.learner}, version="1")
+    assert len({fingerprint(each) for each in (old, about(written(new)))}) == 2
+
+
+def made(text):
+    """A function that was never in a file."""
+    space = {"SCALE": 2.0}
+    exec(text, space)
+    return space["law"]
+
+
+def test_functions_without_a_source_need_a_version():
+    """What the interpreter makes of a text does not count, nor does it make two studies one: the user says which."""
+    one, other = made("def law(x):\n    return SCALE * x"), made("def law(x):\n    return SCALE + x")
+    for law in (one, other, [one], jax.jit(one)):
+        with pytest.raises(TypeError, match=r"cannot see the source of law, .*name a version of the study"):
+            describe({"law": law})
+        with pytest.raises(TypeError, match="the source of law"):
+            code_of({"law": law})
+    assert describe({"law": one}, "1") == describe({"law": other}, "1") != describe({"law": one}, "2")
+
+
+def test_numbers_and_structure():
+    """Values, dtypes, shapes and keys; not whether it is the same object twice."""
+    one = np.arange(3.0)
+    items = [
+        1, 1.0, True, "1", None, (1,), [1], {"a": 1}, {"b": 1}, one, one.astype(np.float32), one[None], one + 1e-15,
+        jax.random.key(0), jax.random.key(1), {1, 2}, np.ma.masked_array(one, [0, 1, 0]),
+        jax.ShapeDtypeStruct((3,), int), jo.L2Ball(1.0), jo.L2Ball(2.0), np.sin, np.cos,
+        jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1),
+    ]  # fmt: skip
+    found = [fingerprint(describe({"item": item})) for item in items]
+    assert len(set(found)) == len(items)
+    assert describe({"item": [one, one]}) == describe({"item": [one, one.copy()]})
+    itself: list = []
+    itself.append(itself)
+    assert describe({"item": itself})
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_everything_of_this_package_can_be_seen(name):
+    entry = LEARNERS[name]()
+    first, second = (describe({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
+    assert first == second
+    holds_code = name == "doubling"  # its learners are made by a function
+    assert (code_of({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
+
+
+@pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
+def test_versions_of_libraries_count(monkeypatch, name):
+    first, version = describe({"a": 1}), module.importlib.metadata.version
+    monkeypatch.setattr(module.importlib.metadata, "version", lambda each: "9.9" if each == name else version(each))
+    assert {key for key in first if first[key] != describe({"a": 1})[key]} == {f"the version of {name}"}
+
+
+def test_this_package_counts_by_its_files(monkeypatch):
+    first = describe({"a": 1})
+    module._package_hash.cache_clear()
+    read = module.Path.read_bytes
+    monkeypatch.setattr(module.Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "blocks.py"))
+    assert {key for key in first if first[key] != describe({"a": 1})[key]} == {"the code of jaxonline"}
+    module._package_hash.cache_clear()
+
+
+def test_float64_counts():
+    first = describe({"a": 1})
+    with jax.enable_x64(True):
+        assert describe({"a": 1}) != first
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What cannot be seen
+
+RNG = np.random.default_rng(0)
+LOCK = threading.Lock()
+
+
+def law_that_draws(key, x):
+    return x + RNG.normal()
+
+
+class Hidden:
+    """One who holds something."""
+
+    def __init__(self, thing):
+        self.thing = thing
+
+
+UNSEEN = {
+    "a generator": (lambda: RNG, "numpy.random._generator.Generator"),
+    "a generator that is global": (lambda: law_that_draws, r"Generator \(law, the global RNG of law_that_draws\)"),
+    "a method of the legacy generator": (lambda: np.random.normal, "numpy.random.mtrand.RandomState"),
+    "Python's generator": (lambda: random.Random(0), "random.Random"),
+    "a file": (lambda: Hidden(sys.stderr.buffer), r"law, \.thing"),
+    "a lock": (lambda: Hidden(LOCK), "_thread.lock"),
+    "an iterator": (lambda: (i for i in range(3)), "builtins.generator"),
+    "a device": (lambda: Hidden(jax.devices()[0]), "Device"),
+    "memory": (lambda: memoryview(b"abc"), "memoryview"),
+    "a function without its source": (lambda: made("def law(x): return x"), r"the source of law, .*\(law\)"),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_cannot_be_seen_is_refused_with_the_remedy(name):
+    make, message = UNSEEN[name]
+    with pytest.raises(TypeError, match=message) as error:
+        describe({"law": make()})
+    assert str(error.value).startswith("checkpoint must see all that decides the numbers")
+    assert "checkpoint=jo.Checkpoint(folder, version='1')" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert describe({"law": make()}, version="1") == describe({"law": make()}, version="1")
+
+
+def test_with_a_version_the_user_vouches_for_the_code_and_numbers_still_count(written):
+    first = written()
+    second = written(STUDY.replace("state * 0.9", "state * 0.8").replace("SCALE = 0.5", "SCALE = 0.6"))
+    assert describe({"a": first.learner}, "1") == describe({"a": second.learner}, "1")
+    assert describe({"a": first.learner}, "1") != describe({"a": first.learner}, "2")
+    for before, after in [("Learner(0.1", "Learner(0.2"), ("(0.125)", "(0.126)"), ("sgd(0.1875", "sgd(0.2")]:
+        assert describe({"a": first.learner}, "1") != describe(
+            {"a": written(STUDY.replace(before, after)).learner}, "1"
+        )
+
+
+def test_a_version_of_a_library_does_not_count_then(monkeypatch):
+    of_library, items = module.library, {"a": optax.adam(0.1), "b": np.sin}
+    first, vouched = describe(items), describe(items, "1")
+
+    def newer(name):
+        found = of_library(name)
+        return found and found.partition(" ")[0] + " 99.0"
+
+    monkeypatch.setattr(module, "library", newer)
+    assert describe(items) != first
+    assert describe(items, "1") == vouched

@@ -1,0 +1,84 @@
+"""Where stores are: a folder or what fsspec reaches, with the same keys."""
+
+import errno
+import re
+from pathlib import Path
+
+import pytest
+
+from jaxonline.store.filesystem import Bucket, Folder, is_url, place_of
+
+
+@pytest.fixture(params=["folder", "url"])
+def place(request, tmp_path):
+    if request.param == "folder":
+        return place_of(tmp_path / "kept")
+    return place_of(f"memory://{tmp_path.as_posix()}/kept")
+
+
+def test_files_by_key(place):
+    assert (place.read("a"), place.names(), place.names("a/b"), place.set_aside("a")) == (None, [], [], None)
+    place.write({"a": b"1", "b/c": b"22", "b/d/e": b""})
+    assert (place.read("a"), place.read("b/c"), place.read("b/d/e"), place.read("b/x")) == (b"1", b"22", b"", None)
+    assert place.names("b") == ["c", "d"]
+    assert [name for name in place.names() if name != "blocks"] == ["a", "b"]
+    place.write({"a": b"3"})
+    assert place.read("a") == b"3"
+    place.remove("b/c")
+    place.remove("b/c")
+    assert place.names("b") == ["d"]
+    place.remove("b")
+    place.remove("b")
+    assert place.read("b/d/e") is None
+
+
+def test_what_is_damaged_is_set_aside(place):
+    for name in ("x.damaged", "x.2.damaged", "x.3.damaged"):
+        place.write({"a/x": name.encode()})
+        assert place.set_aside("a/x") == name
+        assert (place.read("a/x"), place.read(f"a/{name}")) == (None, name.encode())
+
+
+def test_kinds_of_places(tmp_path):
+    assert not is_url(tmp_path)
+    assert not is_url("kept/part")
+    assert is_url("s3://bucket/kept")
+    assert isinstance(place_of("memory://kept"), Bucket)
+    assert isinstance(place_of(f"file://{tmp_path}"), Folder)
+    place_of((tmp_path / "a study, 100 %").as_uri()).write({"a": b"1"})
+    assert (tmp_path / "a study, 100 %" / "a").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/kept", "file:///kept", "memory://kept"])
+def test_a_path_that_was_a_url_is_refused(url):
+    """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
+    with pytest.raises(ValueError, match=f"a URL must be given as a text .*, got '{Path(url)}'"):
+        place_of(Path(url))
+
+
+def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    place = place_of("kept")
+    place.write({"a": b"1"})
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    place.write({"b": b"2"})
+    assert (place.read("a"), place.names(), place.name) == (b"1", ["a", "b", "blocks"], "kept")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_what_goes_wrong_at_a_url_names_it(monkeypatch):
+    place = place_of("memory://kept")
+
+    def fail(*_, **__):
+        raise error
+
+    for error in (RuntimeError("the endpoint is gone"), PermissionError(errno.EACCES, "not yours")):
+        monkeypatch.setattr(place._files, "pipe", fail)
+        with pytest.raises(OSError, match=re.escape(str(error.args[-1]))) as told:
+            place.write({"a": b"1"})
+        assert told.value.filename == "memory://kept"
+        assert isinstance(told.value, PermissionError) == isinstance(error, PermissionError)
+    for url in ("nowhere://kept", "nowhere://"):
+        with pytest.raises(ValueError, match=url):
+            place_of(url)

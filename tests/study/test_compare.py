@@ -1,0 +1,251 @@
+"""Comparison, report and the choice of steps in a study, on a small game: the same numbers as by hand."""
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline.results import Result
+from jaxonline.results.report.tables import Table
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.study import BestOf, Comparison, Context, Report
+from jaxonline.study.comparison import said_of_skewness, skewness_is_said
+
+ONE = default_mesh(jax.devices()[:1])
+X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, -0.6]]), np.array([1.0, -1.0, 0.5, 1.0])
+GAME = jo.Game(jo.environments.DataStream(X, Y, order="iid"), jo.NoisyCopies(jo.noise.gaussian(0.1)))
+MAKERS = {
+    "two copies": lambda step: jo.GradientLearner(jo.estimators.TwoCopies(), step, radius=2.0),
+    "naive": lambda step: jo.GradientLearner(jo.estimators.NaiveCopy(), step, radius=2.0),
+}
+SIZES = {"n_runs": 6, "n_rounds": 64, "record_at": [16, 32, 64], "block_size": 6}
+
+
+def same_bits(a: Result, b: Result) -> None:
+    for name in ("cumulative_loss", "comparator_loss", "queries"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Fixed steps, as `simulate` plays them."""
+    learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
+    return jo.simulate(GAME, learners, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
+
+
+@pytest.mark.long
+def test_a_report_on_disk(plain, tmp_path):
+    report = Report(
+        {"table": Table("", [{"a": 1.0, "b": np.nan}])},
+        {"figure": lambda: plain.plot()},
+        results={"result": plain, "results/noise 0.1, long": plain},
+    )
+    written = report.save(tmp_path / "new" / "folder")
+    assert [path.name for path in written] == [
+        "table.csv",
+        "numbers.json",
+        "figure.png",
+        "result.zarr",
+        "results",
+        "report.html",
+    ]
+    assert all(path.exists() for path in written)
+    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
+    assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
+    np.testing.assert_array_equal(Result.load(written[3]).regret, plain.regret)
+
+
+@pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
+def test_fixed_steps_and_bounds(plain, tune):
+    bounds = {"naive": lambda eta, rounds: eta * rounds}
+    with pytest.raises(ValueError, match="bounds must be one of 'two copies', 'naive', got 'somebody else'"):
+        Comparison(GAME, MAKERS, bounds={"somebody else": bounds["naive"]})
+    about = {"data": "four points"}
+    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, late=1 / 2)
+    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    same_bits(found.result, plain)
+    assert found.etas == {"two copies": 0.3, "naive": 0.3}
+    assert {name: bound.tolist() for name, bound in found.bounds.items()} == {"naive": [0.3 * 16, 0.3 * 32, 0.3 * 64]}
+    row = found.rows()[1]
+    assert list(row)[:3] == ["data", "eta", "learner"]
+    assert (row["data"], row["eta"], row["bound"]) == ("four points", 0.3, pytest.approx(0.3 * 64))
+    assert found.growth_from == 32
+    assert row["slope"] == plain.growth(32)["naive"].exponent
+    assert found.fitted == "rounds 32 to 64"
+    curve = found.curves()["learners"]["naive"]
+    np.testing.assert_array_equal(curve["regret"], plain.mean().mean[1])
+    assert curve["growth"] == plain.growth(32)["naive"]._asdict()
+
+
+def test_learners_as_they_are_and_a_comparator_that_is_a_function(plain):
+    learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
+    found = Comparison(GAME, learners, lambda rounds: 2.0 * rounds).play(Context(seed=5, mesh=ONE), **SIZES)
+    np.testing.assert_array_equal(found.result.cumulative_loss, plain.cumulative_loss)
+    np.testing.assert_array_equal(found.result.comparator_loss[0, 0], [32.0, 64.0, 128.0])
+    assert found.etas == found.bounds == {}
+
+
+def test_the_best_of_pilot_runs():
+    """The least mean loss over a quarter of the rounds, in runs with another seed, learner by learner."""
+    tune = BestOf({"small": 0.003, "good": 0.3, "large": 30.0})
+    found = Comparison(GAME, MAKERS, tune=tune).play(Context(seed=5, mesh=ONE), **SIZES)
+    losses = []
+    for eta in tune.etas.values():
+        learners = {name: make(jo.InverseSqrt(eta)) for name, make in MAKERS.items()}
+        sizes = SIZES | {"n_rounds": 16, "record_at": [16]}
+        losses.append(jo.simulate(GAME, learners, key=6, mesh=ONE, **sizes).cumulative_loss[:, :, -1].mean(axis=1))
+    best = np.argmin(losses, axis=0)
+    assert found.etas == {name: list(tune.etas.values())[i] for name, i in zip(MAKERS, best, strict=True)}
+    assert found.at_edge == tuple(name for name, eta in found.etas.items() if eta != 0.3)
+    learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
+    again = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
+    np.testing.assert_array_equal(found.result.cumulative_loss, again.cumulative_loss)
+
+
+@pytest.mark.long
+def test_the_best_of_a_third_of_the_runs():
+    """Chosen in runs 0 and 1, reported in runs 2 to 5, beside the step that is asked for."""
+    etas = {"small": 0.003, "good": 0.3, "large": 30.0}
+    tune = BestOf(etas, runs="third", beside=("small",))
+    one = {"best": MAKERS["two copies"]}
+    bound = lambda eta, rounds: eta * rounds  # noqa: E731
+    comparison = Comparison(GAME, one, jo.L2Ball(2.0), dict.fromkeys(("small", "best"), bound), tune)
+    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    learners = jo.sweep({label: one["best"](jo.InverseSqrt(eta)) for label, eta in etas.items()})
+    whole = jo.simulate(GAME, {"each": learners}, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
+    best = list(etas)[int(np.argmin(whole.regret[:, :2, -1].mean(axis=1)))]
+    assert found.result.learners == ("small", "best")
+    assert found.etas == {"small": 0.003, "best": etas[best]}
+    assert found.at_edge == (() if best == "good" else ("best",))
+    assert found.result.runs.tolist() == [2, 3, 4, 5]
+    same_bits(found.result, whole.select("each[small]", f"each[{best}]", runs=slice(2, None)))
+    assert {name: curve[-1] for name, curve in found.bounds.items()} == {"small": 0.003 * 64, "best": etas[best] * 64}
+
+
+@pytest.mark.long
+def test_the_best_by_halving_is_that_of_tune(tmp_path):
+    """`jo.tune` with the study's key, over a quarter of the rounds; it goes on where it was interrupted."""
+    etas = {"small": 0.003, "good": 0.3, "other": 0.1, "large": 30.0}
+    comparison = Comparison(GAME, MAKERS, tune=BestOf(etas, runs="halving"))
+    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    for name, maker in MAKERS.items():
+        own = jo.tune(
+            GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, mesh=ONE,
+            n_runs=6, n_rounds=16,
+        )  # fmt: skip
+        assert [len(rung.settings) for rung in own.rungs] == [4, 2]
+        assert found.etas[name] == own.choice["eta"]
+        assert found.tuned[name].rounds == own.rounds == 16 * (4 * 2 + 2 * 4)
+        np.testing.assert_array_equal(found.tuned[name].rungs[1].of.mean, own.rungs[1].of.mean)
+    learners = {name: make(jo.InverseSqrt(found.etas[name])) for name, make in MAKERS.items()}
+    reported = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
+    np.testing.assert_array_equal(found.result.cumulative_loss, reported.cumulative_loss)
+
+    def stop(done, total, what):
+        if what.startswith("best"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        comparison.play(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
+    seen = []
+    context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
+    assert comparison.play(context, **SIZES).etas == found.etas
+    assert not any("rung 1: " in what for _, _, what in seen)
+    with pytest.raises(ValueError, match="tune needs a number of runs to choose by halving, and a precision gives no"):
+        comparison.play(Context(), **SIZES, precision=jo.Precision(0.1))
+
+
+@pytest.mark.long
+def test_pilot_runs_are_a_plain_grid_of_tune():
+    """The same runs, those of the next seed, at the same steps, and the same choice."""
+    etas = {"small": 0.003, "good": 0.3, "large": 30.0}
+    found = Comparison(GAME, MAKERS, tune=BestOf(etas)).play(Context(seed=5, mesh=ONE), **SIZES)
+    for name, maker in MAKERS.items():
+        own = jo.tune(
+            GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, runs_key=6,
+            n_runs=6, n_rounds=16, rungs=1, mesh=ONE,
+        )  # fmt: skip
+        assert own.choice == found.tuned[name].choice == {"eta": found.etas[name]}
+        assert own.rounds == found.tuned[name].rounds == 16 * 3 * 6
+        np.testing.assert_allclose(own.rungs[0].of.mean, found.tuned[name].rungs[0].of.mean, rtol=1e-6)
+
+
+def test_skewed_runs_are_said_in_a_sentence(plain, monkeypatch):
+    found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).play(Context(seed=5, mesh=ONE), **SIZES)
+    assert found.skewed == ()
+    assert said_of_skewness({"noise 0.3": found}) == []
+    monkeypatch.setattr("jaxonline.results.statistics.intervals.skewness", lambda values: np.full(len(values), 99.0))
+    assert found.skewed == ("two copies", "naive")
+    (said,) = said_of_skewness({"noise 0.3": found})
+    assert said.endswith("understates the longer side: two copies (noise 0.3); naive (noise 0.3).")
+    with pytest.warns(RuntimeWarning, match="skewed over the runs"):
+        found.rows()
+    with warnings.catch_warnings(action="error"), skewness_is_said():
+        found.rows()
+
+
+def test_steps_at_the_edge_of_what_was_tried():
+    tune = BestOf({"0.1": 0.1, "0.3": 0.3, "1": 1.0})
+    assert tune.at_edge({"a": 0.1, "b": 0.3, "c": 1.0}) == ("a", "c")
+    assert BestOf({"0.1": 0.1}).at_edge({"a": 0.1}) == (), "of one step there is no choice"
+
+
+def test_the_step_that_is_reported_beside_may_be_the_best():
+    """It is then there twice, by two names."""
+    losses = np.arange(12.0).reshape(2, 6, 1)
+
+    def play(context, learners, horizon):
+        assert list(learners) == ["best"]
+        return Result(
+            ("best[a]", "best[b]"), np.arange(6), np.array([64]), {"cumulative_loss": losses, "queries": losses}
+        )
+
+    tune = BestOf({"a": 0.1, "b": 0.3}, "third", beside=("a", "b"))
+    result, etas, _ = tune.play(GAME, play, {"best": MAKERS["naive"]}, Context(), 6, 64)
+    assert etas == {"a": 0.1, "b": 0.3, "best": 0.1}
+    assert result.learners == ("a", "b", "best")
+    np.testing.assert_array_equal(result.cumulative_loss, losses[[0, 1, 0], 2:])
+
+
+@pytest.mark.parametrize("tune", [BestOf({"0.1": 0.1}).play, BestOf({"0.1": 0.1}).choose])
+def test_pilot_runs_of_the_last_seed_are_those_of_the_first(tune):
+    class Asked(Exception):
+        pass
+
+    def play(context, learners, horizon):
+        assert (context.seed, horizon) == (0, 4)
+        raise Asked
+
+    sizes = {"n_rounds": 16} if tune.__name__ == "choose" else {"n_runs": 6, "n_rounds": 16}
+    game = () if tune.__name__ == "choose" else (GAME,)
+    with pytest.raises(Asked):
+        tune(*game, play, MAKERS, Context(seed=2**32 - 1), **sizes)
+
+
+def test_other_ways_to_choose():
+    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', 'halving', got 'half'"):
+        BestOf({"a": 1.0}, runs="half")
+
+
+def test_an_interrupted_study_goes_on(tmp_path):
+    """With the same bits, and without playing again what was finished."""
+    tune = BestOf({"small": 0.003, "good": 0.3})
+    comparison = Comparison(GAME, {"naive": MAKERS["naive"]}, tune=tune)
+    whole = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+
+    def stop(done, total, what):
+        if what.startswith("eta good"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        comparison.play(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
+    assert (tmp_path / "eta-small").exists()
+    assert not (tmp_path / "best").exists()
+    seen = []
+    context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
+    resumed = comparison.play(context, **SIZES)
+    np.testing.assert_array_equal(resumed.result.cumulative_loss, whole.result.cumulative_loss)
+    assert resumed.etas == whole.etas
+    assert not any(what.startswith("eta small:") for _, _, what in seen)

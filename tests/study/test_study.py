@@ -1,0 +1,175 @@
+"""Studies: their fields, their context with its parts, and what every ready study promises."""
+
+import inspect
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from pydantic import Field
+
+import jaxonline as jo
+from jaxonline.results.report.tables import Table
+from jaxonline.study import Context, Report, Study
+from jaxonline.study.ready import commands, load_study
+from jaxonline.study.ready.games.classical import ClassicalGame
+from jaxonline.study.study import Names, Numbers, Words, chosen
+
+
+class Ranges(Study):
+    title: ClassVar[str] = "A study for tests."
+    runs: int = Field(3, ge=2, le=9, description="Runs.")
+    rounds: int = Field(128, multiple_of=64, description="Rounds.")
+    noises: Numbers = Field((0.1,), description="Noises.")
+    sets: Words = Field((), description="Sets.")
+    only: Names = Field((), description="Learners.")
+
+    def run(self, context):
+        return Report({"table": Table(self.title, [{"runs": self.runs}])})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Fields
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"runs": 1}, "runs must be at least 2, got 1"),
+        ({"runs": "10"}, "runs must be at most 9, got 10"),
+        ({"runs": "many"}, "runs must be a valid integer, got many"),
+        ({"rounds": 100}, "rounds must be a multiple of 64, got 100"),
+        ({"noises": ["0.1,high"]}, "noises must be a valid number, got high"),
+        (
+            {"nonsense": 1},
+            r"fields must be among runs, rounds, noises, sets, only, got nonsense: did you mean 'noises'\?",
+        ),
+    ],
+)
+def test_errors_of_fields_are_one_line(fields, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Ranges(**fields)
+
+
+def test_lists_may_have_commas_but_names_of_learners_keep_theirs():
+    study = Ranges(noises=["0.1,0.2", "0.3"], sets="a, b", only="one copy, averaged")
+    assert study.noises == (0.1, 0.2, 0.3)
+    assert study.sets == ("a", "b")
+    assert study.only == ("one copy, averaged",)
+
+
+def test_a_study_does_not_change():
+    with pytest.raises(ValueError, match="frozen"):
+        Ranges().runs = 4
+
+
+def test_what_a_field_names():
+    known = {"a": 1, "b": 2}
+    assert chosen("only", (), known) == known
+    assert chosen("only", ("b",), known) == {"b": 2}
+    with pytest.raises(ValueError, match="only must be of 'a', 'b', got 'c'"):
+        chosen("only", ("a", "c"), known)
+
+
+def test_names_may_be_listed_with_commas():
+    """A name that has a comma itself is a name."""
+    known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
+    assert list(chosen("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
+    assert list(chosen("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
+    with pytest.raises(ValueError, match="only must be of 'UCB1', 'EXP3', 'one, two', got 'EXP4'"):
+        chosen("only", ("UCB1,EXP4",), known)
+
+
+def test_a_study_that_cannot_be_played_is_refused_when_it_is_made():
+    class Nothing(Study):
+        title: ClassVar[str] = "Nothing."
+
+    class NoGame(ClassicalGame):
+        title: ClassVar[str] = "No game."
+
+    for kind, method in ((Nothing, "run"), (NoGame, "setting")):
+        with pytest.raises(TypeError, match=f"{kind.__name__}.*abstract method '?{method}"):
+            kind()
+
+
+@pytest.mark.parametrize("name", commands())
+def test_a_ready_study_describes_itself(name):
+    study = load_study(name)
+    assert study.title.endswith(".")
+    assert inspect.getdoc(study)
+    assert all(field.description for field in study.model_fields.values())
+    study()  # every field has a default
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Context and report
+
+
+def test_parts_report_fractions_and_have_checkpoints_of_their_own(tmp_path):
+    seen = []
+    with Context(checkpoint=tmp_path, progress=lambda *at: seen.append(at)).parts(2) as part:
+        first = part("noise 0.1, long")
+        first.progress(1, 4, "inside")
+        with part("second").parts(2) as inner:
+            inner("a")
+            deep = inner("b")
+    assert seen == [
+        (0.25, 2, "noise 0.1, long: inside"),
+        (1, 2, "noise 0.1, long"),
+        (1.5, 2, "second: a"),
+        (2.0, 2, "second: b"),
+        (2, 2, "second"),
+    ]
+    assert first.checkpoint == tmp_path / "noise-0.1,-long"
+    assert deep.checkpoint == tmp_path / "second" / "b"
+    assert Context().parts(1).__enter__()("a").checkpoint is None
+    with Context(checkpoint=jo.Checkpoint(tmp_path, "1", 5.0)).parts(1) as part:
+        assert part("a").checkpoint == jo.Checkpoint(tmp_path / "a", "1", 5.0)
+
+
+def test_parts_stay_inside_and_apart(tmp_path):
+    """Whatever a learner is called, its folder is directly in that of the study, and no other one's."""
+    names = [
+        "a b",
+        "a-b",
+        "a%2Db",
+        "a  b",
+        "x/../../../../escaped",
+        "..",
+        ".",
+        "a/b",
+        "/a",
+        ".a",
+        "a\\b",
+        "C:a",
+        "é",
+        "a[b=1]",
+    ]
+    with Context(checkpoint=tmp_path).parts(len(names)) as part:
+        folders = [part(name).checkpoint for name in names]
+    assert {folder.resolve().parent for folder in folders} == {tmp_path}
+    assert len(set(folders)) == len(names)
+    assert [folder.name for folder in folders[:3]] == ["a-b", "a%2Db", "a%252Db"]
+    assert not any(set(folder.name) & set('\\/:*?"<>|') for folder in folders)
+
+
+def test_a_bad_seed():
+    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
+        Context(seed=-1)
+
+
+def test_what_was_computed_is_kept(tmp_path):
+    context, calls = Context(checkpoint=tmp_path / "part"), []
+
+    def compute():
+        calls.append(1)
+        return {"a/b": np.arange(3.0), "c": np.ones((2, 2))}
+
+    first, second = (context.keep(np.arange(2), compute) for _ in range(2))
+    assert len(calls) == 1
+    assert list(first) == list(second) == ["a/b", "c"]
+    for name, numbers in first.items():
+        np.testing.assert_array_equal(numbers, second[name])
+    with pytest.raises(ValueError, match="holds another study"):
+        context.keep(np.arange(3), compute)
+    assert Context().keep(0, compute)
+    assert len(calls) == 2
