@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 class StronglyConvexBound(NamedTuple):
@@ -172,7 +173,7 @@ def hidden_attribute_examples(dimension: int, n_attributes: int, eps: float) -> 
     k = check.count("n_attributes", n_attributes)
     d = check.count("dimension", dimension)
     if d < 4 * k:
-        raise ValueError(f"dimension must be at least 4 n_attributes = {4 * k}, got {d}")
+        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k}, got {d}")
     eps = float(check.number("eps", eps, gt=0.0, lt=1 / 16))
     tests = d / (96 * k * eps) * (1 + 1e-12)  # where it is a whole number, whatever rounding makes of it
     return math.ceil(math.floor(tests) / 2)
@@ -180,5 +181,5 @@ def hidden_attribute_examples(dimension: int, n_attributes: int, eps: float) -> 
 
 def _even(n_attributes: int) -> int:
     if check.count("n_attributes", n_attributes, ge=2) % 2:
-        raise ValueError(f"n_attributes must be even, got {n_attributes}")
+        raise ArgumentError("n_attributes", f"must be even, got {n_attributes}")
     return n_attributes

@@ -9,6 +9,7 @@ from jaxtyping import ArrayLike, Float
 from scipy import special
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 def explore_then_commit(
@@ -35,7 +36,7 @@ def explore_then_commit(
     gaps, m, T = _gaps(gaps, le=None), check.count("pulls_each", pulls_each), _rounds(n_rounds)
     check.positive("std", std)
     if T.min() < m * len(gaps):
-        raise ValueError(f"n_rounds must be at least pulls_each times arms, {m * len(gaps)}, got {T.min():g}")
+        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)}, got {T.min():g}")
     return m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum()
 
 
@@ -215,7 +216,7 @@ def exp3_p(n_arms: int, n_rounds: ArrayLike, delta: float, known: bool = True) -
 def _gaps(gaps: ArrayLike, le: float | None = 1.0) -> np.ndarray:
     gaps = np.asarray(check.numbers("gaps", check.vector("gaps", gaps), ge=0.0, le=le), float)
     if gaps.min() > 0:
-        raise ValueError(f"gaps must hold a 0, that of the best arm, got {check.shown(gaps)}")
+        raise ArgumentError("gaps", f"must hold a 0, that of the best arm, got {check.shown(gaps)}")
     return gaps
 
 

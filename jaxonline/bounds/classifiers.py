@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 def perceptron(radius: float, margin: float) -> float:
@@ -73,7 +74,7 @@ def winnow(n_attributes: int, n_relevant: int, promotion: float = 2.0, threshold
     """
     d, k = check.count("n_attributes", n_attributes), check.count("n_relevant", n_relevant)
     if k > d:
-        raise ValueError(f"n_relevant must be at most n_attributes, {d}, got {k}")
+        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d}, got {k}")
     a = check.number("promotion", promotion, gt=1.0)
     theta = d if threshold is None else check.number("threshold", threshold, ge=1.0)
     return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
@@ -112,5 +113,5 @@ def passive_aggressive(
     if variant == "PA-II":
         return (square + 1.0 / (2.0 * C)) * (own + 2.0 * C * float(np.sum(losses**2)))
     if losses.any():
-        raise ValueError(f"hinge_losses must be 0 for PA, got {check.shown(losses)}")
+        raise ArgumentError("hinge_losses", f"must be 0 for PA, got {check.shown(losses)}")
     return square * own

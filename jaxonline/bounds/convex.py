@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 class NewtonBound(NamedTuple):
@@ -155,5 +156,5 @@ def gradient_bandit(radius: float, loss_bound: float, lipschitz: float, dimensio
     delta = math.sqrt(R * d * C / (3.0 * L)) / T**0.25
     if delta >= R:
         least = (d * C / (3.0 * L * R)) ** 2
-        raise ValueError(f"n_rounds must be above {least:.6g}, so that delta is below the radius, got {T}")
+        raise ArgumentError("n_rounds", f"must be above {least:.6g}, so that delta is below the radius, got {T}")
     return BanditBound(2.0 * T**0.75 * math.sqrt(3.0 * R * d * C * L), delta, R * delta / (d * C * math.sqrt(T)))

@@ -11,6 +11,7 @@ from jaxtyping import ArrayLike, Float
 
 from jaxonline.learners.experts.fixed_share import binary_entropy
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 class RateBound(NamedTuple):
@@ -137,7 +138,9 @@ def fixed_share(n_experts: int, n_rounds: int, n_switches: int) -> RateBound:
     K, T = check.count("n_experts", n_experts, ge=2), check.count("n_rounds", n_rounds, ge=2)
     m = check.count("n_switches", n_switches, ge=0)
     if 2 * m > T - 1:
-        raise ValueError(f"n_switches must be at most half of the rounds after the first, {(T - 1) / 2:g}, got {m}")
+        raise ArgumentError(
+            "n_switches", f"must be at most half of the rounds after the first, {(T - 1) / 2:g}, got {m}"
+        )
     information = (m + 1) * math.log(K) + (T - 1) * binary_entropy(m / (T - 1))
     return _with_rate(None, T, information, 1.0 / 8.0)
 
@@ -212,7 +215,7 @@ def label_efficient(n_experts: int, n_rounds: int, n_questions: int) -> RateBoun
     K, T = check.count("n_experts", n_experts, ge=2), check.count("n_rounds", n_rounds)
     m = check.count("n_questions", n_questions)
     if m > T:
-        raise ValueError(f"n_questions must be at most n_rounds, {T}, got {m}")
+        raise ArgumentError("n_questions", f"must be at most n_rounds, {T}, got {m}")
     return _with_rate(None, T, math.log(K), T / (2.0 * m))
 
 

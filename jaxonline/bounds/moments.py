@@ -7,6 +7,7 @@ from jaxtyping import ArrayLike, Float
 
 from jaxonline.feedback.noise import Noise
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 
 class MomentBounds(NamedTuple):
@@ -54,12 +55,14 @@ def moment_bounds(
     """
     for name, law in (("noise", noise), ("label_noise", label_noise)):
         if law is not None and not isinstance(law, Noise):
-            raise TypeError(f"{name} must be a Noise (gaussian, laplace, uniform, student_t), got {check.shown(law)}")
+            raise ArgumentTypeError(
+                name, f"must be a Noise (gaussian, laplace, uniform, student_t), got {check.shown(law)}"
+            )
     X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
     norms = (X**2).sum(axis=1)
     factor = np.zeros((X.shape[1],) * 2) if noise is None else noise.factor_matrix(X.shape[1])
     if noise is not None and not np.isfinite(noise.kurtosis):
-        raise ValueError(f"noise must have a finite fourth moment, got the kurtosis {noise.kurtosis}")
+        raise ArgumentError("noise", f"must have a finite fourth moment, got the kurtosis {noise.kurtosis}")
     S, M = factor @ factor.T, factor.T @ factor
     excess = 0.0 if noise is None else noise.kurtosis - 3
     through = np.einsum("ni,ij,nj->n", X, S, X)

@@ -24,6 +24,7 @@ from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
 
@@ -194,7 +195,7 @@ def _y_bound(kind: str, y_bound: float | None) -> float:
     if kind == "classification":
         return 0.0
     if y_bound is None:
-        raise ValueError("y_bound must be given for a regression loss, got None")
+        raise ArgumentError("y_bound", "must be given for a regression loss, got None")
     return float(check.not_negative("y_bound", y_bound))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from jaxonline.claims.references import METHODS, entries
 from jaxonline.parameters import check
 from jaxonline.parameters.describe import described
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.results import Result, Standings
 from jaxonline.simulation.metadata import versions
@@ -103,7 +104,7 @@ def _told(thing: Any) -> Iterator[str]:
         yield from (f"{name}()" for name in dict.fromkeys(_CALLED.findall(environment)) if name in METHODS)
     elif isinstance(thing, str):
         if thing not in METHODS:
-            raise ValueError(f"things must name a method of this package, got {thing!r}{meant(thing, METHODS)}")
+            raise ArgumentError("things", f"must name a method of this package, got {thing!r}{meant(thing, METHODS)}")
         yield f"{thing}()"
     elif isinstance(thing, type | types.FunctionType):
         yield f"{thing.__name__}()"

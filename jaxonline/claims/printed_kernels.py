@@ -22,6 +22,7 @@ from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairPr
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import struct
 
@@ -168,7 +169,7 @@ def printed_gradient_length(
         ValueError: an `estimator` for a regression loss.
     """
     if estimator.kind != "classification":
-        raise ValueError(f"estimator must be of the kind 'classification', got {estimator.kind!r}")
+        raise ArgumentError("estimator", f"must be of the kind 'classification', got {estimator.kind!r}")
 
     def times_y(psi: NoisyFeature) -> Float[Array, ""]:
         value = hypothesis(psi)  # y (y value) = value: the y of the factors of the right form is undone

@@ -10,6 +10,7 @@ from typing import Any
 from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.plots import ENDINGS, save_intervals
 from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims, write_json
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import check_apart, check_file, each_of
 from jaxonline.verify.result import BIASED, VIOLATED
 
@@ -174,7 +175,7 @@ def _check_files(json_file: str | Path | None, figure: str | Path | None) -> Non
     found = {name: check_file(name, path) for name, path in files.items() if path is not None}
     check_apart(found)
     if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
-        raise ValueError(f"figure must end in one of {', '.join(ENDINGS)}, got '{figure}'")
+        raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)}, got '{figure}'")
 
 
 def _print_rows(console: Any, rows: Sequence[Row]) -> None:

@@ -20,6 +20,7 @@ from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import set_field, struct
 
 TOLERANCE = 1e-8
@@ -173,7 +174,7 @@ class RKHSBall:
             or (np.diff(ends, prepend=0) <= 0).any()
             or ends[-1] > len(y)
         ):
-            raise ValueError(f"rounds must rise from 1 to {len(y)}, got {check.shown(rounds)}")
+            raise ArgumentError("rounds", f"must rise from 1 to {len(y)}, got {check.shown(rounds)}")
         rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
         seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then
@@ -207,7 +208,9 @@ def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
 
 def _convex(loss: Loss) -> Loss:
     if isinstance(loss, ZeroOne):
-        raise TypeError("loss must be convex: there is no certain way to the least number of mistakes, got ZeroOne()")
+        raise ArgumentTypeError(
+            "loss", "must be convex: there is no certain way to the least number of mistakes, got ZeroOne()"
+        )
     return as_loss("loss", loss)
 
 

@@ -10,6 +10,7 @@ from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, known_as
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, complete, n_columns, read_table
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 
 IMPUTATIONS = ("mean", "median")
@@ -100,7 +101,7 @@ def places_of(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     places = [Path(place) for place in (*given, os.environ.get("JAXONLINE_DATA")) if place]
     for place in places:
         if not place.exists():
-            raise ValueError(f"data must name folders and files that exist, got '{place}'")
+            raise ArgumentError("data", f"must name folders and files that exist, got '{place}'")
     return places
 
 
@@ -122,7 +123,7 @@ def _known(
     X, y = _read(source, file, target, impute)
     if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
         rows = "" if local is None else " or fewer rows"
-        raise ValueError(f"{name} must have the shape {source.shape}{rows}, got {X.shape} from {file}")
+        raise ArgumentError(name, f"must have the shape {source.shape}{rows}, got {X.shape} from {file}")
     return X, y
 
 

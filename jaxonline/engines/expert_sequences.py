@@ -25,6 +25,7 @@ from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.parameters import check
 from jaxonline.parameters.dtypes import working_dtype
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.random.threefry import written_out
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
@@ -109,9 +110,10 @@ def _check_labels(learner: Any, targets: np.ndarray) -> None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))
     if len(outside):
-        raise ValueError(
-            f"targets must be in [{float(low):g}, {float(high):g}], the range that {type(learner).__name__} declares, "
-            f"got {targets[outside[0]]:g} in round {outside[0] + 1} ({len(outside)} such rounds)"
+        raise ArgumentError(
+            "targets",
+            f"must be in [{float(low):g}, {float(high):g}], the range that {type(learner).__name__} declares, "
+            f"got {targets[outside[0]]:g} in round {outside[0] + 1} ({len(outside)} such rounds)",
         )
 
 

@@ -19,6 +19,7 @@ from jaxonline.feedback.noise import TwoPoints
 from jaxonline.game import Game
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.random.lanes import in_lanes
 
@@ -76,7 +77,7 @@ def indistinguishable_pair(
     """
     e = check.finite_array("direction", direction, ndim=1).astype(float)
     if not np.isclose(np.linalg.norm(e), 1.0, rtol=1e-6, atol=0.0):
-        raise ValueError(f"direction must be a unit vector, got the length {np.linalg.norm(e):g}")
+        raise ArgumentError("direction", f"must be a unit vector, got the length {np.linalg.norm(e):g}")
     e = e.astype(jnp.result_type(float))  # first, so that 3e and e + 2e are the same number, bit for bit
 
     def world(multiples: tuple[float, ...], noise: np.ndarray) -> Game:

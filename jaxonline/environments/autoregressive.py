@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.random.lanes import in_lanes
 
@@ -44,8 +45,8 @@ class Autoregressive:
         check.not_negative("noise_std", self.noise_std)
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:
-            raise ValueError(
-                f"coefficients must make a stationary series, got a characteristic root of size {largest:g}"
+            raise ArgumentError(
+                "coefficients", f"must make a stationary series, got a characteristic root of size {largest:g}"
             )
         dtype = jnp.result_type(float) if not isinstance(self.coefficients, jax.Array) else self.coefficients.dtype
         set_field(self, "coefficients", jnp.asarray(self.coefficients, dtype))

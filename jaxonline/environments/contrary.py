@@ -13,6 +13,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.game.protocols import Draw
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
 
 
@@ -44,7 +45,7 @@ class ContraryLabels:
     def __post_init__(self):
         advice = check.vector("advice", self.advice)
         if not {-1.0, 1.0} <= set(advice.tolist()):
-            raise ValueError(f"advice must have both -1 and +1 among it, got {check.shown(advice)}")
+            raise ArgumentError("advice", f"must have both -1 and +1 among it, got {check.shown(advice)}")
         dtype = self.advice.dtype if isinstance(self.advice, jax.Array) else jnp.result_type(float)
         set_field(self, "advice", jnp.asarray(advice, dtype))
 

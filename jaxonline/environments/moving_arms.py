@@ -8,6 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline.environments.arms import WithoutContext, means_of_arms
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
 
 
@@ -98,9 +99,9 @@ class SwitchingArms(WithoutContext):
         set_field(self, "means", means_of_arms(self.means, ndim=2, ge=0.0, le=1.0))
         starts = check.finite_array("starts", self.starts, ndim=1).astype(int)
         if len(starts) != len(self.means) - 1:
-            raise ValueError(f"starts must have one entry less than means has rows, got {len(starts)}")
+            raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
-            raise ValueError(f"starts must rise from 2 or more, got {check.shown(starts)}")
+            raise ArgumentError("starts", f"must rise from 2 or more, got {check.shown(starts)}")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
     @property

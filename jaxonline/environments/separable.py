@@ -8,6 +8,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.environments.arms import RandomData
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.random.lanes import in_lanes
 
@@ -54,14 +55,14 @@ class SeparableData(RandomData):
     def __post_init__(self):
         direction = check.vector("direction", self.direction)
         if len(direction) < 2 or not direction.any():
-            raise ValueError(
-                f"direction must have two numbers or more, that are not all 0, got {check.shown(direction)}"
+            raise ArgumentError(
+                "direction", f"must have two numbers or more, that are not all 0, got {check.shown(direction)}"
             )
         check.positive("margin", self.margin)
         check.positive("radius", self.radius)
         margin, radius = check.concrete(self.margin), check.concrete(self.radius)
         if margin is not None and radius is not None and not (margin <= radius).all():
-            raise ValueError(f"margin must be at most the radius, {radius}, got {margin}")
+            raise ArgumentError("margin", f"must be at most the radius, {radius}, got {margin}")
         dtype = jnp.result_type(float) if not isinstance(self.direction, jax.Array) else self.direction.dtype
         set_field(self, "direction", jnp.asarray(direction, dtype))
 

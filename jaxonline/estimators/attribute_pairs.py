@@ -15,6 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._xla.compile_options import in_one_program
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
 
@@ -68,7 +69,7 @@ class AttributePairs:
         """The indices to look at: the first elements of all pairs, then the second ones."""
         half = self.n_attributes // 2
         if half > d * d:
-            raise ValueError(f"n_attributes must be at most 2 d^2 = {2 * d * d}, got {self.n_attributes}")
+            raise ArgumentError("n_attributes", f"must be at most 2 d^2 = {2 * d * d}, got {self.n_attributes}")
         pairs = uniform_subset(key, d * d, half)
         return jnp.concatenate([pairs // d, pairs % d])
 

@@ -21,6 +21,7 @@ from jaxonline._xla.compile_options import in_one_program
 from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset, weighted_indices
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
 
@@ -151,4 +152,4 @@ def _gradients(
 
 def _fits(half: int, d: int) -> None:
     if half > d:
-        raise ValueError(f"n_attributes must be at most 2 d = {2 * d}, got {2 * half}")
+        raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d}, got {2 * half}")

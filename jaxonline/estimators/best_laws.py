@@ -18,6 +18,7 @@ from jaxonline.estimators.laws import Law, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.kernels.dot_product import require_dot_product
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 
 _TERMS, _MOST_TERMS = 256, 4096
@@ -85,7 +86,7 @@ def best_feature_map(
             beside = best
     kernel_radius = require_dot_product("kernel", kernel).radius()
     if copy_moment >= kernel_radius:
-        raise ValueError(f"copy_moment must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
+        raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
 
     def roots(n: np.ndarray) -> np.ndarray:
         return 0.5 * (log_coefficients(kernel, len(n)) + n * math.log(copy_moment))
@@ -110,7 +111,7 @@ def _law(
     while beyond(logs) > logs.max() + math.log(_SMALLEST):
         n_terms *= 2
         if n_terms > _MOST_TERMS:
-            raise ValueError(f"{name} must be smaller: more than {_MOST_TERMS} levels matter, or float64 ends")
+            raise ArgumentError(name, f"must be smaller: more than {_MOST_TERMS} levels matter, or float64 ends")
         logs = log_sizes(np.arange(n_terms))
     sizes = np.exp(logs - logs.max())
     kept = np.flatnonzero(sizes > _SMALLEST)[-1] + 1

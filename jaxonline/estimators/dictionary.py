@@ -17,6 +17,7 @@ from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
 from jaxonline.linalg.trigonometry import sincos
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, stack, struct
 
 GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
@@ -51,11 +52,11 @@ class Dictionary:
             return
         frequencies = check.finite_array("frequencies", self.frequencies, ndim=3)
         if frequencies.size == 0:
-            raise ValueError(f"frequencies must have at least one entry, got shape {frequencies.shape}")
+            raise ArgumentError("frequencies", f"must have at least one entry, got shape {frequencies.shape}")
         if not isinstance(self.frequencies, jax.Array):
             set_field(self, "frequencies", frequencies)
         if self.phases is not None and np.shape(self.phases) != frequencies.shape[:2]:
-            raise ValueError(f"phases must have shape {frequencies.shape[:2]}, got {np.shape(self.phases)}")
+            raise ArgumentError("phases", f"must have shape {frequencies.shape[:2]}, got {np.shape(self.phases)}")
 
     @classmethod
     def draw(
@@ -93,7 +94,7 @@ class Dictionary:
         for kernel in kernels:
             at_zero = check.concrete(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):
-                raise ValueError(f"kernels must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
+                raise ArgumentError("kernels", f"must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
         parts, at = [], 0
         for _, alike in itertools.groupby(kernels, jax.tree.structure):

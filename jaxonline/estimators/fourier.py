@@ -20,6 +20,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import set_field, struct
 
@@ -57,11 +58,13 @@ class FourierFeatures:
             check.finite_array("frequencies", self.frequencies, ndim=2)
             check.numbers("frequencies", self.frequencies)
         if len(shape) != 2:
-            raise ValueError(f"frequencies must have 2 dimensions (features, coordinates), got shape {shape}")
+            raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates), got shape {shape}")
         if self.phases is not None:
             check.numbers("phases", self.phases)
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
-            raise ValueError(f"phases must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}")
+            raise ArgumentError(
+                "phases", f"must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}"
+            )
         check.not_negative("at_zero", self.at_zero)
 
     @classmethod

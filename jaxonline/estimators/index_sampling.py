@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 _MAX_OUTCOMES = 1 << 20
 
@@ -22,7 +23,7 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: int) -> I
     """
     known = check.concrete(d)
     if check.count("size", size) > (size if known is None else int(known)):
-        raise ValueError(f"size must be at most d = {d}, got {size}")
+        raise ArgumentError("size", f"must be at most d = {d}, got {size}")
     last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)
     draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
 
@@ -52,7 +53,7 @@ def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int)
 def check_even(name: str, value: int) -> None:
     """Check that a number of attributes is even: half of it for each of two estimates."""
     if check.count(name, value, ge=2) % 2:
-        raise ValueError(f"{name} must be even (half of it for each of two estimates), got {value}")
+        raise ArgumentError(name, f"must be even (half of it for each of two estimates), got {value}")
 
 
 def check_enumerable(outcomes: int) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.random.threefry import words
@@ -107,7 +108,7 @@ class Law:
         table = check.vector("probabilities", self.probabilities).astype(np.float64)
         check.numbers("probabilities", table, ge=0.0)
         if not abs(table.sum() - 1.0) <= 1e-6:
-            raise ValueError(f"probabilities must have the sum 1, got the sum {table.sum():g}")
+            raise ArgumentError("probabilities", f"must have the sum 1, got the sum {table.sum():g}")
         tails = np.cumsum(table[::-1])[::-1]
         set_field(self, "probabilities", table / tails[0])
         set_field(self, "tails", tails / tails[0])
@@ -213,7 +214,7 @@ def law_from_magnitudes(magnitudes: Vector, *, overhead: float = math.inf) -> La
     table = check.vector("magnitudes", magnitudes).astype(np.float64)
     check.numbers("magnitudes", table, ge=0.0)
     if not table.any():
-        raise ValueError("magnitudes must not all be 0: there is nothing to estimate")
+        raise ArgumentError("magnitudes", "must not all be 0: there is nothing to estimate")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / _above_zero("overhead", overhead))
     return Law(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
@@ -230,8 +231,9 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
     gammas = check.vector("coefficients", coefficients).astype(np.float64)
     check.positive("second_moment", second_moment)
     if second_moment >= radius**2:
-        raise ValueError(
-            f"second_moment must be below radius^2 = {radius**2:g} (the series diverges beyond), got {second_moment:g}"
+        raise ArgumentError(
+            "second_moment",
+            f"must be below radius^2 = {radius**2:g} (the series diverges beyond), got {second_moment:g}",
         )
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))

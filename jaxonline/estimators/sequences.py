@@ -24,6 +24,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes, require_law
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import set_field, struct
 
@@ -56,7 +57,7 @@ class PolynomialSequence:
     def __post_init__(self):
         table = check.finite_array("differences", self.differences, ndim=2).astype(np.float64)
         if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
-            raise ValueError(f"differences must be a square lower triangular matrix, got shape {table.shape}")
+            raise ArgumentError("differences", f"must be a square lower triangular matrix, got shape {table.shape}")
         check.number("centre", self.centre)
         check.positive("scale", self.scale)
         set_field(self, "differences", table)
@@ -128,7 +129,9 @@ class PolynomialSequenceEstimator:
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
         missed = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(missed):
-            raise ValueError(f"law must give n = {missed[0]} a probability above 0: Q_n differs from Q_(n-1) there")
+            raise ArgumentError(
+                "law", f"must give n = {missed[0]} a probability above 0: Q_n differs from Q_(n-1) there"
+            )
 
     @classmethod
     def for_sequence(
@@ -281,8 +284,9 @@ def _checked(table: np.ndarray, centre: float, scale: float, values: np.ndarray)
     sequence = PolynomialSequence(table, centre, scale)
     largest = max(float(np.abs(values).max()), np.finfo(float).tiny)
     if sequence.rounding() > _LOSS_OF_DIGITS * largest:
-        raise ValueError(
-            f"degree must be lower: at degree {len(table) - 1} rounding in float64 can change the estimate by "
-            f"{sequence.rounding() / largest:.1g} of max |f|"
+        raise ArgumentError(
+            "degree",
+            f"must be lower: at degree {len(table) - 1} rounding in float64 can change the estimate by "
+            f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence

@@ -22,6 +22,7 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector, require_law
 from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import set_field, static, struct
 
@@ -78,7 +79,7 @@ class SeriesEstimator:
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
                 n = int(missed[0])
-                raise ValueError(f"law must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
+                raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
         set_field(self, "coefficients", table)
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
@@ -142,12 +143,15 @@ class SeriesEstimator:
         rest = loss.tail_bound(n_used(gammas), farthest, centre)
         if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
             name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
-            raise ValueError(f"{name} must be smaller: at {got:g} terms matter whose coefficients float64 cannot hold")
+            raise ArgumentError(
+                name, f"must be smaller: at {got:g} terms matter whose coefficients float64 cannot hold"
+            )
         own_reach = table_reach(loss, gammas, centre)
         if own_reach < mean_reach:
-            raise ValueError(
-                f"n_terms must be at least {enough_terms(loss, mean_reach, centre)} for |E X - c| up to "
-                f"{mean_reach:g}, got {n_terms}, which do up to {own_reach:.3g}"
+            raise ArgumentError(
+                "n_terms",
+                f"must be at least {enough_terms(loss, mean_reach, centre)} for |E X - c| up to "
+                f"{mean_reach:g}, got {n_terms}, which do up to {own_reach:.3g}",
             )
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
@@ -217,16 +221,18 @@ def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
     """
     total = require_series("loss", loss).majorant(reach, centre)
     if not math.isfinite(total):
-        raise ValueError(
-            f"reach must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
-            f"about {centre:g} is {total:g} at {reach:g}"
+        raise ArgumentError(
+            "reach",
+            "must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
+            f"about {centre:g} is {total:g} at {reach:g}",
         )
     low, high = 0, 16
     while loss.tail_bound(high, reach, centre) > _PRECISION * total:
         if high >= _MAX_TERMS:
-            raise ValueError(
-                f"reach must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
-                f"the series needs more than {_MAX_TERMS} terms"
+            raise ArgumentError(
+                "reach",
+                f"must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
+                f"the series needs more than {_MAX_TERMS} terms",
             )
         low, high = high, 2 * high
     while high - low > 1:
@@ -267,9 +273,10 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: fl
     spread = _spread(law)
     if spread * second_moment >= radius**2:
         name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"
-        raise ValueError(
-            f"{name} must be below radius^2 = {radius**2:g}, got {spread * second_moment:g}: the series diverges "
-            f"there and the variance of the estimator is infinite"
+        raise ArgumentError(
+            name,
+            f"must be below radius^2 = {radius**2:g}, got {spread * second_moment:g}: the series diverges "
+            f"there and the variance of the estimator is infinite",
         )
 
 

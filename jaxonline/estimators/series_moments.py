@@ -13,6 +13,7 @@ from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
 from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 
 
@@ -65,7 +66,7 @@ def exact_second_moment(estimator: SeriesEstimator, second_moment: float, mean: 
     if constant == 0.0:
         return drawn
     if mean is None:
-        raise ValueError("mean must be given: the estimator has a constant, whose product with the draw counts")
+        raise ArgumentError("mean", "must be given: the estimator has a constant, whose product with the draw counts")
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 

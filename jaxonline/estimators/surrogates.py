@@ -22,6 +22,7 @@ from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, static, struct
 
@@ -82,9 +83,10 @@ class Surrogate(Kernel):
         set_field(self, "rotation", rotation)
         known_variances, width2 = check.concrete(variances), self._narrowest()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:
-            raise ValueError(
-                f"covariance must have 2 * (largest eigenvalue) below the squared width {width2:g} of the narrowest "
-                f"kernel, got 2 * {known_variances.max():g}"
+            raise ArgumentError(
+                "covariance",
+                f"must have 2 * (largest eigenvalue) below the squared width {width2:g} of the narrowest "
+                f"kernel, got 2 * {known_variances.max():g}",
             )
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -210,11 +212,11 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     """The eigenvalues [d] of a covariance and its eigenvectors [d, d], which are None where it is diagonal."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
-        raise ValueError("dimension must be given where covariance is a number, got None")
+        raise ArgumentError("dimension", "must be given where covariance is a number, got None")
     if dimension is not None:
         check.count("dimension", dimension)
         if ndim > 0 and np.shape(covariance)[0] != dimension:
-            raise ValueError(f"dimension must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
+            raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
     known_covariance = check.concrete(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)
@@ -230,6 +232,6 @@ def _check_cut(cut: float, variances: np.ndarray) -> None:
     limit = 0.5 / variances.max() if variances.max() > 0.0 else math.inf
     check.positive("cut", cut)
     if cut >= limit:
-        raise ValueError(
-            f"cut must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"
+        raise ArgumentError(
+            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"
         )

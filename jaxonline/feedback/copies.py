@@ -15,6 +15,7 @@ from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw, sample_
 from jaxonline.feedback.products import has_products, product_with
 from jaxonline.linalg.ragged import ragged_map
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
@@ -72,7 +73,9 @@ class CopiesOracle:
             ValueError: if `index` is negative.
         """
         if isinstance(index, jax.Array):
-            raise TypeError("index must be a Python integer; use copies(first, capacity, number) for a random number")
+            raise ArgumentTypeError(
+                "index", "must be a Python integer; use copies(first, capacity, number) for a random number"
+            )
         index = check.count("index", index, ge=0)
         self._ask(index)
         return self._draw(jnp.int32(index))
@@ -247,7 +250,7 @@ class NoisyCopies:
         if self.label_noise is not None:
             _check_law("label_noise", self.label_noise)
         if self.direct_products and not has_products(self.noise):
-            raise ValueError(f"noise must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
+            raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
         """The oracle of one round."""

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.random.gaussian import normal
 from jaxonline.random.lanes import in_lanes, several_in_lanes
@@ -201,7 +202,9 @@ class Noise:
         """F z, for noise around `x`."""
         factor = jnp.asarray(self.factor, x.dtype)
         if factor.ndim and (factor.shape[-1:] != x.shape or x.ndim != 1):
-            raise ValueError(f"covariance must fit what the noise is added to, of shape {x.shape}, got {factor.shape}")
+            raise ArgumentError(
+                "covariance", f"must fit what the noise is added to, of shape {x.shape}, got {factor.shape}"
+            )
         return factor @ z if factor.ndim == 2 else factor * z
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -300,7 +303,7 @@ class TwoPoints:
         """One draw, of the shape and dtype of `x`."""
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
-            raise ValueError(f"vector must have the shape of what it is added to, {x.shape}, got {vector.shape}")
+            raise ArgumentError("vector", f"must have the shape of what it is added to, {x.shape}, got {vector.shape}")
         return in_lanes(jax.random.rademacher, key, t, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
@@ -338,13 +341,15 @@ class CustomNoise:
         """One draw of `draw`, checked to have the shape of `x`."""
         noise = jnp.asarray(self.draw(key, t, x))
         if noise.shape != x.shape:
-            raise ValueError(f"draw must return the shape of the instance {x.shape}, got {noise.shape}")
+            raise ArgumentError("draw", f"must return the shape of the instance {x.shape}, got {noise.shape}")
         return noise.astype(x.dtype)
 
     def covariance_at(self, t: Array, x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """The covariance that `covariance` states for this round."""
         if self.covariance is None:
-            raise ValueError("covariance must be given to CustomNoise(draw, covariance) when a feedback reveals it")
+            raise ArgumentError(
+                "covariance", "must be given to CustomNoise(draw, covariance) when a feedback reveals it"
+            )
         return jnp.asarray(self.covariance(t, x), x.dtype)
 
 
@@ -375,8 +380,9 @@ class Mirrored:
 
     def __post_init__(self):
         if getattr(self.law, "symmetric", False) is not True:
-            raise ValueError(
-                f"noise must have a symmetric law to be mirrored, which says so with symmetric = True, got {self.law!r}"
+            raise ArgumentError(
+                "noise",
+                f"must have a symmetric law to be mirrored, which says so with symmetric = True, got {self.law!r}",
             )
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.feedback.noise import Mirrored, Noise
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.random.gaussian import normal
 from jaxonline.random.lanes import behind_a_condition
 
@@ -36,6 +37,6 @@ def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""], t: Int[Arr
         return jnp.asarray(law.sign, w.dtype) * product_with(w, law.law, key, t)
     factor = jnp.asarray(law.factor, w.dtype)
     if factor.ndim and factor.shape[-1:] != w.shape:
-        raise ValueError(f"covariance must fit the instances, of shape {w.shape}, got {factor.shape}")
+        raise ArgumentError("covariance", f"must fit the instances, of shape {w.shape}, got {factor.shape}")
     along = w @ factor if factor.ndim == 2 else factor * w
     return jnp.sqrt(along @ along) * behind_a_condition(t, lambda key: normal(key, (), w.dtype), key)

@@ -24,6 +24,7 @@ from jaxonline.game.round import Entrant, Game, Round, States, check_classes, pl
 from jaxonline.game.specs import check_spec, said, try_instance
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
 
 
@@ -125,9 +126,10 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
     check_state(f"{what}: update", before.learner, after.learner)
     check_state(f"{name}.answer", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
-        raise TypeError(
-            f"loss must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
-            f"({said(record.y)}), got {said(record.loss)}"
+        raise ArgumentTypeError(
+            "loss",
+            f"must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
+            f"({said(record.y)}), got {said(record.loss)}",
         )
     return Bound(game, entrant, record)
 

@@ -36,6 +36,7 @@ from jaxonline.game.specs import check_declared, said
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, struct
 
 
@@ -88,20 +89,22 @@ class Game:
         if not isinstance(self.environment, Environment):
             lacking = [name for name in _ENVIRONMENT if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(lacking)}"
-            raise TypeError(f"environment must have the attributes and methods of Environment, got {what}")
+            raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment, got {what}")
         check_declared(self.environment)
         if not isinstance(self.feedback, Feedback):
-            raise TypeError(f"feedback must have the method open of Feedback, got {type(self.feedback).__name__}")
+            raise ArgumentTypeError(
+                "feedback", f"must have the method open of Feedback, got {type(self.feedback).__name__}"
+            )
         if isinstance(self.loss, Loss):
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
-            raise TypeError(
-                f"loss must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {check.shown(self.loss)}"
+            raise ArgumentTypeError(
+                "loss", f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {check.shown(self.loss)}"
             )
         check_classes(self.environment, self.loss)
         if not isinstance(self.regret, Regret):
-            raise TypeError(
-                f"regret must be a notion of regret (jaxonline.game.regret), got {check.shown(self.regret)}"
+            raise ArgumentTypeError(
+                "regret", f"must be a notion of regret (jaxonline.game.regret), got {check.shown(self.regret)}"
             )
         name = type(self.regret).__name__
         if wants_copies(self.regret) and not isinstance(self.feedback, MakesCopies):
@@ -266,7 +269,7 @@ def _play_round(game, entrant, keys, t, states, code):
     update_key = jax.random.fold_in(learner_key, one_after(y_hat))
     updated = entrant.learner.update(update_key, states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):
-        raise TypeError(f"update must return the next state and an info, got {said(updated)}")
+        raise ArgumentTypeError("update", f"must return the next state and an info, got {said(updated)}")
     learner, info = updated
     loss = game.loss(y_hat, y_comparator)
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), info)

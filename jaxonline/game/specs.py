@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 
 
 def said(spec: PyTree) -> str:
@@ -55,5 +56,5 @@ def try_instance(environment: Any) -> None:
     key, name = jax.eval_shape(lambda: jax.random.key(0)), f"{type(environment).__name__}.instance"
     returned = jax.eval_shape(lambda key: environment.instance(key, environment.init(key), jnp.int32(1)), key)
     if not (isinstance(returned, tuple) and len(returned) == 2):
-        raise TypeError(f"{name} must return an instance and the next state, got {said(returned)}")
+        raise ArgumentTypeError(name, f"must return an instance and the next state, got {said(returned)}")
     check_spec(name, "instance", environment.instance_spec, returned[0])

@@ -20,6 +20,7 @@ from scipy import special
 
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, static, struct
 
@@ -271,8 +272,8 @@ class PowerSeries(PolynomialKernel):
             betas = check.vector("betas", self.betas)
             if (betas < 0).any():
                 n = int(np.argmax(betas < 0))
-                raise ValueError(
-                    f"betas must be at least 0 for a positive semi-definite kernel, got beta_{n} = {betas[n]:g}"
+                raise ArgumentError(
+                    "betas", f"must be at least 0 for a positive semi-definite kernel, got beta_{n} = {betas[n]:g}"
                 )
 
     @property
@@ -295,9 +296,9 @@ class PowerSeries(PolynomialKernel):
 def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
     """The kernel, or a TypeError where it has no series."""
     if not isinstance(require_kernel(name, kernel), DotProductKernel):
-        raise TypeError(
-            f"{name} must be a function of the inner product of its arguments to have a series, got "
-            f"{type(kernel).__name__}"
+        raise ArgumentTypeError(
+            name,
+            f"must be a function of the inner product of its arguments to have a series, got {type(kernel).__name__}",
         )
     return kernel
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import struct
 
@@ -129,8 +130,8 @@ class Laplacian(ShiftInvariantKernel):
 def require_shift_invariant(name: str, kernel: Any) -> ShiftInvariantKernel:
     """The kernel, or a TypeError where it has no spectral law."""
     if not isinstance(require_kernel(name, kernel), ShiftInvariantKernel):
-        raise TypeError(
-            f"{name} must be a function of the difference of its arguments to have a spectrum, got "
-            f"{type(kernel).__name__}"
+        raise ArgumentTypeError(
+            name,
+            f"must be a function of the difference of its arguments to have a spectrum, got {type(kernel).__name__}",
         )
     return kernel

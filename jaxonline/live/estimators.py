@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jaxonline.learners import VAW, PassiveAggressive
 from jaxonline.live.live import Live
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 class OnlineEstimator(BaseEstimator):
@@ -173,14 +174,16 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """
         first = not hasattr(self, "lives_")
         if first and classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit: all labels that will ever come")
+            raise ArgumentError(
+                "classes", "must be given in the first call of partial_fit: all labels that will ever come"
+            )
         with self._fitted_or_as_before():
             X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
             check_classification_targets(y)
             if first:
                 self._begin_with(unique_labels(classes))
             elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
-                raise ValueError(f"classes must stay what they were, {self.classes_}, got {check.shown(classes)}")
+                raise ArgumentError("classes", f"must stay what they were, {self.classes_}, got {check.shown(classes)}")
             self._learn(X, self._signs(y), 1)
         return self
 
@@ -196,7 +199,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     def _begin_with(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
-            raise ValueError(f"y must have at least two classes, got {len(classes)} class")
+            raise ArgumentError("y", f"must have at least two classes, got {len(classes)} class")
         self.classes_ = classes
         self._begin(PassiveAggressive(), len(classes) if len(classes) > 2 else 1)
 
@@ -204,6 +207,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Labels as -1 and +1, a column for each live learner."""
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"y must hold no other labels than {self.classes_}, got {check.shown(unknown[:3])}")
+            raise ArgumentError("y", f"must hold no other labels than {self.classes_}, got {check.shown(unknown[:3])}")
         positive = self.classes_ if len(self.lives_) > 1 else self.classes_[1:]
         return np.where(y[:, None] == positive[None], 1.0, -1.0)

@@ -17,6 +17,7 @@ from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_lo
 from jaxonline.live.rounds import ROWS, table
 from jaxonline.parameters import check
 from jaxonline.parameters.describe import described
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 
 class OpenRound(NamedTuple):
@@ -158,9 +159,11 @@ class Live:
             raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(inputs.array_of("x", x, self._instance, dtype), self._open.x):
-            raise ValueError(f"x must be the instance of the open round, {self._open.x}, got {check.shown(x)}")
+            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x}, got {check.shown(x)}")
         if (y is None) == (loss is None):
-            raise TypeError(f"update must be given either y or loss, got {'neither' if y is None else 'both'}")
+            raise ArgumentTypeError(
+                "update", f"must be given either y or loss, got {'neither' if y is None else 'both'}"
+            )
         game, name = self._game, "y" if loss is None else "loss"
         outcome = inputs.array_of(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
         inputs.check_promises(name, outcome, game.losses, game.loss_range)

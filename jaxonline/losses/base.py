@@ -8,6 +8,7 @@ import jax
 from jaxtyping import Array, ArrayLike, PyTree
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import static, struct
 
@@ -123,9 +124,10 @@ def as_loss(name: str, loss: Any) -> Loss:
     """
     if isinstance(loss, type) or not isinstance(loss, Loss):
         hint = f": write {loss.__name__}(...)" if isinstance(loss, type) else ""
-        raise TypeError(
-            f"{name} must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
-            f"got {check.shown(loss)}{hint}"
+        raise ArgumentTypeError(
+            name,
+            f"must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "
+            f"got {check.shown(loss)}{hint}",
         )
     if not any(leaf is loss for leaf in jax.tree.leaves(loss)):
         return loss

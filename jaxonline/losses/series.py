@@ -21,6 +21,7 @@ import numpy as np
 
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import host_float
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
@@ -118,8 +119,9 @@ class SeriesLoss(ScalarLoss):
 def require_series(name: str, loss: Any) -> SeriesLoss:
     """The loss, or a TypeError where it has no Taylor series."""
     if not isinstance(loss, SeriesLoss):
-        raise TypeError(
-            f"{name} must be a loss with a Taylor series (a SeriesLoss of jaxonline.losses, as SmoothedHinge for "
-            f"Hinge and SmoothedAbsolute for Absolute), got {check.shown(loss)}"
+        raise ArgumentTypeError(
+            name,
+            "must be a loss with a Taylor series (a SeriesLoss of jaxonline.losses, as SmoothedHinge for "
+            f"Hinge and SmoothedAbsolute for Absolute), got {check.shown(loss)}",
         )
     return loss

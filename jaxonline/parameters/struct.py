@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import check_value
+from jaxonline.parameters.declared import fields_of
 
 T = TypeVar("T")
 
@@ -83,7 +85,7 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 
 def _check_fields(cls: type) -> None:
-    """Put the checks that every struct shares around those of its own `__post_init__`, whose words are better."""
+    """Check fields against their annotations before the `__post_init__` of the class itself."""
     own = cls.__dict__.get("__post_init__")
     if own is None:
         own = getattr(cls, "__post_init__", lambda self: None)
@@ -99,6 +101,10 @@ def _check_fields(cls: type) -> None:
             value = getattr(self, name)
             for leaf in (value, *jax.tree.leaves(value)):
                 check.leaf(name, leaf)
+        for parameter in fields_of(type(self)):
+            value = getattr(self, parameter.name)
+            if (new := check_value(parameter, value)) is not value:
+                set_field(self, parameter.name, new)
         own(self)
         for name in leaves:
             for leaf in jax.tree.leaves(getattr(self, name)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts
 from jaxonline.results.report import summary
 from jaxonline.results.statistics import estimates
@@ -239,8 +240,8 @@ class Result:
             check.number("first_round", first_round)
         late = self.rounds >= (self.rounds[-1] / 8 if first_round is None else first_round)
         if late.sum() < 2:
-            raise ValueError(
-                f"first_round must leave at least two recorded rounds, got {first_round} and {self.rounds}"
+            raise ArgumentError(
+                "first_round", f"must leave at least two recorded rounds, got {first_round} and {self.rounds}"
             )
         since = int(np.argmax(late))
         return {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.store.atomic_files import UNFINISHED, naming, sync, unfinished
 from jaxonline.store.blocks import MARKER, RESULT, STUDY, attributes_in, format_of
@@ -79,7 +80,7 @@ def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
 
 def _save_in_folder(result: "Result", path: Path) -> Path:
     if path.name in ("", ".."):
-        raise ValueError(f"path must end in the name of a store, got '{path}'")
+        raise ArgumentError("path", f"must end in the name of a store, got '{path}'")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
         raise FileExistsError(f"{path} exists and is no result of jaxonline: it is not replaced, give another path")

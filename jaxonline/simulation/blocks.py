@@ -23,6 +23,7 @@ from jaxtyping import PyTree
 from jaxonline._xla.compile_options import is_debugging
 from jaxonline._xla.threads import side_by_side, usable_cores
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 AXIS = "blocks"
 THREADS = 32  # of a CPU that is one device: XLA has it work on so many programs at a time, and no more
@@ -43,7 +44,7 @@ def check_mesh(mesh: Mesh) -> Mesh:
     """
     check.instance("mesh", mesh, Mesh, f"a jax.sharding.Mesh with the axis {AXIS!r}")
     if mesh.axis_names != (AXIS,):
-        raise ValueError(f"mesh must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
+        raise ArgumentError("mesh", f"must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
     return mesh
 
 

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.simulation import blocks
 from jaxonline.simulation.metadata import versions
 from jaxonline.simulation.progress import Reporter
@@ -118,8 +119,9 @@ class Workers:
         self.number = len(found)
         for other, machine in others:
             if machine != self.machine:
-                raise ValueError(
-                    f"cluster must have workers of one kind, got {self.machine} at {address} and {machine} at {other}"
+                raise ArgumentError(
+                    "cluster",
+                    f"must have workers of one kind, got {self.machine} at {address} and {machine} at {other}",
                 )
 
     def play(
@@ -213,7 +215,7 @@ def _play_block(
     """On a worker: one block, into the store."""
     here = Machine.here()
     if here != machine:
-        raise ValueError(f"cluster must have workers of one kind, got {machine} and {here}")
+        raise ArgumentError("cluster", f"must have workers of one kind, got {machine} and {here}")
     impl, data = job.plan.key  # type: ignore[misc]
     with (
         jax.enable_x64(settings["jax_enable_x64"]),
@@ -244,7 +246,9 @@ def _check_address(address: str) -> None:
         if scheme in ("tcp", "tls", "ws", "wss"):
             parse_host_port(place)
     except ValueError as error:
-        raise ValueError(f"cluster must be an address, such as tcp://host:8786, got {address!r}: {error}") from None
+        raise ArgumentError(
+            "cluster", f"must be an address, such as tcp://host:8786, got {address!r}: {error}"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics.intervals import Estimate, mean_over_runs
 from jaxonline.results.tuned import Rung
 
@@ -30,7 +31,9 @@ def least(means: Float[ArrayLike, "S"]) -> int:
     """
     means = np.asarray(means)
     if not np.isfinite(means).any():
-        raise ValueError(f"settings must have one with finite losses, and all {means.size} that were tried have none")
+        raise ArgumentError(
+            "settings", f"must have one with finite losses, and all {means.size} that were tried have none"
+        )
     return int(np.argmin(np.where(np.isfinite(means), means, np.inf)))
 
 
@@ -73,7 +76,7 @@ def rungs_of(n_settings: int, n_runs: int, rungs: int | None = None, factor: int
         while n_settings > factor**rungs and n_runs >= 2 * factor**rungs:
             rungs += 1
     elif factor ** (check.count("rungs", rungs) - 1) > n_runs:
-        raise ValueError(f"rungs must leave a run for the first of them, got {rungs} for n_runs={n_runs}")
+        raise ArgumentError("rungs", f"must leave a run for the first of them, got {rungs} for n_runs={n_runs}")
     first = -(-n_runs // factor ** (rungs - 1))
     runs = [min(first * factor**up, n_runs) for up in range(rungs)]
     return [(-(-n_settings // factor**up), n) for up, n in enumerate(runs)]

@@ -16,6 +16,7 @@ from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
 from jaxonline.losses import ZeroOne
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.sums import Compensated
@@ -214,10 +215,12 @@ class OfInfo:
         """
         known = getattr(record.info, "_fields", None)
         if known is None or self.field not in known:
-            raise ValueError(f"field must be one of the learner's info, {known or record.info}, got {self.field!r}")
+            raise ArgumentError(
+                "field", f"must be one of the learner's info, {known or record.info}, got {self.field!r}"
+            )
         spec = getattr(record.info, self.field)
         if not isinstance(spec, jax.ShapeDtypeStruct):
-            raise ValueError(f"field must be an array in the learner's info, got {self.field!r}, which is {spec}")
+            raise ArgumentError("field", f"must be an array in the learner's info, got {self.field!r}, which is {spec}")
         exact = spec.dtype if jnp.issubdtype(spec.dtype, jnp.floating) else jnp.result_type(float)
         if self.over_rounds in ("sum", "mean"):
             return Compensated.zeros(jax.ShapeDtypeStruct(spec.shape, exact)), jnp.int32(0)
@@ -264,17 +267,19 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     defaults: tuple[Any, ...] = CumulativeLoss(), Queries()
     if isinstance(extra, Measure) or not isinstance(extra, Iterable) or isinstance(extra, str):
-        raise TypeError(f"measures must be a list of measures, got {check.shown(extra)}")
+        raise ArgumentTypeError("measures", f"must be a list of measures, got {check.shown(extra)}")
     for measure in (*defaults, *extra):
         if isinstance(measure, type) or not isinstance(measure, Measure):
-            raise TypeError(
-                f"measures must have name, init, add and read (jaxonline.measures), got {check.shown(measure)}"
+            raise ArgumentTypeError(
+                "measures", f"must have name, init, add and read (jaxonline.measures), got {check.shown(measure)}"
             )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
-            raise TypeError(f"measures must be structs (jaxonline.struct), got {check.shown(measure)}")
+            raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct), got {check.shown(measure)}")
         if measure.name in RESERVED:
-            raise ValueError(f"measures must have names of their own, got {measure.name!r}, which results have already")
+            raise ArgumentError(
+                "measures", f"must have names of their own, got {measure.name!r}, which results have already"
+            )
         if measure.name in found:
-            raise ValueError(f"measures must have distinct names, got {measure.name!r} twice")
+            raise ArgumentError("measures", f"must have distinct names, got {measure.name!r} twice")
         found[measure.name] = measure
     return found

@@ -16,6 +16,7 @@ from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
 from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
 from jaxonline.game.specs import said
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.results import Result
 from jaxonline.results.statistics.variance_reduction import CONTROL
@@ -164,7 +165,7 @@ def simulate(
         if precision is not None:
             check.instance("precision", precision, Precision, "a Precision")
             if runs is not None:
-                raise ValueError("runs must be left out where precision decides how many there are, got both")
+                raise ArgumentError("runs", "must be left out where precision decides how many there are, got both")
 
         def play(some: Sequence[int] | None, noted: Mapping[str, Any]) -> Result:
             return _simulate(
@@ -327,12 +328,12 @@ def _check_comparator(game: Game, comparator: Any) -> None:
 
 def _teams(game: Game, learners: Any, mesh: Mesh) -> list[Team]:
     if isinstance(learners, list | tuple):
-        raise TypeError(
-            "learners must be one, or a dictionary of them by name, got a list: give them names, or a sweep"
+        raise ArgumentTypeError(
+            "learners", "must be one, or a dictionary of them by name, got a list: give them names, or a sweep"
         )
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
-        raise ValueError("learners must be at least one, got none")
+        raise ArgumentError("learners", "must be at least one, got none")
     shapes_of = functools.partial(blocks.shapes_of, mesh)
     teams = [as_team(game, name, item, shapes_of) for name, item in named.items()]
     distinct("learners", [name for team in teams for name in team.members])

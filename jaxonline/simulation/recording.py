@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 SPACINGS = ("linear", "log")
 MOST_ROUNDS = 2**31 - 2  # and the next number is the first that is not played
@@ -32,15 +33,19 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
         array([   1,   10,  100, 1000])
     """
     if check.count("n_rounds", n_rounds) > MOST_ROUNDS:
-        raise ValueError(f"n_rounds must be at most {MOST_ROUNDS:,}, as rounds are counted in int32, got {n_rounds:,}")
+        raise ArgumentError(
+            "n_rounds", f"must be at most {MOST_ROUNDS:,}, as rounds are counted in int32, got {n_rounds:,}"
+        )
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
         if not np.issubdtype(check.finite_array("record_at", record_at).dtype, np.integer) or np.size(record_at) == 0:
             got = check.shown(record_at)
-            raise TypeError(f"record_at must be a number of recorded rounds or a sequence of rounds, got {got}")
+            raise ArgumentTypeError(
+                "record_at", f"must be a number of recorded rounds or a sequence of rounds, got {got}"
+            )
         rounds = np.unique(np.append(record_at, n_rounds))
         if rounds[0] < 1 or rounds[-1] > n_rounds:
-            raise ValueError(f"record_at must be rounds between 1 and n_rounds={n_rounds}, got {rounds[[0, -1]]}")
+            raise ArgumentError("record_at", f"must be rounds between 1 and n_rounds={n_rounds}, got {rounds[[0, -1]]}")
         return rounds
     check.count("record_at", record_at)
     if spacing == "log":
@@ -64,12 +69,12 @@ def selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
         return np.arange(n_runs)
     selected = check.finite_array("runs", runs)
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
-        raise ValueError(f"runs must be a sequence of at least one run index, got {check.shown(runs)}")
+        raise ArgumentError("runs", f"must be a sequence of at least one run index, got {check.shown(runs)}")
     if selected.min() < 0 or selected.max() >= n_runs:
-        raise ValueError(
-            f"runs must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"
+        raise ArgumentError(
+            "runs", f"must be between 0 and n_runs - 1 = {n_runs - 1}, got {selected.min()}..{selected.max()}"
         )
     runs_met, times = np.unique(selected, return_counts=True)
     if (times > 1).any():
-        raise ValueError(f"runs must be distinct, got {runs_met[times > 1][0]} more than once")
+        raise ArgumentError("runs", f"must be distinct, got {runs_met[times > 1][0]} more than once")
     return selected

@@ -17,6 +17,7 @@ from jaxtyping import Array, PyTree
 from jaxonline._xla.compile_options import Program, calls_the_host
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.protocols import HasLongRounds, MakesCopies, MirrorsNoise, ReportsOverflow
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
@@ -120,7 +121,9 @@ def mirrored(feedback: Any, sign: Array | float) -> Any:
     if isinstance(feedback, MirrorsNoise):
         return feedback.mirrored(sign)
     if isinstance(feedback, MakesCopies):
-        raise ValueError(f"feedback must have noise that can be mirrored (NoisyCopies), got {type(feedback).__name__}")
+        raise ArgumentError(
+            "feedback", f"must have noise that can be mirrored (NoisyCopies), got {type(feedback).__name__}"
+        )
     return feedback
 
 

@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.tuned import Tuned, at_edge, edge_in_words
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import judged, rungs_of, successive_halving
@@ -167,5 +168,5 @@ def _root(key: Any, runs_key: Any) -> jax.Array:
         return jax.random.fold_in(study, TUNING)
     own = check.key_of("runs_key", runs_key)
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
-        raise ValueError("runs_key must be another key than that of the study, whose runs are reported")
+        raise ArgumentError("runs_key", "must be another key than that of the study, whose runs are reported")
     return own

@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, structure_of
 from jaxonline.results import Result
 from jaxonline.results.tuned import Setting, setting_in_words
@@ -27,7 +28,7 @@ def to_judge(result: Result, quantity: str) -> np.ndarray:
     """
     values = result.values(quantity)
     if values.ndim > 3:
-        raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
     return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])
 
 
@@ -45,7 +46,9 @@ def maker(learner: Any) -> Callable[[Setting], Any]:
         try:
             inspect.signature(learner).bind(**setting)
         except TypeError as error:
-            raise TypeError(f"grid must name the arguments of learner, got {', '.join(setting)}: {error}") from None
+            raise ArgumentTypeError(
+                "grid", f"must name the arguments of learner, got {', '.join(setting)}: {error}"
+            ) from None
         return learner(**setting)
 
     return made

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import is_url, place_of
 from jaxonline.store.fingerprint import code_of, describe
@@ -66,13 +67,13 @@ class Checkpoint:
 
     def __post_init__(self):
         if not isinstance(self.folder, str | os.PathLike):
-            raise TypeError(f"checkpoint must be a folder or a Checkpoint, got {self.folder!r}")
+            raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint, got {self.folder!r}")
         if not os.fspath(self.folder):
-            raise ValueError("checkpoint must name a folder, got ''")
+            raise ArgumentError("checkpoint", "must name a folder, got ''")
         if self.version is not None and not isinstance(self.version, str):
-            raise TypeError(f"version must be a text, got {self.version!r}")
+            raise ArgumentTypeError("version", f"must be a text, got {self.version!r}")
         if self.version == "":
-            raise ValueError("version must not be empty, got ''")
+            raise ArgumentError("version", "must not be empty, got ''")
         check.not_negative("every", self.every)
         check.flag("keep_states", self.keep_states)
         if not is_url(self.folder):

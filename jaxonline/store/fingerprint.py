@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.store.layout import fingerprint
 from jaxonline.store.source_code import (
     attributes_of,
@@ -184,10 +185,11 @@ class _Walk:
             unseen = f"into {type(item).__module__}.{type(item).__qualname__}"
             if isinstance(item, types.FunctionType):
                 unseen = f"the source of {item.__qualname__}, which has no file, or a file edited since it was run"
-            raise TypeError(
-                f"checkpoint must see all that decides the numbers, and cannot see {unseen} "
+            raise ArgumentTypeError(
+                "checkpoint",
+                f"must see all that decides the numbers, and cannot see {unseen} "
                 f"({', '.join(self._trail)}): name a version of the study, and another one whenever you change what "
-                "cannot be seen: checkpoint=jo.Checkpoint(folder, version='1')"
+                "cannot be seen: checkpoint=jo.Checkpoint(folder, version='1')",
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:

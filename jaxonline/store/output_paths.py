@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.filesystem import is_url
 
 
@@ -51,7 +52,7 @@ def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> 
     for name in files:
         for other, path in there.items():
             if other != name and there[name] in (path, *path.parents):
-                raise ValueError(f"{name} must be a file of its own, got '{files[name]}', in the way of {other}")
+                raise ArgumentError(name, f"must be a file of its own, got '{files[name]}', in the way of {other}")
 
 
 def each_of(*steps: Callable[[], object]) -> None:
@@ -93,7 +94,7 @@ def _said(name: str, path: str | Path, what: str) -> Iterator[None]:
         if not os.fspath(path):
             raise FileNotFoundError(0, "it is empty")
         if is_url(path):
-            raise ValueError(f"{name} must be {what} of this computer, got '{path}', a URL")
+            raise ArgumentError(name, f"must be {what} of this computer, got '{path}', a URL")
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.parameters.errors import ArgumentTypeError
+
 DOCUMENT = "zarr.json"  # the file that describes a node
 CHECKSUM = 4  # bytes
 STRING = "string"
@@ -43,7 +45,7 @@ class ArraySpec(NamedTuple):
         if array.dtype.kind == "V":
             attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
         if array.dtype.kind not in GAPS:
-            raise TypeError(f"{name} must hold numbers to be kept, got the dtype {array.dtype}")
+            raise ArgumentTypeError(name, f"must hold numbers to be kept, got the dtype {array.dtype}")
         dims = tuple(f"{name}, axis {axis}" for axis in range(array.ndim))
         return ArraySpec(dims, array.shape, tuple(max(n, 1) for n in array.shape), array.dtype.name, attributes)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result, Standings
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.progress import Progress
@@ -84,7 +85,7 @@ class Benchmark:
         for name, value, what in (("games", self.games, "game"), ("learners", self.learners, "learner")):
             check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {what}s by name")
             if not value:
-                raise ValueError(f"{name} must have at least one entry, got none")
+                raise ArgumentError(name, "must have at least one entry, got none")
         for name, game in self.games.items():
             check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
         for name in self.games:
@@ -144,11 +145,11 @@ class Benchmark:
                     found[game][1][name] = item
             if not found[game][1]:
                 why = next(reason for (of, _), reason in gaps.items() if of == game)
-                raise ValueError(f"games must each have a learner that can play it, got none for {game!r}: {why}")
+                raise ArgumentError("games", f"must each have a learner that can play it, got none for {game!r}: {why}")
         for name, learner in self.learners.items():
             if not any(name in learners for _, learners in found.values()):
                 why = gaps[next(iter(found)), _members(name, learner)[0]]
-                raise ValueError(f"learners must each be able to play a game, got {name!r}, which is not: {why}")
+                raise ArgumentError("learners", f"must each be able to play a game, got {name!r}, which is not: {why}")
         return found, gaps
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.study import Context
@@ -170,7 +171,7 @@ class Comparison:
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
-            raise ValueError("learners must have at least one entry, got none")
+            raise ArgumentError("learners", "must have at least one entry, got none")
         beside = self.tune.beside if isinstance(self.tune, BestOf) else ()
         check.keyed("bounds", self.bounds, (*self.learners, *beside))
         for name, bound in self.bounds.items():

@@ -19,6 +19,7 @@ from jax.sharding import Mesh
 
 from jaxonline import datasets
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table, strict_json
@@ -377,7 +378,7 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     """
     local = datasets.is_local(name, data)
     if data and not local:
-        raise ValueError(f"data must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+        raise ArgumentError("data", f"must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
     try:
         return datasets.load(name, data, **options)
     except ValueError as error:

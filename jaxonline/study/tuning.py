@@ -11,6 +11,7 @@ import numpy as np
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.results.parts import selected
 from jaxonline.results.tuned import Tuned, at_edge
@@ -28,7 +29,7 @@ def check_etas(name: str, etas: Any) -> None:
     """Check that step sizes are a dictionary of numbers above 0, with something in it."""
     check.instance(name, etas, Mapping, "a dictionary of step sizes")
     if not etas:
-        raise ValueError(f"{name} must have at least one entry, got none")
+        raise ArgumentError(name, "must have at least one entry, got none")
     for label, eta in etas.items():
         check.positive(f"{name}[{label!r}]", eta)
 

@@ -12,6 +12,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.verify.enumeration import Support, enumerate_support
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, detectable
 from jaxonline.verify.judging import Test, derived_samples, draw
@@ -239,7 +240,9 @@ def _method(method: str, **known: Any) -> str:
 def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
     """The stated second moments, checked against the target: E theta^2 is at least (E theta)^2."""
     if layout.is_complex:
-        raise TypeError("second_moment must not be given for complex estimates: give range, or estimate both parts")
+        raise ArgumentTypeError(
+            "second_moment", "must not be given for complex estimates: give range, or estimate both parts"
+        )
     shapes = [leaf.shape for leaf in layout.leaves]
     leaves = layout.structure.flatten_up_to(value)
     arrays = [check.reals("second_moment", leaf).astype(float) for leaf in leaves]  # infinite where nothing would do
@@ -247,10 +250,10 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
         wanted, got = shapes, [array.shape for array in arrays]
         if layout.is_array:
             wanted, got = wanted[0], got[0]
-        raise ValueError(f"second_moment must have the target's shape {wanted}, got {got}")
+        raise ArgumentError("second_moment", f"must have the target's shape {wanted}, got {got}")
     vector = np.concatenate([array.ravel() for array in arrays])
     if not np.all(vector >= flat**2 * (1 - 10 * _PRECISION)):
-        raise ValueError(f"second_moment must be at least the target squared {flat**2}, got {vector}")
+        raise ArgumentError("second_moment", f"must be at least the target squared {flat**2}, got {vector}")
     return np.maximum(vector, flat**2)
 
 
@@ -265,7 +268,7 @@ def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
             ends.append(layout.vector("range", end))
     low, high = ends
     if not np.all(low < high):
-        raise ValueError(f"range must be (low, high) with low below high, got {limits}")
+        raise ArgumentError("range", f"must be (low, high) with low below high, got {limits}")
     return Bernstein(low, high, 0 if settings.looks else None)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.verify.result import Verification, judge, units_of, worst
 
 Support = Iterable[tuple[float, Any]]
@@ -34,7 +35,7 @@ def enumerate_support(
     outcomes: Any = support() if callable(support) else support
     outcomes = list(outcomes) if isinstance(outcomes, Iterable) else [outcomes]
     if not outcomes:
-        raise ValueError("support must have at least one outcome, got none")
+        raise ArgumentError("support", "must have at least one outcome, got none")
     for outcome in outcomes:
         pair = isinstance(outcome, tuple | list) and len(outcome) == 2
         check.instance("support", outcome, pair, "pairs (probability, value)")

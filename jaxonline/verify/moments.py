@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
@@ -41,12 +42,12 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
         ('respected', 'violated')
     """
     if isinstance(value, float) and math.isnan(value):
-        raise ValueError("value must be a number, got nan")
+        raise ArgumentError("value", "must be a number, got nan")
     for name, each in (("value", value), ("limit", limit)):
         if not (isinstance(each, float) and math.isinf(each)):  # a bound may be infinite
             check.number(name, each)
     if not limit > 0:
-        raise ValueError(f"limit must be above 0, got {limit!r}")
+        raise ArgumentError("limit", f"must be above 0, got {limit!r}")
     ratio = value / limit
     verdict = VIOLATED if ratio > 1 + _ROUNDING else RESPECTED
     return Verification(

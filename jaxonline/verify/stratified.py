@@ -10,6 +10,7 @@ import dataclasses
 import jax
 import numpy as np
 
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.verify.intervals import BoundedKurtosis, KnownVariance, samples_needed, weighted_sum
 from jaxonline.verify.layout import Layout
 from jaxonline.verify.result import (
@@ -76,7 +77,7 @@ class _Stratum:
         sampler = Sampler.create(estimator, settings.seed, settings.width, settings.mesh, STRATA, n)
         layout = Layout.of(sampler.estimate)
         if not layout.is_array:
-            raise TypeError(f"given must return one array of real numbers, got {sampler.estimate}")
+            raise ArgumentTypeError("given", f"must return one array of real numbers, got {sampler.estimate}")
         layout.vector("target", target)
         term = np.full(target.size, np.nan) if strata.terms is None else strata.terms[n].ravel()
         stated = None if strata.second_moments is None else strata.second_moments[n].ravel()

@@ -15,6 +15,7 @@ from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.over_advice import check_combiner
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
 
 
@@ -79,7 +80,7 @@ class EXP4:
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[1:] != arms:
-            raise ValueError(f"instances must be advice [experts, arms] on the arms {arms}, got {specs.instance}")
+            raise ArgumentError("instances", f"must be advice [experts, arms] on the arms {arms}, got {specs.instance}")
         return self.combiner.init(shape[0], specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "N K"]) -> Draw:

@@ -7,6 +7,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 class RidgeOfArms:
@@ -28,7 +29,7 @@ class RidgeOfArms:
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[:1] != arms:
-            raise ValueError(f"instances must be features [arms, d] of the arms {arms}, got {specs.instance}")
+            raise ArgumentError("instances", f"must be features [arms, d] of the arms {arms}, got {specs.instance}")
         return initial_state(shape[1], self.regularizer, specs.outcome.dtype)
 
     def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:

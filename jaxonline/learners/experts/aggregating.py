@@ -13,6 +13,7 @@ from jaxonline.learners.experts.over_advice import check_loss, losses_of, n_expe
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
 
@@ -76,9 +77,10 @@ class Aggregating:
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
         elif self.eta is None:
-            raise ValueError(
-                f"eta must be given for {type(self.loss).__name__}: a rate at which it is mixable; "
-                "it is known for the squared loss only"
+            raise ArgumentError(
+                "eta",
+                f"must be given for {type(self.loss).__name__}: a rate at which it is mixable; "
+                "it is known for the squared loss only",
             )
 
     @property
@@ -147,4 +149,4 @@ def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: Arr
         return
     largest = 2.0 / (most - least) ** 2
     if (rate > largest * (1 + 1e-6)).any():
-        raise ValueError(f"eta must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")
+        raise ArgumentError("eta", f"must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")

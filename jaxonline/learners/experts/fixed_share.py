@@ -9,6 +9,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 
 
@@ -56,7 +57,7 @@ class FixedShare:
         check.count("n_experts", n_experts, ge=2)
         check.count("n_rounds", n_rounds, ge=2)
         if check.count("n_switches", n_switches, ge=0) >= n_rounds:
-            raise ValueError(f"n_switches must be below n_rounds, {n_rounds}, got {n_switches}")
+            raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds}, got {n_switches}")
         share = n_switches / (n_rounds - 1)
         information = (n_switches + 1) * np.log(n_experts) + (n_rounds - 1) * binary_entropy(share)
         return cls(float(np.sqrt(8.0 * information / n_rounds)), share)

@@ -12,6 +12,7 @@ from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 
 
@@ -70,7 +71,7 @@ class LabelEfficientHedge:
         check.count("n_experts", n_experts, ge=2)
         check.count("n_rounds", n_rounds)
         if check.count("n_questions", n_questions) > n_rounds:
-            raise ValueError(f"n_questions must be at most n_rounds, {n_rounds}, got {n_questions}")
+            raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds}, got {n_questions}")
         return cls(EWA(float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)), n_questions / n_rounds)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 
 
 def in_range(y: Array, low: Array, high: Array) -> Array:
@@ -20,7 +21,7 @@ def check_range(low: ArrayLike, high: ArrayLike) -> None:
     """Check that the ends of a range are finite, and `high` above `low`."""
     ends = check.concrete(check.number("low", low)), check.concrete(check.number("high", high))
     if ends[0] is not None and ends[1] is not None and not (ends[1] > ends[0]).all():
-        raise ValueError(f"high must be above low, got low={ends[0]} and high={ends[1]}")
+        raise ArgumentError("high", f"must be above low, got low={ends[0]} and high={ends[1]}")
 
 
 def width(low: float, high: float) -> float:
@@ -28,5 +29,5 @@ def width(low: float, high: float) -> float:
     check.number("low", low)
     check.number("high", high)
     if not high > low:
-        raise ValueError(f"high must be above low, got low={low:g} and high={high:g}")
+        raise ArgumentError("high", f"must be above low, got low={low:g} and high={high:g}")
     return float(high - low)

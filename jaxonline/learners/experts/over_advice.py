@@ -10,6 +10,7 @@ from jaxonline.learners.experts.combiner import Combiner
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
 
@@ -95,7 +96,7 @@ def as_learner(combiner_or_learner: Any, loss: Any = None) -> Any:
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
             what = type(combiner_or_learner).__name__
-            raise ValueError(f"loss must be left out for a learner with its own, {what}, got {check.shown(loss)}")
+            raise ArgumentError("loss", f"must be left out for a learner with its own, {what}, got {check.shown(loss)}")
         return combiner_or_learner
     check_combiner(combiner_or_learner, "a combiner (init, weights, update), or a learner over advice")
     return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
@@ -110,7 +111,7 @@ def n_experts(name: str, spec: PyTree) -> int:
     """The length of a vector with one entry for each expert."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
-        raise ValueError(f"{name} must be vectors with an entry for each expert, got {spec}")
+        raise ArgumentError(name, f"must be vectors with an entry for each expert, got {spec}")
     return shape[0]
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 
 
@@ -62,7 +63,7 @@ class GradientBandit:
         check.positive("radius", self.radius)
         delta, radius = check.concrete(self.delta), check.concrete(self.radius)
         if delta is not None and radius is not None and not (delta < radius).all():
-            raise ValueError(f"delta must be below the radius, {radius}, got {delta}")
+            raise ArgumentError("delta", f"must be below the radius, {radius}, got {delta}")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
         """w = 0, the state.

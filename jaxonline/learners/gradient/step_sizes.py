@@ -1,16 +1,19 @@
 """Step sizes: a number that multiplies the optimiser's update of round t = 1, 2, ..."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jaxonline.learners.gradient._interned import interned
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Component, Convert, Gt, Positive, Rounds, Takes
 
 
 @struct
@@ -27,16 +30,13 @@ class Constant:
         0.2
     """
 
-    value: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.positive("value", self.value)
+    value: Positive
 
     @classmethod
-    def over_horizon(cls, eta: float, n_rounds: int) -> "Constant":
+    @checked
+    def over_horizon(cls, eta: Positive, n_rounds: Rounds) -> "Constant":
         """The step eta / sqrt(T) of the theorems, for a horizon known in advance."""
-        check.positive("eta", eta)
-        return cls(float(eta / np.sqrt(check.count("n_rounds", n_rounds))))
+        return cls(float(eta / np.sqrt(n_rounds)))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""
@@ -58,10 +58,7 @@ class InverseSqrt:
         0.20000000298023224
     """
 
-    eta: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.positive("eta", self.eta)
+    eta: Positive
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""
@@ -82,10 +79,7 @@ class InverseTime:
         0.25
     """
 
-    eta: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.positive("eta", self.eta)
+    eta: Positive
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""
@@ -111,21 +105,21 @@ class Schedule:
         0.05000000074505806
     """
 
-    schedule: Callable = static()
-    scale: Float[ArrayLike, ""] = 1.0
+    schedule: Annotated[Callable, Takes("the step count"), Component("schedule")] = static()
+    scale: Positive = 1.0
 
     def __post_init__(self):
-        check.function("schedule", self.schedule, "the step count")
         try:
             with jax.numpy_dtype_promotion("standard"):  # as optax has it, which divides counts by floats
                 step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))
         except (TypeError, ValueError) as error:
             shown = check.shown(self.schedule)
-            raise TypeError(f"schedule must be a function of the step count alone, got {shown}: {error}") from error
+            raise ArgumentTypeError(
+                "schedule", f"must be a function of the step count alone, got {shown}: {error}"
+            ) from error
         if getattr(step, "shape", None) != ():
-            raise TypeError(f"schedule must return a number, got the shape {getattr(step, 'shape', None)}")
+            raise ArgumentTypeError("schedule", f"must return a number, got the shape {getattr(step, 'shape', None)}")
         set_field(self, "schedule", interned(self.schedule))
-        check.positive("scale", self.scale)
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""
@@ -139,3 +133,7 @@ def as_step_size(step_size: Any, name: str = "step_size") -> Any:
     if callable(step_size) or isinstance(step_size, type):
         return Schedule(check.function(name, step_size, "the step count, or a number"))
     return Constant(check.positive(name, step_size))
+
+
+StepSize = Annotated[Any, Component("step size", "schedule", number=True), Gt(0), Convert(as_step_size)]
+"""A step size or a number; a number becomes `Constant`, an optax schedule becomes `Schedule`."""

@@ -13,6 +13,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.linear.vaw import VAW, VAWState
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
 
 
@@ -65,7 +66,7 @@ class MultiKernel:
         set_field(self, "combiner", as_learner(self.combiner))
         check.instance("expert", self.expert, VAW, "a VAW")
         if self.expert.features is not None:
-            raise ValueError("expert must have no features of its own: the dictionary makes them")
+            raise ArgumentError("expert", "must have no features of its own: the dictionary makes them")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> MultiKernelState:
         """The forecasters' and the combiner's first states."""

@@ -32,6 +32,7 @@ from jaxonline.learners.kernels.expansion import Expansion, Feature, Reserved
 from jaxonline.learners.kernels.map_estimate import Asked, MapEstimate
 from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import replace, set_field, struct
 
 # Estimates a run and round that are made together (`ragged`): less than the mean, so that little is padded
@@ -136,9 +137,10 @@ class NoisyKernel:
         """Refuse noise on the labels of classification."""
         kind = self.gradient_length.kind
         if kind == "classification" and isinstance(feedback, StatesNoise) and feedback.label_noise is not None:
-            raise ValueError(
-                f"label_noise must be None for NoisyKernel with a classification loss, whose estimate of the gradient "
-                f"is biased where labels are noisy, got {feedback.label_noise!r}"
+            raise ArgumentError(
+                "label_noise",
+                "must be None for NoisyKernel with a classification loss, whose estimate of the gradient "
+                f"is biased where labels are noisy, got {feedback.label_noise!r}",
             )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:

@@ -17,6 +17,7 @@ from jaxonline.game.protocols import Specs, StatesNoise
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
 
 _SAME = 1e-5  # covariances that differ by less, in units of their largest entry, are the same in float32
@@ -92,7 +93,7 @@ class SurrogateKernel:
             return
         law, told = feedback.noise, check.concrete(self.surrogate.covariance)
         if law is None or isinstance(law, TwoPoints) or (isinstance(law, Noise) and law.law != "gaussian"):
-            raise ValueError(f"noise must be Gaussian for SurrogateKernel, got {_said(law, feedback)}")
+            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel, got {_said(law, feedback)}")
         if not isinstance(law, Noise):
             warnings.warn(
                 f"SurrogateKernel is biased where noise={law!r} is not Gaussian of the covariance of its surrogate, "
@@ -106,9 +107,10 @@ class SurrogateKernel:
             return
         told, found = (_as_matrix(each, np.shape(self.surrogate.variances)[0]) for each in (told, found))
         if told.shape != found.shape or np.abs(told - found).max() > _SAME * np.abs(told).max():
-            raise ValueError(
-                f"noise must have the covariance that the surrogate of SurrogateKernel was told, {told.tolist()}, "
-                f"got {found.tolist()}"
+            raise ArgumentError(
+                "noise",
+                f"must have the covariance that the surrogate of SurrogateKernel was told, {told.tolist()}, "
+                f"got {found.tolist()}",
             )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
@@ -120,8 +122,9 @@ class SurrogateKernel:
         del key
         instance = specs.instance
         if instance.shape != (self.surrogate.dimension,):
-            raise ValueError(
-                f"surrogate must be for instances of shape {instance.shape}, got dimension {self.surrogate.dimension}"
+            raise ArgumentError(
+                "surrogate",
+                f"must be for instances of shape {instance.shape}, got dimension {self.surrogate.dimension}",
             )
         return no_points(self.n_rounds, instance)
 

@@ -14,6 +14,7 @@ from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, play_round, start, stream_keys
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 
 
 class BatchPredictor(NamedTuple):
@@ -93,9 +94,10 @@ def online_to_batch(
     mean, losses, are_played = _averaged(bound.game, bound.entrant, key, n_rounds, hypothesis)
     if not np.all(are_played):
         first = int(np.argmin(are_played)) + 1
-        raise TypeError(
-            f"hypothesis must be given: {type(learner).__name__} does not predict <w, x> with the w of its state "
-            f"(in round {first}, for one), got None"
+        raise ArgumentTypeError(
+            "hypothesis",
+            f"must be given: {type(learner).__name__} does not predict <w, x> with the w of its state "
+            f"(in round {first}, for one), got None",
         )
     return BatchPredictor(jax.tree.map(np.asarray, mean), float(np.mean(np.asarray(losses, float))), n_rounds)
 
@@ -109,7 +111,7 @@ def _vector(learner: Any, state: PyTree) -> Array:
     found = getattr(state, "average", None)
     found = getattr(state, "w", None) if found is None else found
     if found is None:
-        raise TypeError(f"hypothesis must be given for a state without w, {type(state).__name__}, got None")
+        raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__}, got None")
     return found
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Measured, Number, Row, Text
 from jaxonline.results.report.formats import plain, shortened, terminal_width
@@ -96,12 +97,14 @@ class Standings:
         good = isinstance(self.results, Mapping) and all(isinstance(each, Result) for each in self.results.values())
         check.instance("results", self.results, good, "a dictionary of results")
         if not self.results:
-            raise ValueError("results must have at least one entry, got none")
+            raise ArgumentError("results", "must have at least one entry, got none")
         check.number("level", self.level, gt=0.0, lt=1.0)
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game in self.results:
             if self._values(game).ndim > 2:
-                raise ValueError(f"quantity must be a number in each round, got {self.quantity!r}, which is a vector")
+                raise ArgumentError(
+                    "quantity", f"must be a number in each round, got {self.quantity!r}, which is a vector"
+                )
 
     @property
     def games(self) -> tuple[str, ...]:

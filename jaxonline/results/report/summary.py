@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import parts
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Known, Measured, Number, Text
@@ -97,7 +98,7 @@ def at_the_horizon(
     check_bounds(bounds)
     last = parts.at_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE)
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
-        raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
     horizon, head = int(result.rounds[-1]), label_of(quantity)
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `Result.mean` says which are skewed
         of, queries = last.mean(quantity, level), last.mean("queries", level)

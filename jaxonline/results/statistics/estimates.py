@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
 from jaxonline.results.statistics import intervals as statistics
 from jaxonline.results.statistics.intervals import Estimate
@@ -44,7 +45,7 @@ def check_number(result: Any, quantity: str) -> None:
         ValueError: it is a vector, or the study does not have it.
     """
     if recorded_of(result, quantity).ndim > 3:
-        raise ValueError(f"quantity must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:

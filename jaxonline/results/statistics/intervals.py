@@ -13,6 +13,7 @@ from jaxtyping import ArrayLike, Float, Int
 from scipy import special
 
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics import bootstrap
 from jaxonline.results.statistics.variance_reduction import adjusted
 
@@ -83,7 +84,9 @@ def mean_over_runs(
     check.number("level", level, gt=0.0, lt=1.0)
     check.choice("interval", interval, INTERVALS)
     if (interval == "bounded") != (limits is not None):
-        raise ValueError(f"limits must be given for the interval 'bounded' and no other, got {limits}, {interval!r}")
+        raise ArgumentError(
+            "limits", f"must be given for the interval 'bounded' and no other, got {limits}, {interval!r}"
+        )
     if check.count("together", together) > 1:
         level = 1.0 - (1.0 - level) / together
     n_runs = (~np.isnan(values)).sum(axis=1)
@@ -108,7 +111,7 @@ def limits_of_sums(limits: Any, rounds: np.ndarray) -> tuple[np.ndarray, np.ndar
     """
     ends = check.finite_array("limits", limits)
     if ends.shape != (2,) or ends[0] > ends[1]:
-        raise ValueError(f"limits must be the least and the largest value, got {check.shown(limits)}")
+        raise ArgumentError("limits", f"must be the least and the largest value, got {check.shown(limits)}")
     return ends[0] * rounds, ends[1] * rounds
 
 
@@ -119,7 +122,9 @@ def _bounded(
     least, most = (np.broadcast_to(np.asarray(limit, float), mean.shape) for limit in limits)
     outside = (values < least[:, None]) | (values > most[:, None])
     if outside.any():
-        raise ValueError(f"limits must enclose all values, got {check.shown(limits)} and {values[outside][0]:.6g}")
+        raise ArgumentError(
+            "limits", f"must enclose all values, got {check.shown(limits)} and {values[outside][0]:.6g}"
+        )
     log = np.log(4.0 / (1.0 - level))
     half = error * np.sqrt(2.0 * log) + 7.0 * (most - least) * log / (3.0 * np.maximum(n_runs - 1, 1))
     return np.maximum(mean - half, least), np.minimum(mean + half, most)
@@ -295,9 +300,9 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     """
     rounds, values = check.finite_array("rounds", rounds).astype(float), np.asarray(values, float)
     if rounds.ndim != 1 or len(set(rounds.tolist())) < 2 or (rounds <= 0).any():
-        raise ValueError(f"rounds must be at least two numbers above 0, got {check.shown(rounds)}")
+        raise ArgumentError("rounds", f"must be at least two numbers above 0, got {check.shown(rounds)}")
     if values.ndim != 2 or values.shape[1] != len(rounds):
-        raise ValueError(f"values must have the shape (runs, {len(rounds)}), got {values.shape}")
+        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}), got {values.shape}")
     check.number("level", level, gt=0.0, lt=1.0)
     values = bootstrap.without_nan(values)
     if len(values) < 2 or (values.mean(axis=0) <= 0).any():

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.files.differences import differing, in_a_line, results_compared, table_of
 from jaxonline.study.files.folder import (
@@ -26,9 +27,9 @@ def run_file(
 ) -> None:
     """Play the study of a file in a folder, or go on there; print and write the report."""
     if workers is not None and cluster is not None:
-        raise ValueError(f"cluster must be left out where there are workers, got {cluster!r}")
+        raise ArgumentError("cluster", f"must be left out where there are workers, got {cluster!r}")
     if workers is not None and workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}")
+        raise ArgumentError("workers", f"must be at least 1, got {workers}")
     began = time.perf_counter()
     folder = out if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from jaxonline.comparators import rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels import Gaussian
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text, across
 from jaxonline.study import BestOf, Compared, Context, Report, Study
 from jaxonline.study.comparison import found_where, said_of_skewness, skewness_is_said
@@ -261,7 +262,7 @@ def _remarks(everything: list[Compared]) -> list[str]:
 def _check_surrogate(name: str, noise: float, words: str, limit: float) -> None:
     """Algorithm 2 needs a surrogate kernel."""
     if noise >= limit:
-        raise ValueError(f"{name} must be below {words} = {limit:.3g}, got {noise:g}")
+        raise ArgumentError(name, f"must be below {words} = {limit:.3g}, got {noise:g}")
 
 
 def _numbers(compared: Compared) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game, NoisyLearnerRegret
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import replace
 from jaxonline.results import Result
 from jaxonline.results.tuned import Tuned
@@ -203,7 +204,7 @@ class Problem:
         """About ten rounds of the first pass, multiples of a thirty-second of the rows, and ends of passes."""
         n_rows = len(self.y)
         if n_rounds > n_rows and n_rounds % n_rows:
-            raise ValueError(f"n_rounds must be a multiple of the {n_rows} rows, got {n_rounds}")
+            raise ArgumentError("n_rounds", f"must be a multiple of the {n_rows} rows, got {n_rounds}")
         first = min(n_rounds, n_rows)
         piece = min(max(n_rows // SEGMENTS_PER_PASS, 1), first)
         within = piece * np.round(np.geomspace(1, first // piece, 11)).astype(int)

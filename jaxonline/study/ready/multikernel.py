@@ -24,6 +24,7 @@ from jaxonline.engines.expert_sequences import BLOCK, expert_jobs, play_sequence
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import Truncated
 from jaxonline.parameters.dtypes import working_dtype
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import load_set
@@ -90,7 +91,7 @@ def parse_seeds(text: str) -> list[int]:
     if None in parts or not any(ranges):
         raise ValueError(f'seeds must be a number as "5" or a list as "0,1,2" or "0-4", got {text!r}')
     if max(each.stop for each in ranges) > 2**32 or sum(each.stop - each.start for each in ranges) > MAX_SEEDS:
-        raise ValueError(f"seeds must be at most {MAX_SEEDS}, each below 2^32, got {text!r}")
+        raise ArgumentError("seeds", f"must be at most {MAX_SEEDS}, each below 2^32, got {text!r}")
     return [seed for each in ranges for seed in each]
 
 
@@ -172,7 +173,7 @@ class MultiKernelTable(Study):
             own = datasets.known_as(str(name)) is not None
             loaded.append(load_set(name, self.data, target=None if own else self.target, impute=self.impute))
             if loaded[-1].name in [other.name for other in loaded[:-1]]:
-                raise ValueError(f"sets must have different names, got {loaded[-1].name!r} twice")
+                raise ArgumentError("sets", f"must have different names, got {loaded[-1].name!r} twice")
         return loaded
 
     def play(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
@@ -230,7 +231,7 @@ def play_set(
         ValueError: targets outside [0, 1], or an unknown `sampler`.
     """
     if ((y < 0) | (y > 1)).any():
-        raise ValueError(f"targets must be in [0, 1], got {y.min():g} to {y.max():g}")
+        raise ArgumentError("targets", f"must be in [0, 1], got {y.min():g} to {y.max():g}")
     with jax.enable_x64(dtype == "float64"):
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         arrays = [jnp.asarray(of, working_dtype(dtype)) for of in _padded(frequencies, X, y)]

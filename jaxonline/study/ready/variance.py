@@ -14,6 +14,7 @@ from pydantic import Field
 
 from jaxonline.estimators.series_moments import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
@@ -81,7 +82,7 @@ class Variance(Study):
     def found(self) -> dict[tuple[str, float], list[VarianceRow]]:
         """The numbers, by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
-            raise ValueError("guess must not be 0, which is the first point of expansion")
+            raise ArgumentError("guess", "must not be 0, which is the first point of expansion")
         try:
             return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
         except ValueError as error:

@@ -13,6 +13,7 @@ from jaxonline.feedback import FullInformation
 from jaxonline.game import Game
 from jaxonline.learners import BOA, EWA, DrawnExpert, FixedShare, FollowTheLeader, MLPoly
 from jaxonline.losses import ArmLoss
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.study.ready.games.classical import Bound, ClassicalGame, Setting
 
 DAYS, PAST = 1047, 20  # of the series; that a forecast may look back
@@ -33,7 +34,7 @@ class RealSeries(ClassicalGame):
     def setting(self) -> Setting:
         T, m = self.rounds, self.switches
         if 2 * m > T - 1:
-            raise ValueError(f"switches must be at most half of rounds - 1, got {m} and {T} rounds")
+            raise ArgumentError("switches", f"must be at most half of rounds - 1, got {m} and {T} rounds")
         values, predictions = forecasts()
         losses = np.abs(predictions - values[:, None])[:T]
         K = losses.shape[1]

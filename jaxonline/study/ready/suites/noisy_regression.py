@@ -18,6 +18,7 @@ from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import GradientLearner, InverseSqrt
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import Context, Task
 from jaxonline.study.files.data import scaled_data
@@ -144,7 +145,7 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
     if any(file.stem == name for place in places_of(data) for file in files_in(place)):
         return load(name, data)[1:]
     if data:
-        raise ValueError(f"data must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+        raise ArgumentError("data", f"must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
     with warnings.catch_warnings():  # of scikit-learn, also where there was nothing to be invalid
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)

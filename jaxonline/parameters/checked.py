@@ -1,0 +1,85 @@
+"""Values checked against the annotations of the parameters that take them."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from jaxonline.parameters import check
+from jaxonline.parameters.declared import Parameter, parameters_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checked(function: F) -> F:
+    """A function whose arguments are checked against its annotations at every call.
+
+    Raises:
+        ArgumentError: an argument is outside the range that its annotation declares.
+        ArgumentTypeError: an argument has another type than its annotation declares.
+
+    Example:
+        >>> from jaxonline.parameters.checked import checked
+        >>> from jaxonline.parameters.types import Count
+        >>> @checked
+        ... def squares(n: Count) -> list[int]:
+        ...     return [k**2 for k in range(n)]
+        >>> squares(0)
+        Traceback (most recent call last):
+            ...
+        jaxonline.parameters.errors.ArgumentError: n must be at least 1, got 0
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        bound = _signature(function).bind(*args, **kwargs)
+        for parameter in parameters_of(function):
+            if parameter.name in bound.arguments:
+                value = bound.arguments[parameter.name]
+                bound.arguments[parameter.name] = check_value(parameter, value)
+        return function(*bound.args, **bound.kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+_signature = functools.cache(inspect.signature)
+
+
+def check_value(parameter: Parameter, value: Any) -> Any:
+    """The value that a parameter takes, converted if its annotation says so.
+
+    Values that are not known yet (tracers, shape structs) pass.
+
+    Raises:
+        ArgumentError: the value is outside the declared range.
+        ArgumentTypeError: the value has another type.
+    """
+    name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
+    if (value is None and "nothing" in parameter.takes) or check.unknown(value):
+        return value
+    if parameter.convert is not None:
+        return parameter.convert(value, name)
+    if not parameter.constrained:
+        return value
+    limits = parameter.limits.given
+    if takes == {"integer"}:
+        return check.count(name, value, **limits)
+    if takes == {"number"}:
+        return check.number(name, value, **limits)
+    if takes == {"number", "array"}:
+        return check.numbers(name, check.listed(name, value), **limits)
+    if takes == {"array"}:
+        return check.array(name, value, ndim=parameter.dimensions, **limits)
+    if takes == {"text"}:
+        return check.choice(name, value, parameter.choices) if parameter.choices else check.text(name, value)
+    if parameter.arguments and takes <= {"function", "component"}:
+        return check.function(name, value, parameter.arguments)
+    if takes == {"component"} and all(isinstance(kind, type) for kind in parameter.kinds):
+        return check.instance(name, value, parameter.kinds, _with_articles(parameter.kinds))
+    return value
+
+
+def _with_articles(kinds: tuple[type, ...]) -> str:
+    """ "a Law or an EWA"."""
+    names = [kind.__name__ for kind in kinds]
+    return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)

@@ -1,0 +1,239 @@
+"""What a class or a function takes, read from its annotations: types, ranges, choices, defaults."""
+
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from annotated_types import Ge, Gt, Interval, Le, Lt
+
+from jaxonline.parameters.types import Component, Convert, Horizon, PythonOnly, Shape, Takes
+
+_WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+_PLAIN = {bool: "flag", int: "integer", float: "number", str: "text", type(None): "nothing", np.ndarray: "array"}
+
+
+class Limits(NamedTuple):
+    """Where a number must lie: above `gt`, at least `ge`, below `lt`, at most `le`."""
+
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+
+    @property
+    def words(self) -> str:
+        """As in "above 0 and at most 1"; empty without limits."""
+        return " and ".join(f"{_WORDS[name]} {format_limit(limit)}" for name, limit in self.given.items())
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The limits that are not None, by name."""
+        return {name: limit for name, limit in self._asdict().items() if limit is not None}
+
+    def exclude(self, value: float) -> bool:
+        """Whether a number lies outside."""
+        return bool(
+            (self.gt is not None and value <= self.gt)
+            or (self.ge is not None and value < self.ge)
+            or (self.lt is not None and value >= self.lt)
+            or (self.le is not None and value > self.le)
+        )
+
+
+def format_limit(value: float) -> str:
+    """A number as text: 100,000 and not 1e+05."""
+    whole = 1000 <= abs(value) < 1e15 and value == round(value)
+    return f"{value:,.0f}" if whole else f"{float(value):g}"
+
+
+class Parameter(NamedTuple):
+    """A parameter of a class or a function.
+
+    Attributes:
+        name: of the parameter.
+        takes: of "number", "integer", "flag", "text", "texts", "array", "seed", "horizon", "component", "components" (a
+            list of them), "function", "nothing" (None), "anything".
+        kinds: what a component may be: kinds of study files, or classes.
+        limits: of numbers.
+        choices: of texts; empty if every text is allowed.
+        dimensions: of an array, None if any number of them is allowed.
+        arguments: of a function, in words.
+        convert: makes the value of the field, and checks it; None to keep the value.
+        constrained: whether the annotation has constraints that a constructor checks.
+        python_only: whether a study file cannot give it.
+        required: whether there is no default.
+        default: the value if it is not given.
+        description: the sentence of the docstring, for people only.
+    """
+
+    name: str
+    takes: frozenset[str] = frozenset({"anything"})
+    kinds: tuple[Any, ...] = ()
+    limits: Limits = Limits()
+    choices: tuple[str, ...] = ()
+    dimensions: int | None = None
+    arguments: str = ""
+    convert: Callable[[Any, str], Any] | None = None
+    constrained: bool = False
+    python_only: bool = False
+    required: bool = True
+    default: Any = None
+    description: str = ""
+
+    @property
+    def in_python_only(self) -> bool:
+        """Whether a study file can give it only through a module of the user's own."""
+        return self.takes - {"nothing"} in ({"function"}, {"anything"}) and not self.kinds
+
+
+@functools.cache
+def parameters_of(make: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The parameters of a class, a classmethod or a function, as their annotations declare them."""
+    signature = inspect.signature(make)
+    hints = _hints(make)
+    named = (p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return tuple(_with_default(parameter_of(p.name, hints.get(p.name, Any)), p) for p in named)
+
+
+@functools.cache
+def fields_of(cls: type) -> tuple[Parameter, ...]:
+    """The fields that the constructor of a dataclass takes."""
+    signature, hints = inspect.signature(cls).parameters, _hints(cls)
+    return tuple(_with_default(parameter_of(name, hints.get(name, Any)), given) for name, given in signature.items())
+
+
+def _hints(make: Callable[..., Any]) -> dict[str, Any]:
+    owner = make if isinstance(make, type) and dataclasses.is_dataclass(make) else None
+    function = make.__init__ if isinstance(make, type) and owner is None else inspect.unwrap(make)  # type: ignore[misc]
+    try:
+        return typing.get_type_hints(owner or function, include_extras=True)
+    except (NameError, TypeError):  # a name that only a type checker imports
+        return dict(getattr(owner or function, "__annotations__", {}))
+
+
+def _with_default(parameter: Parameter, given: inspect.Parameter) -> Parameter:
+    empty = given.default is given.empty
+    takes = parameter.takes | {"nothing"} if given.default is None else parameter.takes
+    required = empty and not takes & {"horizon", "nothing"}
+    return parameter._replace(takes=takes, required=required, default=None if empty else given.default)
+
+
+@functools.cache
+def parameter_of(name: str, annotation: Any) -> Parameter:
+    """The parameter that an annotation declares; unknown annotations take anything."""
+    takes, kinds, more = _read(annotation)
+    return Parameter(name, frozenset(takes or {"anything"}), kinds, **more)
+
+
+def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
+    """What an annotation takes, the kinds of components, and the other attributes of a `Parameter`."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        inner, *metadata = typing.get_args(annotation)
+        takes, kinds, more = _read(inner)
+        for constraint in metadata:
+            takes, kinds = _constrain(constraint, takes, kinds, more)
+        return takes, kinds, more
+    if isinstance(annotation, type) and annotation in _PLAIN:
+        return {_PLAIN[annotation]}, (), {}
+    dimensions = getattr(annotation, "dim_str", None)  # of jaxtyping
+    if dimensions is not None:
+        return _read_array(annotation, dimensions)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return {"text"}, (), {"choices": tuple(arguments), "constrained": True}
+    if origin in (typing.Union, types.UnionType):
+        return _read_union(arguments)
+    if origin in (list, tuple, Sequence):
+        return _read_sequence(arguments)
+    if annotation in (Any, inspect.Parameter.empty):
+        return set(), (), {}
+    if (callable(annotation) and not isinstance(annotation, type)) or origin is Callable or annotation is Callable:
+        return {"function"}, (), {}
+    if isinstance(annotation, type) and annotation.__module__.startswith("jaxonline"):
+        return {"component"}, (annotation,), {"constrained": not getattr(annotation, "_is_protocol", False)}
+    return {"function"} if isinstance(annotation, type) and issubclass(annotation, Callable) else set(), (), {}
+
+
+def _read_array(annotation: Any, dimensions: str) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
+    if "Key" in str(annotation):
+        return {"seed"}, (), {}
+    if "ArrayLike" not in str(annotation) and "Union" not in str(annotation):  # an array of jax: no constraint
+        return {"array"} if dimensions else {"number"}, (), {}
+    if dimensions == "...":
+        return {"number", "array"}, (), {"constrained": True}
+    return (
+        {"array"} if dimensions else {"number"},
+        (),
+        {"constrained": True} | ({"dimensions": len(dimensions.split())} if dimensions else {}),
+    )
+
+
+def _read_union(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
+    if complex in arguments:  # ArrayLike without a shape, or a jaxtyping annotation that Python has taken apart
+        return {"number"} | {"nothing" for part in arguments if part is type(None)}, (), {}
+    takes: set[str] = set()
+    kinds: tuple[Any, ...] = ()
+    more: dict[str, Any] = {}
+    shapes = [part for part in arguments if getattr(part, "dim_str", None) is not None and "Key" not in str(part)]
+    for part in arguments:
+        own, classes, own_more = _read(part)
+        if part is np.number or part in (jax.Array, np.ndarray, np.bool_):
+            continue
+        takes, kinds = takes | own, kinds + classes
+        more |= {key: value for key, value in own_more.items() if value}
+    if len(shapes) > 1:  # jaxtyping's Float[ArrayLike, ...] is a union: one for each kind of array
+        dimensions = shapes[0].dim_str
+        takes -= {"number", "array", "integer", "flag"}
+        takes |= {"number", "array"} if dimensions == "..." else {"array"} if dimensions else {"number"}
+        more |= {"constrained": True}
+        if dimensions not in ("", "..."):
+            more["dimensions"] = len(dimensions.split())
+    elif "integer" in takes and "array" not in takes:
+        takes -= {"number"}
+    return takes, kinds, more
+
+
+def _read_sequence(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
+    if arguments[:1] == (str,):
+        return {"texts"}, (), {}
+    kinds = _read(arguments[0])[1] if arguments else ()
+    return ({"components"}, kinds, {}) if kinds else ({"array"}, (), {})
+
+
+def _constrain(
+    constraint: Any, takes: set[str], kinds: tuple[Any, ...], more: dict[str, Any]
+) -> tuple[set[str], tuple[Any, ...]]:
+    """Apply one piece of metadata of an `Annotated`; `more` is changed in place."""
+    limits = {}
+    if isinstance(constraint, Interval):
+        limits = {name: value for name in Limits._fields if (value := getattr(constraint, name)) is not None}
+    elif isinstance(constraint, Gt | Ge | Lt | Le):
+        name = type(constraint).__name__.lower()
+        limits = {name: getattr(constraint, name)}
+    if limits:
+        if limits.get("ge", 0) == -(2**63):
+            limits = {}
+        more["limits"] = more.get("limits", Limits())._replace(**limits)
+        more["constrained"] = True
+    elif isinstance(constraint, Component):
+        names = constraint.kinds
+        return takes | {"component"} | ({"number"} if constraint.number else set()), kinds + names
+    elif isinstance(constraint, Takes):
+        more |= {"arguments": constraint.arguments, "constrained": True}
+        return takes | {"function"}, kinds
+    elif isinstance(constraint, Horizon):
+        return takes | {"horizon"}, kinds
+    elif isinstance(constraint, PythonOnly):
+        more["python_only"] = True
+    elif isinstance(constraint, Shape):
+        more |= {"dimensions": len(constraint.dimensions), "constrained": True}
+        return takes | {"array"}, kinds
+    elif isinstance(constraint, Convert):
+        more["convert"] = constraint.function
+    return takes, kinds

@@ -1,0 +1,99 @@
+"""Types of parameters: what an annotation says about the values that an argument takes.
+
+An annotation is the only declaration of a range. `struct` checks fields with it, `checked` the arguments of functions;
+study files, their schema, `jaxonline list`, the command line and the documentation read it (`parameters.declared`).
+Ranges are the constraints of `annotated-types`; the classes here say what these cannot say.
+
+Example:
+    >>> from typing import Annotated
+    >>> import jaxonline as jo
+    >>> from annotated_types import Interval
+    >>> from jaxonline.parameters.types import Count, Number
+    >>> @jo.struct
+    ... class Decay:
+    ...     rate: Annotated[Number, Interval(gt=0.0, lt=1.0)]
+    ...     every: Count = jo.static(default=1)
+    >>> Decay(rate=2.0)
+    Traceback (most recent call last):
+        ...
+    jaxonline.parameters.errors.ArgumentError: rate must be above 0 and below 1, got 2
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Interval, Le, Lt
+from jaxtyping import Array, ArrayLike, Float, Key
+
+
+@dataclasses.dataclass(frozen=True)
+class Component:
+    """The argument is an object of one of these kinds, the kinds of study files: "learner", "loss", "noise", ...
+
+    Args:
+        kinds: names of kinds, or names of classes in backquotes.
+        number: whether a number may stand in its place.
+    """
+
+    kinds: tuple[str, ...]
+    number: bool = False
+
+    def __init__(self, *kinds: str, number: bool = False):
+        object.__setattr__(self, "kinds", kinds)
+        object.__setattr__(self, "number", number)
+
+
+@dataclasses.dataclass(frozen=True)
+class Takes:
+    """The argument is a function of these arguments, as in `Annotated[Callable, Takes("(w, radius)")]`."""
+
+    arguments: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Horizon:
+    """The argument is the number of rounds; a study file fills in its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PythonOnly:
+    """The argument cannot be given in a study file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """The argument is an array with these dimensions, as in `Shape("K", "d")`: finite, with at least one entry."""
+
+    dimensions: tuple[str, ...]
+
+    def __init__(self, *dimensions: str):
+        object.__setattr__(self, "dimensions", dimensions)
+
+
+@dataclasses.dataclass(frozen=True)
+class Convert:
+    """`struct` replaces the value by `function(value, name)`, which checks it."""
+
+    function: Callable[[Any, str], Any]
+
+
+Number = Float[ArrayLike, ""]  # one finite number; a leaf, which can be swept
+Numbers = Float[ArrayLike, "..."]  # a number, or an array of numbers of any shape
+Positive = Annotated[Number, Gt(0)]
+NonNegative = Annotated[Number, Ge(0)]
+Probability = Annotated[Number, Interval(ge=0, le=1)]
+Integer = Annotated[int, Ge(-(2**63))]
+Count = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
+Rounds = Annotated[int, Ge(1), Horizon()]
+Seed = Annotated[int, Ge(0), Lt(2**32)]
+RandomKey = int | Key[Array, ""]
+Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
+Matrix = Annotated[Any, Shape("n", "d")]
+
+__all__ = [
+    "Component", "Convert", "Count", "Ge", "Gt", "Horizon", "Integer", "Interval", "Le", "Lt", "Matrix", "NonNegative",
+    "NonNegativeInt", "Number", "Numbers", "Positive", "Probability", "PythonOnly", "RandomKey", "Rounds", "Seed",
+    "Shape", "Takes", "Vector",
+]  # fmt: skip
