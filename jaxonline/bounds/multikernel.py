@@ -1,5 +1,7 @@
 """Theorems of multi-kernel online least squares as numbers: Rokhlin and Gurtovaya (2025).
 
+Theorem 1 is the bound of Vovk (2001) and Azoury and Warmuth (2001) in the features.
+
 All are bounds on the regret in half squared losses, sum (prediction - y)^2 / 2 less that of a comparator, for labels
 |y| <= Y. Theorems 1 to 3 hold in expectation over the random features, against functions f of an RKHS, through the
 weights of Lemma 1. In print the features are sqrt(2) cos(<omega, x> + b), m of them for each kernel; features divided

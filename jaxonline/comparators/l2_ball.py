@@ -1,14 +1,14 @@
 """The best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import OrInfinity, Positive
 
 
 class QuadraticSums(NamedTuple):
@@ -32,11 +32,8 @@ class L2Ball:
     Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_ball`).
 
     Args:
-        radius: of the ball, above 0; infinite for the unconstrained least squares predictor, which float32 sums
+        radius: of the ball; infinite for the unconstrained least squares predictor, which float32 sums
             determine badly where instances are (nearly) linearly dependent: enable float64 for it.
-
-    Raises:
-        ValueError: if the radius is not above 0.
 
     Example:
         >>> import numpy as np
@@ -46,12 +43,8 @@ class L2Ball:
         (0.0, 16.0)
     """
 
-    radius: Float[ArrayLike, ""]
+    radius: Annotated[Positive, OrInfinity()]
     loss: ClassVar[Loss] = Squared()
-
-    def __post_init__(self):
-        if not (isinstance(self.radius, float | np.floating) and self.radius == np.inf):
-            check.positive("radius", self.radius)
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
         """x x', y x and y^2 of one round."""

@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from jaxonline.parameters import check
 from jaxonline.parameters.declared import Parameter, parameters_of
 
@@ -62,6 +64,8 @@ def check_value(parameter: Parameter, value: Any) -> Any:
     if not parameter.constrained:
         return value
     limits = parameter.limits.given
+    if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
+        return value
     if takes == {"integer"}:
         return check.count(name, value, **limits)
     if takes == {"number"}:

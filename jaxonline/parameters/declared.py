@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from annotated_types import Ge, Gt, Interval, Le, Lt
 
-from jaxonline.parameters.types import Component, Convert, Horizon, PythonOnly, Shape, Takes
+from jaxonline.parameters.types import Component, Convert, Horizon, OrInfinity, PythonOnly, Shape, Takes
 
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _PLAIN = {bool: "flag", int: "integer", float: "number", str: "text", type(None): "nothing", np.ndarray: "array"}
@@ -65,6 +65,7 @@ class Parameter(NamedTuple):
         dimensions: of an array, None if any number of them is allowed.
         arguments: of a function, in words.
         convert: makes the value of the field, and checks it; None to keep the value.
+        or_infinity: whether infinity is allowed beside the limits.
         constrained: whether the annotation has constraints that a constructor checks.
         python_only: whether a study file cannot give it.
         required: whether there is no default.
@@ -80,6 +81,7 @@ class Parameter(NamedTuple):
     dimensions: int | None = None
     arguments: str = ""
     convert: Callable[[Any, str], Any] | None = None
+    or_infinity: bool = False
     constrained: bool = False
     python_only: bool = False
     required: bool = True
@@ -229,6 +231,8 @@ def _constrain(
         return takes | {"function"}, kinds
     elif isinstance(constraint, Horizon):
         return takes | {"horizon"}, kinds
+    elif isinstance(constraint, OrInfinity):
+        more["or_infinity"] = True
     elif isinstance(constraint, PythonOnly):
         more["python_only"] = True
     elif isinstance(constraint, Shape):

@@ -23,7 +23,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Interval, Le, Lt
+from annotated_types import Ge, Gt, Interval, Lt
 from jaxtyping import Array, ArrayLike, Float, Key
 
 
@@ -54,6 +54,11 @@ class Takes:
 @dataclasses.dataclass(frozen=True)
 class Horizon:
     """The argument is the number of rounds; a study file fills in its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OrInfinity:
+    """The argument may also be infinity, besides the numbers that the annotation declares."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,9 +96,3 @@ Seed = Annotated[int, Ge(0), Lt(2**32)]
 RandomKey = int | Key[Array, ""]
 Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
 Matrix = Annotated[Any, Shape("n", "d")]
-
-__all__ = [
-    "Component", "Convert", "Count", "Ge", "Gt", "Horizon", "Integer", "Interval", "Le", "Lt", "Matrix", "NonNegative",
-    "NonNegativeInt", "Number", "Numbers", "Positive", "Probability", "PythonOnly", "RandomKey", "Rounds", "Seed",
-    "Shape", "Takes", "Vector",
-]  # fmt: skip

@@ -20,7 +20,8 @@ FACADE = "the package"  # jaxonline/__init__.py: what users see; nobody inside i
 def rooms_of_the_readme() -> list[str]:
     """The picture of the architecture, from the top down. It is the order: a room imports from the rooms below it."""
     section = (ROOT / "README.md").read_text().split("## The architecture")[1].split("\n## ")[0]
-    return re.findall(r"^    (\w+)(?:/|\.py) ", section, re.MULTILINE)
+    lines = re.findall(r"^    (\w+(?:/|\.py)(?:, \w+(?:/|\.py))*) +", section, re.MULTILINE)
+    return [re.sub(r"/|\.py", "", name) for line in lines for name in line.split(", ")]
 
 
 ORDER = rooms_of_the_readme()

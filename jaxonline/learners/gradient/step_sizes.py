@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from annotated_types import Gt
 from jaxtyping import Array, Float, Int
 
 from jaxonline.learners.gradient._interned import interned
@@ -13,7 +14,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Component, Convert, Gt, Positive, Rounds, Takes
+from jaxonline.parameters.types import Component, Convert, Positive, Rounds, Takes
 
 
 @struct
