@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from registry import LEARNERS
-from test_contracts import MECHANISMS, stream
+from streams import MECHANISMS, stream
 from tiers import some
 
 import jaxonline as jo

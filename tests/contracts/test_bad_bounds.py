@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from bad_call_parts import EXP, GAUSS, LENGTH, MAP, X, Y
 from bad_calls import Row, check, count, grouped, number, option, positive, rows, thing
-from test_bad_calls import EXP, GAUSS, LENGTH, MAP, X, Y
 
 from jaxonline import bounds, losses
 from jaxonline.feedback import noise

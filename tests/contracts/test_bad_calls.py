@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import optax
 import pytest
+from bad_call_parts import EXP, GAUSS, LAW, LENGTH, MAP, X, Y
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
@@ -19,13 +20,8 @@ from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.feedback import noise
 from jaxonline.kernels import radial
 
-X, Y = np.arange(6.0).reshape(3, 2) / 6, np.array([1.0, -1.0, 1.0])
-GAUSS, EXP = kernels.Gaussian(2.0), kernels.ExponentialKernel()
-LAW = estimators.Geometric(2.0)
 FULL, COPIES = estimators.FullGradient(), estimators.TwoCopies()
 DICTIONARY = Dictionary(np.zeros((2, 1, 2)))
-MAP = estimators.DotProductFeatureMap(EXP, LAW)
-LENGTH = estimators.GradientLength.for_loss(losses.Squared(), LAW, 1.0)
 STORAGE = learners.Storage(1, 2, 2, 2, 2)
 SURROGATE = estimators.Surrogate(GAUSS, [0.1, 0.1])
 KEY = jax.random.key(0)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from registry import LEARNERS, Entry, adversarial, noisy
+from streams import MECHANISMS, ROUNDS, D, bits, stream
 from tiers import some
 
 import jaxonline as jo
@@ -18,13 +19,15 @@ from jaxonline.learners import GradientLearner, SurrogateKernel
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.parameters.struct import cast_leaves
 
-ROUNDS = 6
-MECHANISMS = (  # one of each way in which a round is played
-    "two copies", "four attributes", "surrogate kernel", "kernel gradient",
-    "Fourier features, naive copy", "VAW", "BOA", "OMKL-GF", "Hedge", "EXP3", "perceptron",
-)  # fmt: skip
 MAX_COPIES = 8
-D = 3  # numbers of an instance, or arms
+
+
+@pytest.fixture(params=LEARNERS)
+def entry(request):
+    """Every learner of the registry in turn, under the dtype promotion that it bears."""
+    entry = LEARNERS[request.param]()
+    with entry.promotion():
+        yield entry
 
 
 class Poisoned:
@@ -114,14 +117,6 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
     return Poisoned(material["copies"], material["labels"], material["covariance"], poison)
 
 
-@pytest.fixture(params=LEARNERS)
-def entry(request):
-    """Every learner of the registry in turn, under the dtype promotion that it bears."""
-    entry = LEARNERS[request.param]()
-    with entry.promotion():
-        yield entry
-
-
 def material_of(entry: Entry, seed: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(D, D)) / 3
@@ -140,10 +135,6 @@ def specs_of(entry: Entry, dtype: Any = np.float32) -> Specs:
     if entry.losses_of_arms:
         return Specs(jax.ShapeDtypeStruct((D, D) if entry.contexts else (0,), dtype), jax.ShapeDtypeStruct((D,), dtype))
     return Specs.of_vectors(D, dtype)
-
-
-def bits(tree: Any) -> list[bytes]:
-    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(tree)]
 
 
 def finite(tree: Any) -> bool:
@@ -297,15 +288,6 @@ def test_numbers_are_leaves(request, entry):
         "built twice, a learner is the same program"
     )
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
-
-
-def stream(entry: Entry) -> jo.environments.DataStream:
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(ROUNDS, D)), rng.normal(size=ROUNDS)
-    if entry.losses_of_arms:
-        x = rng.dirichlet(np.ones(D), size=(ROUNDS, D)) if entry.contexts else None
-        return jo.environments.DataStream(x, rng.uniform(size=(ROUNDS, D)))
-    return jo.environments.DataStream(X, np.sign(y) if entry.classes else y)
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one

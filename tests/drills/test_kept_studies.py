@@ -11,9 +11,9 @@ import sys
 import time
 
 import pytest
+from command_calls import ARMS, call, write
 from fresh_python import ROOT
 from study_files import DATA
-from test_study_commands import ARMS, call, write
 
 from jaxonline.study.files import folder as folders
 

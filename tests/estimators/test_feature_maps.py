@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
+from feature_copies import COVARIANCE, NOISE, X2, X, copies_of
 from scipy import special, stats
 
 from jaxonline.claims.printed_kernels import PrintedGaussianFeatureMap, printed_gaussian_kernel
@@ -20,10 +21,6 @@ from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneo
 
 pytestmark = pytest.mark.fast_compile
 
-X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
-STEPS = np.array([[0.3, -0.2], [-0.1, 0.4]])  # noise: one of the two rows, or minus it, each with probability 1/4
-NOISE = np.concatenate([STEPS, -STEPS])
-COVARIANCE = NOISE.T @ NOISE / 4
 DOT_PRODUCT = {
     "linear": Linear(),
     "inhomogeneous": Inhomogeneous(3),
@@ -32,11 +29,6 @@ DOT_PRODUCT = {
     "scaled": Scaled(ExponentialKernel(), 3.0),
 }
 LAW = Law([0.3, 0.3, 0.2, 0.1, 0.1])
-
-
-def copies_of(x, n):
-    """All equally likely arrays of n noisy copies, [4^n, n, d]."""
-    return np.array([[x + e for e in noise] for noise in itertools.product(NOISE, repeat=n)]).reshape(4**n, n, 2)
 
 
 def noisy_copy(key):

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from feature_copies import COVARIANCE, X, copies_of
 from scipy import special
-from test_feature_maps import COVARIANCE, X, copies_of
 
 from jaxonline.claims.printed_kernels import (
     PrintedGaussianFeatureMap,

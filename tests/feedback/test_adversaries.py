@@ -1,11 +1,10 @@
 """Adversaries: what an adaptive feedback knows and when, and noise that chases the learner."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from adversary_games import FALSE_ALARM, ONE_DEVICE, Looking, lower, played
 from scipy import stats
 from tiers import some
 
@@ -17,15 +16,7 @@ from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import default_mesh
 
-ONE_DEVICE = default_mesh(jax.devices()[:1])
 NOTIONS = CleanRegret(), NoisyRegret(), NoisyLearnerRegret()
-FALSE_ALARM = 1e-6
-LIMIT = stats.norm.ppf(1 - FALSE_ALARM)
-
-
-def lower(values: np.ndarray) -> float:
-    """Lower confidence limit of a mean over runs, wrong with probability 1e-6 (normal limit)."""
-    return float(np.mean(values) - LIMIT * np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -47,36 +38,11 @@ class Echo:
         return jnp.stack([y_hat, y, x[0]]).astype(state[0].dtype), t
 
 
-class Seen(NamedTuple):
-    first: jax.Array
-    second: jax.Array
-    block: jax.Array
-
-
-@struct
-class Looking:
-    """Takes copies 0 and 1, then 3 and 4 as one of three; predicts the round's number."""
-
-    def init(self, key, specs):
-        return jnp.zeros((), specs.instance.dtype)
-
-    def predict(self, key, state, x):
-        return state + 0.25
-
-    def update(self, key, state, oracle):
-        return state + 1, Seen(oracle.copy(0), oracle.copy(1), oracle.copies(3, 3, jnp.int32(2)))
-
-
 def model() -> jo.environments.LinearModel:
     return jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
 
 
 ECHO = AdversarialCopies(Echo())
-
-
-def played(game: jo.Game, learner, rounds: int = 6, run: int = 0):
-    key = jax.random.fold_in(jax.random.key(4), run)
-    return jax.tree.map(np.asarray, jo.play(game, learner, key, rounds)[1])
 
 
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from adversary_games import FALSE_ALARM, ONE_DEVICE, Looking, Seen, lower, played
 from scipy import stats
-from test_adversaries import FALSE_ALARM, ONE_DEVICE, Looking, Seen, lower, played
 from tiers import some
 
 import jaxonline as jo

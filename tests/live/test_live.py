@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from count_programs import ProgramCounter
 from registry import LEARNERS, adversarial, noisy
-from test_contracts import bits, stream
+from streams import bits, stream
 from tiers import some
 
 import jaxonline as jo

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_losses import LOSSES, PLAIN
+from loss_table import LOSSES, PLAIN
 
 from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.estimators import (

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from bandit_rounds import LEARNERS, K, T, keys_of, rounds
 from scipy import special, stats
-from test_bandits import LEARNERS, K, T, keys_of, rounds
 
 import jaxonline as jo
 from jaxonline import bounds

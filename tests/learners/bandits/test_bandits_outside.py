@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from bandit_rounds import keys_of, played, rounds
 from scipy import stats
-from test_bandits import keys_of, played, rounds
 
 import jaxonline as jo
 from jaxonline.feedback import BanditOracle

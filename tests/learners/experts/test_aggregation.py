@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from combiners import predictions_of
 from tiers import some
 
 import jaxonline as jo
@@ -24,7 +25,6 @@ from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.linear.vaw import VAW
 
 T = 200
-START = 2.0**-20
 RULES = {
     "ewa": EWA(0.5),
     "ewa, late start": OverAdvice(EWA(0.5), late_start=True),
@@ -49,16 +49,6 @@ def game_of_experts(T=T, K=7, seed=0):
 # Independent loops: one expert and one round at a time, as in the papers
 
 
-def loop_ewa(X, y, eta=0.5, late=False):
-    w, out = [1.0] * X.shape[1], []
-    for t in range(len(y)):
-        first = late and t == 0
-        out.append(0.0 if first else sum(w[k] * X[t, k] for k in range(len(w))) / sum(w))
-        if not first:
-            w = [w[k] * np.exp(-eta * (X[t, k] - y[t]) ** 2) for k in range(len(w))]
-    return np.array(out)
-
-
 def loop_aggregating(X, y, late=False, eta=2.0):
     L, out = np.zeros(X.shape[1], np.longdouble), []
     for t in range(len(y)):
@@ -68,59 +58,6 @@ def loop_aggregating(X, y, late=False, eta=2.0):
         out.append(0.0 if first else float(np.clip(0.5 + np.log(at_one / at_zero) / (2 * eta), 0, 1)))
         if not first:
             L = L + (X[t] - y[t]) ** 2
-    return np.array(out)
-
-
-def loop_boa(X, y):
-    K, out = X.shape[1], []
-    B, V, n, G = [START] * K, [START] * K, [START] * K, [0.0] * K
-    for t in range(len(y)):
-        top = max(n[k] * G[k] for k in range(K))
-        w = [n[k] * np.exp(n[k] * G[k] - top) for k in range(K)]
-        f = sum(w[k] * X[t, k] for k in range(K)) / sum(w)
-        out.append(f)
-        for k in range(K):
-            r = (f - y[t]) ** 2 - (X[t, k] - y[t]) ** 2
-            B[k] = max(B[k], abs(r))
-            exponent = int(np.floor(np.log2(B[k])))
-            B2 = 2.0**exponent if 2.0**exponent == B[k] else 2.0 ** (exponent + 1)
-            V[k] += r**2
-            n[k] = min(1 / B2, np.sqrt(np.log(K) / V[k]))
-            G[k] += (r - n[k] * r**2 + B2 * (n[k] * r > 0.5)) / 2
-    return np.array(out)
-
-
-def loop_ml_poly(X, y, start=START):
-    K, out = X.shape[1], []
-    R, n, M = np.zeros(K), np.full(K, start), 0.0
-    for t in range(len(y)):
-        w = n * np.maximum(R, 0)
-        w = np.ones(K) if w.sum() == 0 else w
-        f = w @ X[t] / w.sum()
-        out.append(f)
-        r = (f - y[t]) ** 2 - (X[t] - y[t]) ** 2
-        R += r
-        D = max((r**2).max() - M, 0)
-        n = 1 / (1 / n + r**2 + D)
-        M += D
-    return np.array(out)
-
-
-def loop_ml_prod(X, y, start=START):
-    K, out = X.shape[1], []
-    B, V, n, R = [start] * K, [start] * K, [start] * K, [0.0] * K
-    for t in range(len(y)):
-        top = max(R)
-        w = [n[k] * np.exp(R[k] - top) for k in range(K)]
-        f = sum(w[k] * X[t, k] for k in range(K)) / sum(w)
-        out.append(f)
-        for k in range(K):
-            r = (f - y[t]) ** 2 - (X[t, k] - y[t]) ** 2
-            V[k] += r**2
-            B[k] = max(B[k], abs(r))
-            new = min(1 / (2 * B[k]), np.sqrt(np.log(K) / V[k]))
-            R[k] = new / n[k] * R[k] + np.log(1 + new * r)
-            n[k] = new
     return np.array(out)
 
 
@@ -134,13 +71,13 @@ def loop_vaw(X, y, forward=True):
 
 
 LOOPS = {
-    "ewa": loop_ewa,
-    "ewa, late start": lambda X, y: loop_ewa(X, y, late=True),
+    "ewa": lambda X, y: predictions_of("ewa", X, y, eta=0.5),
+    "ewa, late start": lambda X, y: predictions_of("ewa", X, y, late=True, eta=0.5),
     "aggregating": loop_aggregating,
     "aggregating, late start": lambda X, y: loop_aggregating(X, y, late=True),
-    "boa": loop_boa,
-    "ml-poly": loop_ml_poly,
-    "ml-prod": loop_ml_prod,
+    "boa": lambda X, y: predictions_of("boa", X, y),
+    "ml-poly": lambda X, y: predictions_of("ml-poly", X, y),
+    "ml-prod": lambda X, y: predictions_of("ml-prod", X, y),
     "vaw": loop_vaw,
     "ridge": lambda X, y: loop_vaw(X, y, forward=False),
 }
@@ -312,14 +249,14 @@ def test_rates_and_ranges():
     assert bounds.ewa(10, 3.0) == pytest.approx(4 * 9 * np.log(10))
 
 
-@pytest.mark.parametrize(("rule", "loop"), [(MLPoly, loop_ml_poly), (MLProd, loop_ml_prod)])
+@pytest.mark.parametrize(("rule", "name"), [(MLPoly, "ml-poly"), (MLProd, "ml-prod")])
 @pytest.mark.parametrize("start", [0.1, 1.0])
-def test_the_initial_rate_is_a_parameter(x64, rule, loop, start):
+def test_the_initial_rate_is_a_parameter(x64, rule, name, start):
     _, y = game_of_experts()
     rng = np.random.default_rng(4)  # experts that err together: none is left without weight, nor left with all of it
     X = y[:, None] + 0.2 * rng.normal(size=(T, 1)) + 0.05 * rng.normal(size=(T, 7))
     result = aggregate(rule(initial=start), X, y)
-    np.testing.assert_allclose(result.predictions, loop(X, y, start=start), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(result.predictions, predictions_of(name, X, y, start=start), rtol=0, atol=1e-14)
     assert not np.allclose(result.predictions, aggregate(rule(), X, y).predictions, atol=1e-6)
 
 

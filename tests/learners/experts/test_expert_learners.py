@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from combiners import weights_of
+from expert_losses import KEY, K, T, losses_of, on_losses
 from full_rounds import played
 from tiers import some
 
@@ -34,15 +36,6 @@ from jaxonline.learners import (
 )
 
 pytestmark = pytest.mark.fast_compile
-T, K = 60, 4
-KEY = jax.random.key(0)
-
-
-def losses_of(seed, n_rounds=T, n_experts=K):
-    """Losses in [0, 1] whose best expert changes, and that are often equal."""
-    rng = np.random.default_rng(seed)
-    wave = 0.5 + 0.4 * np.sin(np.arange(n_rounds)[:, None] / 9 + np.arange(n_experts))
-    return np.round(np.clip(wave + 0.3 * rng.normal(size=(n_rounds, n_experts)), 0, 1), 1)
 
 
 def advice_of(seed, errors):
@@ -51,10 +44,6 @@ def advice_of(seed, errors):
     y = rng.choice([-1.0, 1.0], size=T)
     X = np.where(rng.uniform(size=(T, len(errors))) < errors, -1, 1) * y[:, None]
     return X, y
-
-
-def on_losses(learner, losses):
-    return played(learner, ((), jnp.asarray(losses)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -151,15 +140,6 @@ def test_one_expert_and_one_round():
 # Combiners
 
 
-def ewa_loop(losses, eta):
-    w, out = np.ones(losses.shape[1]) / losses.shape[1], []
-    for row in losses:
-        out.append(w)
-        w = w * np.exp(-eta * row)
-        w = w / w.sum()
-    return np.array(out)
-
-
 def fixed_share_loop(losses, eta, share):
     w, out = np.ones(losses.shape[1]) / losses.shape[1], []
     for row in losses:
@@ -196,7 +176,7 @@ def leader_loop(losses):
         (FixedShare(0.7, 0.1), lambda losses: fixed_share_loop(losses, 0.7, 0.1)),
         (FollowTheLeader(), leader_loop),
         (FollowTheRegularizedLeader(0.2), lambda losses: simplex_loop(losses, 0.2)),
-        (FollowTheRegularizedLeader(0.7, "entropy"), lambda losses: ewa_loop(losses, 0.7)),
+        (FollowTheRegularizedLeader(0.7, "entropy"), lambda losses: weights_of("ewa", losses, eta=0.7)),
     ],
     ids=["fixed share", "leader", "regularized", "entropy"],
 )

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from combiners import weights_of
 from tiers import some
 
 import jaxonline as jo
@@ -45,43 +46,6 @@ def drifting_losses(seed=0):
     return np.clip(0.5 + 0.2 * np.sin(np.arange(T)[:, None] / 15 + np.arange(K)) + 0.2 * rng.normal(size=(T, K)), 0, 1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Independent loops: weights before each round, from the losses of the experts and that of the weighted move
-
-
-def loop(name, losses, own, start=2.0**-20):
-    """Weights [T, K] of a combiner; `own(w, t)` is the loss of the move."""
-    n_rounds, n_experts = losses.shape
-    out, L = np.zeros((n_rounds, n_experts)), np.zeros(n_experts)
-    n, V, B, M = *(np.full(n_experts, start) for _ in range(3)), 0.0
-    for t in range(n_rounds):
-        if name == "ewa":
-            w = np.exp(-0.7 * (L - L.min()))
-        elif name == "boa":
-            w = n * np.exp(n * L - np.max(n * L))
-        elif name == "ml-prod":
-            w = n * np.exp(L - np.max(L))
-        else:
-            w = n * np.maximum(L, 0) if (L > 0).any() else np.ones(n_experts)
-        out[t] = w / w.sum()
-        r = own(out[t], t) - losses[t]
-        if name == "ewa":
-            L = L + losses[t]
-        elif name == "boa":
-            B, V = np.maximum(B, np.abs(r)), V + r**2
-            B2 = 2.0 ** np.ceil(np.log2(B))
-            n = np.minimum(1 / B2, np.sqrt(np.log(n_experts) / V))
-            L = L + (r - n * r**2 + B2 * (n * r > 0.5)) / 2
-        elif name == "ml-prod":
-            B, V, old = np.maximum(B, np.abs(r)), V + r**2, n
-            n = np.minimum(0.5 / B, np.sqrt(np.log(n_experts) / V))
-            L = n / old * L + np.log(1 + n * r)
-        else:
-            L, D = L + r, max((r**2).max() - M, 0.0)
-            n, M = 1 / (1 / n + r**2 + D), M + D
-    return out
-
-
 @jax.jit
 def played(learner, rows):
     """Moves of a learner of full information over rows (x, y)."""
@@ -98,7 +62,7 @@ def played(learner, rows):
 def test_hedge_with_each_combiner(x64, name):
     losses = drifting_losses()
     moves = played(Hedge(COMBINERS[name]), ((), jnp.asarray(losses)))
-    expected = loop(name, losses, lambda w, t: w @ losses[t])
+    expected = weights_of(name, losses)
     np.testing.assert_allclose(moves, expected, rtol=1e-9, atol=1e-14)
     assert np.ptp(expected[-1]) > 0.1, "weights that have not moved would be no test"
 
@@ -119,7 +83,7 @@ def test_combiners_under_the_absolute_loss(x64, name):
     y = np.sin(np.arange(T) / 9)
     # experts that err together: none is left without weight, nor left with all of it
     X = y[:, None] + 0.3 * rng.normal(size=(T, 1)) + 0.1 * rng.normal(size=(T, K))
-    weights = loop(name, np.abs(X - y[:, None]), lambda w, t: abs(w @ X[t] - y[t]))
+    weights = weights_of(name, np.abs(X - y[:, None]), lambda w, t: abs(w @ X[t] - y[t]))
     result = jo.aggregate(COMBINERS[name], X, y, Absolute())
     np.testing.assert_allclose(result.predictions, (weights * X).sum(axis=1), rtol=0, atol=1e-12)
     assert np.abs(result.predictions - jo.aggregate(COMBINERS[name], X, y).predictions).max() > 1e-3
@@ -182,7 +146,7 @@ def test_exp3_is_its_numpy_loop(x64, name, gamma):
     arms, estimates = np.asarray(draws.arm), np.zeros((T, K))
     rounds = np.arange(T)
     estimates[rounds, arms] = losses[rounds, arms] / np.asarray(draws.probabilities)[rounds, arms]
-    expected = loop(name, estimates, lambda w, t: losses[t, arms[t]])
+    expected = weights_of(name, estimates, lambda w, t: losses[t, arms[t]])
     np.testing.assert_allclose(weights, expected, rtol=1e-8, atol=1e-13)
     np.testing.assert_allclose(draws.probabilities, (1 - gamma) * expected + gamma / K, rtol=1e-8, atol=1e-13)
     assert len(set(arms.tolist())) > 1

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from combiners import weights_of
+from expert_losses import KEY, K, T, losses_of, on_losses
 from full_rounds import played
-from test_expert_learners import KEY, K, T, ewa_loop, losses_of, on_losses
 
 import jaxonline as jo
 from jaxonline import bounds, verify
@@ -63,7 +64,7 @@ def test_label_efficient_hedge_is_its_numpy_loop_and_keeps_to_its_bound(x64):
     game = jo.Game(rows, jo.OnRequest(), loss=jo.losses.ExpectedLoss())
     moves, queries = jax.vmap(lambda key: _moves_and_queries(game, learner, key))(jax.random.split(KEY, n_runs))
     asked = np.asarray(queries[0])[:, None]
-    expected = ewa_loop(losses * asked / learner.epsilon, learner.combiner.eta)
+    expected = weights_of("ewa", losses * asked / learner.epsilon, eta=learner.combiner.eta)
     np.testing.assert_allclose(moves[0], expected, rtol=1e-9)
     regrets = np.einsum("rtk,tk->r", np.asarray(moves), losses) - losses.sum(axis=0).min()
     assert regrets.mean() + 6 * regrets.std(ddof=1) / np.sqrt(n_runs) < bound.value
@@ -86,7 +87,7 @@ def test_doubling_begins_anew_in_one_program(x64):
     expected, start = [], 0
     for k in range(6):
         part = losses[start : start + 2**k]
-        expected.append(ewa_loop(part, math.sqrt(8 * math.log(K) / 2**k)))
+        expected.append(weights_of("ewa", part, eta=math.sqrt(8 * math.log(K) / 2**k)))
         start += 2**k
     np.testing.assert_allclose(moves, np.concatenate(expected)[:T], rtol=1e-9)
     assert np.asarray(states.horizon)[[0, 1, 2, 6, 7, 30]].tolist() == [2, 2, 4, 8, 8, 32]

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from convex_rows import KEY, D, data, rows
 from full_rounds import played
-from test_convex_learners import KEY, D, data, rows
 
 import jaxonline as jo
 from jaxonline.environments import DataStream

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_study_commands import ARMS, call, write
+from command_calls import ARMS, call, write
 from typer.testing import CliRunner
 
 from jaxonline.cli import app

@@ -7,11 +7,10 @@ import shutil
 
 import numpy as np
 import pytest
-from study_files import BANDITS, toml
-from typer.testing import CliRunner
+from command_calls import ARMS, call, write
+from study_files import toml
 
 import jaxonline as jo
-from jaxonline.cli import app
 from jaxonline.results import Result
 from jaxonline.study.files import folder as folders
 from jaxonline.study.files.differences import differing, results_compared
@@ -19,21 +18,6 @@ from jaxonline.study.files.reporting import bound_on, report_of
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 
 pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
-ARMS = copy.deepcopy(BANDITS) | {"runs": 8, "measures": ["Switches"]}
-ARMS["learners"] = {
-    "greedy": {"type": "EpsilonGreedy", "epsilon": [0.05, 0.1]},
-    "best": {"type": "EpsilonGreedy", "epsilon": 0.2},
-}
-del ARMS["bounds"]
-
-
-def call(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "80"})
-
-
-def write(path, table):
-    path.write_text(toml(table)[0])
-    return path
 
 
 @pytest.fixture(scope="module")
