@@ -8,6 +8,15 @@ export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/.jax_cache
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0
 # and so does Python's, whatever the environment says: without it each process compiles all that it imports
 export PYTHONDONTWRITEBYTECODE :=
+# caches of uv and matplotlib are those that all projects share, unless they cannot be written
+writable = $(shell folder="$(1)"; while ! test -e "$$folder"; do folder="$$(dirname "$$folder")"; done; \
+	test -d "$$folder" && test -w "$$folder" && test -x "$$folder" && echo yes)
+ifneq ($(call writable,$${UV_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/uv}),yes)
+export UV_CACHE_DIR := $(CURDIR)/.cache/uv
+endif
+ifneq ($(call writable,$${MPLCONFIGDIR:-$${XDG_CONFIG_HOME:-$$HOME/.config}/matplotlib}),yes)
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+endif
 
 .PHONY: help quickstart test test-all test-lowest test-newest lint format bench notebooks docs clean
 
@@ -56,7 +65,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/uv
 	@touch $@ $(VENV)/.run $(VENV)/.test $(VENV)/.test-all $(VENV)/.lint $(VENV)/.docs
 
 quickstart: $(VENV)/.run
-	$(BIN)/jaxonline quickstart
+	$(BIN)/python -m jaxonline quickstart
 
 # worksteal: each worker begins with half of the modules, and one that is ready early takes tests from the other
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -82,13 +91,14 @@ ENDS := cli bad_commands datasets result result_places tables report statistics 
 	@touch $@
 
 test-lowest test-newest: test-%: .venv-%/.test
-	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.jax_cache/$* .venv-$*/bin/python -m pytest -n 2 --dist worksteal \
-		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" $$(for name in $(ENDS); do find tests -name test_$$name.py; done)
+	JAX_COMPILATION_CACHE_DIR="$$JAX_COMPILATION_CACHE_DIR/$*" .venv-$*/bin/python -m pytest -n 2 --dist worksteal \
+		$(if $(filter lowest,$*),-W ignore::DeprecationWarning) -m "not long and not examples" \
+		$$(for name in $(ENDS); do find tests -name test_$$name.py; done)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/python -m pyright
 
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
@@ -107,4 +117,4 @@ docs: $(VENV)/.docs
 	$(BIN)/python docs/site
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-newest .jax_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .venv-lowest .venv-newest .jax_cache .cache .pytest_cache .ruff_cache build dist

@@ -65,6 +65,18 @@ class Verification:
     assumption: str = ""
     asked: float = math.nan
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are equal; NaN, which stands for what is not known, equals NaN."""
+        return self._fields() == other._fields() if isinstance(other, Verification) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def _fields(self) -> tuple:
+        """The values of the fields, in which every NaN is one object: tuples compare objects before values."""
+        values = [getattr(self, field.name) for field in dataclasses.fields(self)]
+        return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in values)
+
     def __str__(self) -> str:
         """Two lines for a person to read: the verdict with its number, and what it is worth."""
         unit = f"{self.unit_is} ({self.unit:.4g})"

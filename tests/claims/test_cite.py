@@ -6,6 +6,7 @@ import re
 import jax
 import numpy as np
 import pytest
+import yaml
 from fresh_python import ROOT
 from registry import LEARNERS
 
@@ -187,7 +188,6 @@ def test_the_package_and_its_citation_file_say_the_same():
 
 
 def test_the_file_of_citations_is_of_its_format():
-    yaml = pytest.importorskip("yaml")
     found = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= set(found)
     assert found["cff-version"] == "1.2.0"

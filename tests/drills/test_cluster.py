@@ -8,14 +8,13 @@ import threading
 import time
 from pathlib import Path
 
+import dask
+import distributed
 import jax
 import numpy as np
 import pytest
 
 import jaxonline as jo
-
-dask = pytest.importorskip("dask", reason="the extra `cluster` is not installed")
-distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
 

@@ -171,7 +171,8 @@ def test_a_learner_that_draws_has_a_seed():
 
 @pytest.mark.long
 def test_river_takes_them():
-    compat = pytest.importorskip("river.compat")
+    from river import compat
+
     names = ["p", "q", "r"]
     rows = [dict(zip(names, x.tolist(), strict=True)) for x in X]
     model, alone = compat.convert_sklearn_to_river(jo.OnlineRegressor()), jo.OnlineRegressor()

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from fresh_python import ROOT
 
 NEEDED = {".typed", ".css", ".js", ".bib", ".json", ".toml", ".csv", ".txt"}  # endings of what is read at run time
@@ -131,7 +132,6 @@ def test_the_readme_renders(built):
 
 def test_the_files_of_a_public_host_are_of_their_format():
     """And every target of make that they call is there."""
-    yaml = pytest.importorskip("yaml")
     ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     steps = [step["run"] for job in ci["jobs"].values() for step in job["steps"] if "run" in step]
     ends = [each["end"] for each in ci["jobs"]["ends"]["strategy"]["matrix"]["include"]]

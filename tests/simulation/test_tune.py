@@ -6,7 +6,6 @@ import jax
 import numpy as np
 import pytest
 from count_programs import n_compiled
-from tiers import some
 
 import jaxonline as jo
 from jaxonline.simulation import halving, search_space
@@ -275,10 +274,12 @@ def test_a_sampler_is_told_before_it_is_asked_again(no_further_program):
     assert np.isinf(means).tolist() == [False, True, False, False]
 
 
-@pytest.mark.parametrize("given", some(["optuna", "study"], "optuna"))
+@pytest.mark.long
+@pytest.mark.parametrize("given", ["optuna", "study"])
 def test_optuna(given):
-    """The real one, where it is installed: its trials are the settings, and it comes near the best step."""
-    optuna = pytest.importorskip("optuna")
+    """The real one: its trials are the settings, and it comes near the best step."""
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0)) if given == "study" else given
     grid = {"step": jo.Range(1e-3, 1e4, log=True)}

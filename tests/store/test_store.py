@@ -4,11 +4,9 @@ import errno
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -17,12 +15,12 @@ import pytest
 import stores
 import xarray
 from fresh_python import ROOT
+from rights import ordinary_rights
 
 import jaxonline as jo
 from jaxonline.store.atomic_files import write_whole
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
-from jaxonline.store.fingerprint import describe
 from jaxonline.store.layout import Kept, Rows, StoreLayout
 
 ABOUT = {"the source of update": "a" * 16, "n_rounds": "80", "key": "(0, 3)"}
@@ -230,22 +228,23 @@ def test_several_files_are_on_the_disk_before_any_is_there(tmp_path, monkeypatch
 
 
 @pytest.fixture
-def read_only():
-    """A folder in which nothing can be made; the superuser becomes nobody for it."""
-    place = Path(tempfile.mkdtemp())
-    (place / "kept").mkdir()
-    with opened(place / "kept"):
-        pass
-    describe({"nobody": "may not read all of Python's library, so what is imported when it is used is imported now"})
-    for path, mode in ((place, 0o755), (place / "kept" / "blocks" / "lock", 0o666), (place / "kept", 0o555)):
-        path.chmod(mode)
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    yield place / "kept"
-    os.seteuid(user)
-    (place / "kept").chmod(0o755)
-    shutil.rmtree(place)
+def read_only(tmp_path):
+    """A store in a folder; in both, nothing can be made or changed. Its lock can still be taken."""
+    place = tmp_path / "place"
+    with_blocks(place / "kept")
+    folders = [place, *(path for path in place.rglob("*") if path.is_dir())]
+    for path in place.rglob("*"):
+        if path.is_file() and path.name != "lock":
+            path.chmod(0o444)
+    for path in folders:
+        path.chmod(0o555)
+    with ordinary_rights():
+        for path in folders:
+            with pytest.raises(PermissionError):
+                (path / "new").touch()
+        yield place / "kept"
+    for path in folders:
+        path.chmod(0o755)
 
 
 def test_a_folder_that_is_read_only_is_found_before_any_work(read_only, monkeypatch):

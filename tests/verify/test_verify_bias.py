@@ -51,6 +51,17 @@ def test_bad_support(support, message):
         verify.unbiased(None, 1.0, support=support)
 
 
+def test_equal_verifications_are_equal_where_numbers_are_not_known():
+    """Each NaN is an object of its own, as in numbers that were computed."""
+    found = verify.unbiased(None, 0.5, support=[(0.5, 0.0), (0.5, 1.0)])
+    unknown, other = (dataclasses.replace(found, bias=float("nan"), asked=float("nan")) for _ in range(2))
+    assert unknown == other
+    assert hash(unknown) == hash(other)
+    assert found != unknown
+    assert found != dataclasses.replace(found, samples=3)
+    assert found != "unbiased"
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Samples
 

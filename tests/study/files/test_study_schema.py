@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 
+import jsonschema
 import pytest
 from study_files import BANDITS, COPIES, DATA
 
@@ -45,7 +46,6 @@ def test_it_has_every_key_and_every_name_that_a_file_can_reach():
 
 @pytest.fixture(scope="module")
 def validator():
-    jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft7Validator.check_schema(SHIPPED)
     return jsonschema.Draft7Validator(SHIPPED)
 

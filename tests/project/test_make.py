@@ -1,0 +1,79 @@
+"""What the Makefile does before it does anything: where caches are."""
+
+import os
+import subprocess
+
+import pytest
+from fresh_python import ROOT
+
+SHOW = """
+show:
+	@echo "$$UV_CACHE_DIR"
+	@echo "$$MPLCONFIGDIR"
+	@echo "$$JAX_COMPILATION_CACHE_DIR"
+"""
+HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "UV_CACHE_DIR", "MPLCONFIGDIR")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A work tree with nothing in it, in a path with a space and a letter beyond ASCII."""
+    folder = tmp_path / "a treé"
+    folder.mkdir()
+    (folder / "Makefile").write_text((ROOT / "Makefile").read_text() + SHOW)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path):
+    folder = tmp_path / "gööd home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def locked(tmp_path):
+    """Where nothing can be made: a folder that is read-only, or, as the superuser may write there, a file."""
+    path = tmp_path / "locked"
+    if os.geteuid() == 0:
+        path.write_text("")
+    else:
+        path.mkdir(mode=0o555)
+    return path
+
+
+def caches(tree, **variables):
+    """Of uv and matplotlib, "" for the one that they take themselves; and of jax."""
+    inherited = (*HOMES, "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    environment = {key: value for key, value in os.environ.items() if key not in inherited}
+    environment |= {key: str(value) for key, value in variables.items()}
+    done = subprocess.run(
+        ["make", "--silent", "show"], cwd=tree, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_caches_are_those_of_all_projects_where_they_can_be_written(tree, home):
+    """Also those that are not there yet; nothing is made."""
+    jax = str(tree / ".jax_cache")
+    assert caches(tree, HOME=home) == ["", "", jax]
+    assert caches(tree, HOME=home, XDG_CACHE_HOME=home / "a", XDG_CONFIG_HOME=home / "b") == ["", "", jax]
+    given = {"UV_CACHE_DIR": home / "uv", "MPLCONFIGDIR": home / "mpl"}
+    assert caches(tree, HOME=home, **given) == [*map(str, given.values()), jax]
+    assert list(home.iterdir()) == []
+    assert [path.name for path in tree.iterdir()] == ["Makefile"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "inside"),
+    [
+        (["HOME"], ["uv", "matplotlib"]),
+        (["XDG_CACHE_HOME"], ["uv"]),
+        (["XDG_CONFIG_HOME"], ["matplotlib"]),
+        (["UV_CACHE_DIR", "MPLCONFIGDIR"], ["uv", "matplotlib"]),
+    ],
+)
+def test_caches_are_in_the_work_tree_where_others_are_locked(tree, home, locked, variables, inside):
+    found = caches(tree, **({"HOME": home} | dict.fromkeys(variables, locked / "new")))[:2]
+    assert found == [str(tree / ".cache" / name) if name in inside else "" for name in ("uv", "matplotlib")]
+    assert [path.name for path in tree.iterdir()] == ["Makefile"]
