@@ -1,4 +1,8 @@
-"""Where a store is: a folder, or anything that fsspec reaches by a URL. Files have keys, "a/b/c", below it."""
+"""Where a store is: a folder, or anything that fsspec reaches by a URL. Files have keys, "a/b/c", below it.
+
+A folder is not written through fsspec or zarr's `LocalStore`: neither waits until a file is on the disk, and zarr's
+files were not whole or absent before zarr-python's pull request 3412.
+"""
 
 import contextlib
 import errno

@@ -1,4 +1,8 @@
-"""Numbers of a study that are too many for memory: they stay in its store, and are read where they are asked for."""
+"""Arrays of a study that are too large for memory: they stay in its store, and are read when they are indexed.
+
+They are not lazy arrays of zarr or xarray, which read a chunk that was deleted as NaN, and do not notice that another
+study was put in the place of the first; here both are errors.
+"""
 
 import itertools
 import math
