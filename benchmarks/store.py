@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks._timing import machine, ratios, side_by_side
 from jaxonline.results.saving import load_result
-from jaxonline.simulation import monte_carlo
+from jaxonline.simulation import planning
 from jaxonline.store.blocks import Store
 from jaxonline.store.checkpoints import Checkpoint
 from jaxonline.store.filesystem import place_of
@@ -31,14 +31,15 @@ from jaxonline.study import Context
 from jaxonline.study.ready import load_study
 
 WIDTH, RECORDED, WRITERS = 512, 40, (1, 4, 16)
-ROWS = Rows("learner 0", "learner", (0, 1), WIDTH)
+OUTPUTS = ("cumulative_loss", "queries", "first_nonfinite", "first_overflow")
+ROWS = Rows("learner 0", "learner", OUTPUTS, (0, 1), WIDTH)
 
 
 INSIDE = (
     *((Checkpoint, name) for name in ("code", "open")),
     *((Store, name) for name in ("__enter__", "__exit__", "states")),
     *((Blocks, name) for name in ("finished", "read", "write")),
-    *((monte_carlo, name) for name in ("layout_of", "what_decides")),
+    *((planning, name) for name in ("layout_of", "study_inputs")),
 )  # fmt: skip
 
 
@@ -93,9 +94,9 @@ def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     loss = rng.random((1, WIDTH, RECORDED))
     none = np.zeros((1, WIDTH), np.int32)
-    kept = Kept(RECORDED, {"cumulative_loss": loss, "queries": loss, "first_nonfinite": none, "first_overflow": none})
+    kept = Kept(RECORDED, dict(zip(OUTPUTS, (loss, loss, none, none), strict=True)))
     layout = StoreLayout.new(
-        ["learner"], blocks * WIDTH, range(1, RECORDED + 1), {"cumulative_loss": (), "queries": ()}, [ROWS], False
+        ["learner"], blocks * WIDTH, range(1, RECORDED + 1), {"cumulative_loss": (), "queries": ()}, [ROWS]
     )
     where, megabytes = f"{place}/{uuid.uuid4().hex}", sum(array.nbytes for array in kept.arrays.values()) / 1e6
     with Store(place_of(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:

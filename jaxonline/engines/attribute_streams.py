@@ -30,6 +30,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.index_sampling import check_even, uniform_subset
+from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
@@ -109,6 +110,22 @@ class _Round(NamedTuple):
     radii: Float[Array, "1 L"]
 
 
+class _Rule(NamedTuple):
+    """How the lanes of an algorithm are updated.
+
+    Attributes:
+        settle: (lanes, size of a block) -> the same hypotheses, represented anew, so that no rounding adds up.
+        may_go_on: lanes -> whether the next round may be played before they are represented anew.
+        play: (lanes, round) -> the lanes after the round.
+        total: lanes -> w_2 + ... + w_t.
+    """
+
+    settle: Callable[[Any, int], Any]
+    may_go_on: Callable[[Any], Any]
+    play: Callable[[Any, _Round], Any]
+    total: Callable[[Any], Array]
+
+
 def play_streams(
     law: str,
     X: Float[ArrayLike, "n d"],
@@ -132,7 +149,7 @@ def play_streams(
         y: targets.
         rows: the rows of X in the order in which each stream meets them, m rounds.
         keys: of the streams [S], or one for all of them [1], which takes less time; round t = 1, 2, ... has
-            `fold_in(fold_in(key, t), 1)`, as in the game.
+            `game.keys.part_key(key, t, UPDATE)`, as in the game.
         rates: lambda for AER, the constant step size for AERR; above 0.
         radii: B, above 0, one for each rate.
         n_attributes: k, even, from 2 to d.
@@ -202,31 +219,26 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
 
     zeros = [jnp.zeros((*shape, len(lanes)), X.dtype) for shape in ((n * n * size,), (n * n,), (1,))]
     of_coordinates, of_blocks, of_lanes = zeros
-    laws: dict[str, tuple[Any, ...]] = {
-        "aer": (
-            _AER(of_coordinates, of_lanes, of_blocks, of_lanes, of_lanes, of_coordinates),
-            _settled_aer, lambda _: True, _aer, lambda lanes: lanes.total,
-        ),
-        "aerr": (
-            _AERR(of_coordinates, of_lanes + 1, of_blocks, of_lanes, of_coordinates),
-            _settled_aerr, _may_go_on, _aerr, _total_aerr,
-        ),
-    }  # fmt: skip
-    first, settled, goes_on, play, total = laws[law]
+    if law == "aer":
+        first = _AER(of_coordinates, of_lanes, of_blocks, of_lanes, of_lanes, of_coordinates)
+        rule = _Rule(_settled_aer, lambda _: True, _aer, lambda lanes: lanes.total)
+    else:
+        first = _AERR(of_coordinates, of_lanes + 1, of_blocks, of_lanes, of_coordinates)
+        rule = _Rule(_settled_aerr, _may_go_on, _aerr, _total_aerr)
 
     def play_some(state):
         t, until, lanes = state
         then = jnp.minimum(t + _SETTLE, until)
         t, lanes = jax.lax.while_loop(
-            lambda state: (state[0] < then) & goes_on(state[1]),
-            lambda state: (state[0] + 1, play(state[1], now(state[0]))),
-            (t, settled(lanes, size)),
+            lambda state: (state[0] < then) & rule.may_go_on(state[1]),
+            lambda state: (state[0] + 1, rule.play(state[1], now(state[0]))),
+            (t, rule.settle(lanes, size)),
         )
         return t, until, lanes
 
     def play_until(state, until):
         t, _, lanes = jax.lax.while_loop(lambda now: now[0] < now[1], play_some, (state[0], until, state[1]))
-        mean = total(lanes)[:width, : S * G] / until.astype(X.dtype)
+        mean = rule.total(lanes)[:width, : S * G] / until.astype(X.dtype)
         return (t, lanes), mean.T.reshape(S, G, width)
 
     return jax.lax.scan(play_until, (jnp.int32(0), first), ends)[1]
@@ -234,7 +246,7 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
 
 def _choose(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, dtype: Any) -> tuple[Array, Array]:
     """As `AttributeGradient` draws in the game: the subset for x, and the numbers in (0, 1] that draw for y^."""
-    subset_key, weighted_key = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, t), 1))
+    subset_key, weighted_key = jax.random.split(part_key(key, t, UPDATE))
     return uniform_subset(subset_key, d, half), 1 - jax.random.uniform(weighted_key, (half,), dtype)
 
 

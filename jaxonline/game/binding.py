@@ -26,6 +26,7 @@ from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
+from jaxonline.parameters.warning_classes import LossMismatchWarning
 
 
 class Bound(NamedTuple):
@@ -150,7 +151,7 @@ def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
         warnings.warn(
             f"the loss of the game is {game.loss!r}, but learners are made for another one: {', '.join(other)}. Regret "
             "is in the game's; give the estimators the same loss if that is not meant",
-            UserWarning,
+            LossMismatchWarning,
             stacklevel=3,
         )
 

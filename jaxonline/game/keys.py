@@ -6,9 +6,13 @@ So all learners of a study face the same instances and the same noise, and any r
 from typing import NamedTuple
 
 import jax
-from jaxtyping import Array, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.random.threefry import written_out
+
+INIT = 0  # of a stream's key: the state before round 1
+INSTANCE, ANSWER = 0, 1  # of the environment's key of a round
+PREDICT, UPDATE = 0, 1  # of the learner's key of a round
 
 
 class StreamKeys(NamedTuple):
@@ -27,3 +31,8 @@ def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
     """
     run_key = written_out(run_key)
     return StreamKeys(*(jax.random.fold_in(run_key, stream) for stream in range(3)))
+
+
+def part_key(stream_key: Key[Array, ""], t: Int[Array, ""] | int, part: int) -> Key[Array, ""]:
+    """The key of one part of round t (`INSTANCE`, `ANSWER`, `PREDICT`, `UPDATE`) of a stream."""
+    return jax.random.fold_in(jax.random.fold_in(stream_key, t), part)

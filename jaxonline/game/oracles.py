@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
+from jaxonline.game.keys import INIT
 from jaxonline.game.protocols import AdaptiveFeedback, ChecksSpecs, MakesCopies, Specs
 from jaxonline.parameters.struct import cast_leaves
 
@@ -22,7 +23,7 @@ def open_oracle(
 def feedback_state(feedback: Any, oracle_key: Key[Array, ""], instance: PyTree) -> PyTree:
     """The state of a feedback before round 1, () for one that remembers nothing."""
     if isinstance(feedback, AdaptiveFeedback):
-        return feedback.init(jax.random.fold_in(oracle_key, 0), instance)
+        return feedback.init(jax.random.fold_in(oracle_key, INIT), instance)
     return ()
 
 

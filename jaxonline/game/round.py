@@ -19,7 +19,7 @@ from jaxtyping import Array, Int, PyTree
 
 from jaxonline._xla.barriers import one_after
 from jaxonline._xla.precision import exact_products
-from jaxonline.game.keys import StreamKeys
+from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import (
@@ -212,7 +212,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
     Raises:
         ValueError: without an entrant, if the comparator is judged on noise that an adversary aims at a learner.
     """
-    environment = game.environment.init(jax.random.fold_in(keys.environment, 0))
+    environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
         if game.environment.oblivious and not game.oblivious:
             raise ValueError(
@@ -221,7 +221,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
         return States(environment, ())
     return States(
         environment,
-        entrant.learner.init(jax.random.fold_in(keys.learner, 0), game.specs),
+        entrant.learner.init(jax.random.fold_in(keys.learner, INIT), game.specs),
         feedback_state(entrant.feedback, keys.oracle, game.specs.instance),
         feedback_state(_referees_feedback(game), keys.oracle, game.specs.instance),
     )
@@ -243,7 +243,7 @@ def play_round(
 def _play_round(game, entrant, keys, t, states, code):
     del code
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
-    x, environment = game.environment.instance(jax.random.fold_in(environment_key, 0), states.environment, t)
+    x, environment = game.environment.instance(jax.random.fold_in(environment_key, INSTANCE), states.environment, t)
 
     def seen(on_copies: bool) -> PyTree:
         if not on_copies:
@@ -256,9 +256,9 @@ def _play_round(game, entrant, keys, t, states, code):
         y_hat = jnp.zeros((), game.dtype)
     else:
         x_learner = seen(game.regret.learner_on_copies)
-        y_hat = entrant.learner.predict(jax.random.fold_in(learner_key, 0), states.learner, x_learner)
+        y_hat = entrant.learner.predict(jax.random.fold_in(learner_key, PREDICT), states.learner, x_learner)
 
-    answer_key = jax.random.fold_in(environment_key, 1)
+    answer_key = jax.random.fold_in(environment_key, ANSWER)
     y, environment = game.environment.answer(answer_key, environment, t, x, y_hat)
     y_comparator = game.environment.expected_outcome(environment, t, x, y) if game.regret.on_expected_outcomes else y
     if entrant is None:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.store.atomic_files import UNFINISHED, naming, sync, unfinished
-from jaxonline.store.blocks import MARKER, RESULT, STUDY, attributes_in, format_of
+from jaxonline.store.blocks import MARKER, RESULT, STUDY, attributes_in, check_format, format_of
 from jaxonline.store.filesystem import Bucket, Folder, path_of, place_of
 from jaxonline.store.layout import BEST, CUBE, FIRSTS, Blocks, Rows, StoreLayout
-from jaxonline.store.lazy_arrays import Finished, StoredArray, arrays_of, held, zeroed
+from jaxonline.store.lazy_arrays import StoredArray, arrays_of, finished_rounds, held, zeroed
 from jaxonline.store.zarr_format import (
     DOCUMENT,
     STRING,
@@ -139,14 +140,14 @@ def _files(result: "Result") -> Iterator[dict[str, bytes]]:
     """
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
-    rows = [Rows("", "", (each, each + 1), width) for each in range(len(result.learners))]
-    if best is not None and _is_shared(best, 0):
-        shared_by_runs = _is_shared(best, 1)
-        best = best[0, 0] if shared_by_runs else best[0]
-        rows.append(Rows("", "", None, 0 if shared_by_runs else width))
-    own = best is not None and best.ndim == 3
+    outputs = *result.measures, *FIRSTS
+    rows = [Rows("", "", outputs, (each, each + 1), width) for each in range(len(result.learners))]
+    if best is not None:
+        n_shared = 0 if not _is_shared(best, 0) else 1 if not _is_shared(best, 1) else 2
+        best = best[(0,) * n_shared] if n_shared else best
+        rows.append(Rows("", "", (BEST,), (0, 1), width, CUBE[n_shared:]))
     axes = {name: array.shape[3:] for name, array in result.measures.items()}
-    specs = StoreLayout.new(result.learners, runs, result.rounds.tolist(), axes, rows, own).specs()
+    specs = StoreLayout.new(result.learners, runs, result.rounds.tolist(), axes, rows).specs()
     arrays = {
         "learner": np.array(result.learners, object), "run": result.runs, "round": result.rounds, **result.measures,
         **{name: getattr(result, name) for name in FIRSTS}, **({} if best is None else {BEST: best}),
@@ -224,8 +225,8 @@ def load_result(path: str | os.PathLike[str]) -> "Result":
         ValueError: if what is there is something else, or damaged, or no run is finished yet.
 
     Warns:
-        UserWarning: runs are missing.
-        RuntimeWarning: a block is damaged, and counts as missing; the study computes it again when it is continued.
+        UnfinishedStudyWarning: runs are missing.
+        DamagedStoreWarning: a block is damaged, and counts as missing; a study that is continued computes it.
 
     Example:
         >>> import tempfile
@@ -252,6 +253,7 @@ def load_result(path: str | os.PathLike[str]) -> "Result":
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}") from error
+    check_format(str(path), attributes)
     raise ValueError(f"{path} is no result of jaxonline, as Result.save and simulate(checkpoint=...) write them")
 
 
@@ -309,27 +311,26 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     layout = StoreLayout.of(marker["layout"])
     _check_names(place, layout.learners)
     blocks = Blocks(place, marker["study"], layout, repairs=False)
-    finished = Finished.of(blocks)
-    some = np.flatnonzero(finished.own.any(axis=0))
+    finished = finished_rounds(blocks)
+    own = finished["cumulative_loss"]
+    some = np.flatnonzero(own.any(axis=0))
     if not len(some):
         raise ValueError(f"{place.name} is the store of a study of which no run is finished yet")
     missing = {
-        name: int(n)
-        for name, n in zip(layout.learners, (finished.own < len(layout.rounds)).sum(axis=1), strict=True)
-        if n
+        name: int(n) for name, n in zip(layout.learners, (own < len(layout.rounds)).sum(axis=1), strict=True) if n
     }
     if missing:
         told = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
         warnings.warn(
-            f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}", UserWarning, stacklevel=3
+            f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}",
+            UnfinishedStudyWarning,
+            stacklevel=3,
         )
         meta = meta | {"missing": missing}
     numbers = arrays_of(blocks, finished, some)
     if CONTROL in layout.measures:
-        numbers[CONTROL], _ = zeroed(numbers[CONTROL], finished.own[:, some] > 0)
-    best = numbers.get(BEST)
-    if best is not None and not (finished.own if layout.own_best else finished.shared)[..., some].any():
-        best = None
+        numbers[CONTROL], _ = zeroed(numbers[CONTROL], own[:, some] > 0)
+    best = numbers.get(BEST) if finished.get(BEST, own)[:, some].any() else None
     return Result(
         learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
         measures={name: numbers[name] for name in sorted(layout.measures)},

@@ -24,15 +24,16 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.simulation import blocks
+from jaxonline.simulation.jobs import Job, Numbers, join_blocks
 from jaxonline.simulation.metadata import versions
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.runner import Job, Recorded, finished, play_blocks
+from jaxonline.simulation.runner import finished, play_blocks
 from jaxonline.simulation.segments import Matchup
 from jaxonline.store.blocks import Store
 from jaxonline.store.fingerprint import OPTIONS
 from jaxonline.store.source_code import is_library
 
-DEATHS = 10  # of workers that had begun the same block, until it is taken for what kills them
+MAX_WORKER_FAILURES = 10  # of workers that had begun the same block, before the block is taken for the cause
 PATIENCE = "20s"  # with a scheduler that does not answer
 
 
@@ -77,7 +78,7 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
     else:
         check.count("cluster", cluster)
         with (
-            dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}),
+            dask.config.set({"distributed.scheduler.allowed-failures": MAX_WORKER_FAILURES}),
             LocalCluster(n_workers=cluster, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
             Client(local, set_as_default=False) as client,
         ):
@@ -126,7 +127,7 @@ class Workers:
 
     def play(
         self, jobs: Sequence[Job], reporter: Reporter, store: Store, hold: bool = True
-    ) -> list[Recorded | None]:  # fmt: skip
+    ) -> list[Numbers | None]:  # fmt: skip
         """All blocks of the jobs; finished ones are taken from the store.
 
         Returns:
@@ -160,7 +161,7 @@ class Workers:
         for job, there, some in zip(jobs, found, missing, strict=True):
             there |= _found(job, store, hold, some)
         return [
-            Recorded.join([there[block] for block in job.plan.blocks], axis=1) if hold else None
+            join_blocks([there[block] for block in job.plan.blocks]) if hold else None
             for job, there in zip(jobs, found, strict=True)
         ]
 
@@ -185,7 +186,7 @@ class Workers:
 
 def _found(job: Job, store: Store, hold: bool, some: Sequence[int] | None = None) -> dict[int, Any]:
     """The blocks that are finished, with their numbers where they are to be held in memory."""
-    return {block: recorded if hold else None for block, recorded in finished(job, store, some)}
+    return {block: numbers if hold else None for block, numbers in finished(job, store, some)}
 
 
 def _packed(matchup: Matchup) -> bytes:

@@ -25,6 +25,7 @@ from jaxonline.learners.gradient._interned import interned
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sums import Compensated
 from jaxonline.simulation.sweeps import Team
@@ -217,7 +218,7 @@ def without_diverged(learners: Iterable[str], control: Any) -> Any:
     """The controls [L, R, G] with 0 for learners whose shadow diverges in some run.
 
     Warns:
-        RuntimeWarning: such learners.
+        ControlVariateWarning: such learners.
     """
     found, bad = zeroed(control, np.ones(control.shape[:2], bool))
     if bad:
@@ -225,6 +226,6 @@ def without_diverged(learners: Iterable[str], control: Any) -> Any:
         warnings.warn(
             f"the control variate of {', '.join(names)} is not used: without the projection the learner's expected "
             f"loss is more than {DIVERGED} times that of predictor 0, its steps are too large for that",
-            RuntimeWarning, stacklevel=5,
+            ControlVariateWarning, stacklevel=5,
         )  # fmt: skip
     return found

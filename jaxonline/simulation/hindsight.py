@@ -1,6 +1,7 @@
 """Comparators that need the whole history of a run, not sums over its rounds."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +11,11 @@ from jaxtyping import Float, PyTree
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
+from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs
 from jaxonline.store.blocks import Store
-from jaxonline.store.layout import BEST, Kept, Rows
+from jaxonline.store.layout import BEST, CUBE, Kept, Rows
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -52,32 +53,33 @@ class Hindsight:
         self._plan = plan.of_one_run() if game.deterministic else plan.on_one_device()
         self._runs = [0] if game.deterministic else runs.tolist()
         self._max_bytes = max_bytes
-        self.rows = Rows("hindsight", "hindsight", None, 0 if game.deterministic else 1)
+        self.rows = Rows("hindsight", "hindsight", (BEST,), (0, 1), 1, CUBE[2:] if game.deterministic else CUBE[1:])
 
     def pieces(self) -> int:
         """Runs to solve."""
         return len(set(self._runs))
 
-    def recording(self, rounds: Sequence[int]) -> None:
-        """At other recorded rounds."""
-        self._plan = self._plan.recording(rounds)
+    def recording(self, rounds: Sequence[int]) -> "Hindsight":
+        """The same with other recorded rounds."""
+        other = copy(self)
+        other._plan = self._plan.recording(rounds)
+        return other
 
     def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
         """One row for each run asked for; a single one where all runs are the same."""
-        runs, width, found = dict.fromkeys(self._runs), self.rows.width, {}
+        runs, best = dict.fromkeys(self._runs), dict[int, np.ndarray]()
         if store is not None:
             for run in store.blocks.finished(self.rows).intersection(runs):
                 kept = store.blocks.read(self.rows, run)
                 if kept is not None and kept.rounds == self._plan.n_rounds:
-                    found[run] = kept.arrays[BEST][0] if width else kept.arrays[BEST]
-        reporter.skip(len(found))
-        for run, X, y in self._histories([run for run in runs if run not in found]):
-            found[run] = _best_losses(self.comparator, X, y, self._plan.rounds)
+                    best[run] = kept.arrays[BEST][0, 0]
+        reporter.skip(len(best))
+        for run, X, y in self._histories([run for run in runs if run not in best]):
+            best[run] = _best_losses(self.comparator, X, y, self._plan.rounds)
             if store is not None:
-                best = found[run][None] if width else found[run]
-                store.blocks.write(self.rows, run, Kept(self._plan.n_rounds, {BEST: best}))
+                store.blocks.write(self.rows, run, Kept(self._plan.n_rounds, {BEST: best[run][None, None]}))
             reporter.advance("best in hindsight")
-        return np.stack([found[run] for run in self._runs])
+        return np.stack([best[run] for run in self._runs])
 
     def _histories(self, runs: Sequence[int]) -> Iterator[tuple[int, PyTree, PyTree]]:
         """Instances and outcomes of each run, in float64."""

@@ -1,49 +1,26 @@
 """Monte Carlo regret studies: thousands of runs of every learner, in fixed blocks and segments."""
 
 import contextlib
-import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
-from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
-from jaxonline.game.specs import said
-from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.struct import cast_leaves
+from jaxonline.game import Game
+from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.results import Result
-from jaxonline.results.statistics.variance_reduction import CONTROL
-from jaxonline.simulation import blocks
-from jaxonline.simulation.cluster import Workers, workers_of
-from jaxonline.simulation.controls import with_controls, without_diverged
-from jaxonline.simulation.hindsight import Hindsight
-from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.metadata import in_words
-from jaxonline.simulation.overflow import (
-    overflow_probabilities,
-    warn_of_divergence,
-    warn_of_likely_overflow,
-    warn_of_overflow,
-)
+from jaxonline.simulation.checking import Options, check_options
+from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.collecting import collect_result
+from jaxonline.simulation.execution import run_study
+from jaxonline.simulation.planning import plan_study
 from jaxonline.simulation.precision import Precision, until_precise
-from jaxonline.simulation.precompile import compiled_ahead
-from jaxonline.simulation.progress import Progress, Reporter, check_progress
-from jaxonline.simulation.recording import record_rounds, selected_runs
-from jaxonline.simulation.runner import Job, Plan, numbers_of, play_job
-from jaxonline.simulation.segments import Matchup, mirrored
-from jaxonline.simulation.store_layout import layout_of, what_decides
-from jaxonline.simulation.sweeps import Team, as_team, distinct
+from jaxonline.simulation.progress import Progress
 from jaxonline.store.blocks import note
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.layout import BEST, FIRSTS, Rows
-from jaxonline.store.lazy_arrays import Finished, are_few, arrays_of
 
 
 def simulate(
@@ -130,10 +107,12 @@ def simulate(
             be reached, or whose scheduler is gone.
 
     Warns:
-        UserWarning: a learner is made for another loss than the game's.
-        RuntimeWarning: the precision was not reached; a learner diverged, or ran out of storage (or is likely to), in
-            some of the runs; a control variate is of no use, as steps are too large without a projection; a damaged
-            checkpoint, parts of which are played again.
+        LossMismatchWarning: a learner is made for another loss than the game's.
+        PrecisionWarning: the precision was not reached.
+        DivergedRunsWarning: a learner's losses were NaN or infinite in some of the runs.
+        OverflowWarning: a learner ran out of storage in some of the runs, or is likely to.
+        ControlVariateWarning: a control variate is of no use, as steps are too large without a projection.
+        DamagedStoreWarning: a damaged checkpoint, parts of which are played again.
 
     Example:
         >>> import numpy as np
@@ -154,220 +133,36 @@ def simulate(
         >>> bool(jo.simulate(game, learner, **options).table()[0]["variance_reduction"] > 10)
         True
     """
-    check.instance("game", game, Game, "a Game")
-    check.count("n_runs", n_runs)
     if cluster is not None and checkpoint is None:
         raise ValueError("cluster needs a checkpoint, into which the workers write what they have played, got None")
     with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
-        mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
-        backend = jax.default_backend() if workers is None else workers.machine.backend
-        width = blocks.default_width(n_runs, backend) if block_size is None else check.count("block_size", block_size)
-        if precision is not None:
-            check.instance("precision", precision, Precision, "a Precision")
-            if runs is not None:
-                raise ArgumentError("runs", "must be left out where precision decides how many there are, got both")
-
-        def play(some: Sequence[int] | None, noted: Mapping[str, Any]) -> Result:
-            return _simulate(
-                game, learners, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator, measures=measures,
-                record_at=record_at, spacing=spacing, runs=some, control_variates=control_variates,
-                antithetic=antithetic, width=width, mesh=mesh, progress=progress, checkpoint=checkpoint,
-                workers=workers, noted=noted,
-            )  # fmt: skip
-
-        if precision is None:
-            return play(runs, {})
-
-        def play_more(some: range, before: Result | None) -> Result:
-            if checkpoint is None:
-                return play(some, {}) if before is None else before.with_runs_of(play(some, {}))
-            # those before are in the checkpoint, which says from the start that one looks
-            return play(range(some.stop), {"precision": precision.told(False, some.stop)})
-
-        at_once = mesh.devices.size if workers is None else workers.number
-        result = until_precise(play_more, precision, n_runs, width * at_once)
-        if checkpoint is not None:
-            note(Checkpoint.of(checkpoint).folder, {"precision": result.meta["precision"]})
-        return result
-
-
-def _simulate(
-    game: Game, learners: Any, *, n_runs: int, n_rounds: int, key: Any, comparator: Any, measures: Any, record_at: Any,
-    spacing: str, runs: Sequence[int] | None, control_variates: bool, antithetic: bool, width: int, mesh: Mesh,
-    progress: Progress, checkpoint: Any, workers: "Workers | None", noted: Mapping[str, Any],
-) -> Result:  # fmt: skip
-    """`simulate` with a given number of runs; more attributes of the checkpoint are noted there."""
-    rounds = record_rounds(n_rounds, record_at, spacing)
-    selected = selected_runs(runs, n_runs)
-    root = check.key_of("key", key)
-    check_progress(progress)
-    check.flag("control_variates", control_variates)
-    check.flag("antithetic", antithetic)
-    if checkpoint is not None:
-        good = isinstance(checkpoint, str | Path | Checkpoint)
-        check.instance("checkpoint", checkpoint, good, "a folder, or a Checkpoint")
-    _check_comparator(game, comparator)
-    counted = cast_leaves(with_defaults(measures), game.dtype)
-    own = sorted({int(run) // width for run in selected})
-    # a device without a block of its own would play one for nothing
-    mesh = blocks.default_mesh(list(mesh.devices.flat)[: 1 if workers else len(own)])
-    teams = _teams(game, learners, mesh)
-    members = {name: learner for team in teams for name, learner in team.members.items()}
-    for measure, team in ((measure, team) for measure in counted.values() for team in teams):
-        measure.init(team.record)  # raises where the learner's rounds have not what is measured
-    warn_of_other_losses(game, members)
-    if antithetic:
-        _check_antithetic(game, teams)
-    counting = with_controls(teams) if control_variates else [(team.entrant, {}) for team in teams]
-
-    kind = workers.machine.kind if workers else mesh.devices.flat[0].device_kind
-    folder = None if checkpoint is None else Checkpoint.of(checkpoint)
-    summed = None if isinstance(comparator, HindsightComparator) else comparator
-    played = {"game": game, "learners": learners, "comparator": summed, "measures": counted}
-    code = "" if folder is None else folder.code(played)
-    plan = Plan(root, n_rounds, rounds, width, mesh, own)
-    hindsight = None
-    if isinstance(comparator, HindsightComparator):
-        hindsight = Hindsight(game, comparator, plan, selected, code)
-    best_job = _best_job(game, summed, plan, code) if summed is not None and game.oblivious else None
-    own_best = None if best_job else summed
-    ends = list(accumulate(len(team.members) for team in teams))
-    jobs = [
-        _job(team, entrant, own_best, counted | control, plan, antithetic, code, end)
-        for team, (entrant, control), end in zip(teams, counting, ends, strict=True)
-    ]
-    probabilities = overflow_probabilities(members, n_rounds)
-    meta = {
-        **in_words(game, comparator, learners, teams),
-        "n_runs": n_runs, "n_rounds": n_rounds, "block_size": width, "regret": type(game.regret).__name__,
-        "devices": mesh.devices.size, "device_kind": kind,
-        "dtype": str(game.dtype), "key": np.asarray(jax.random.key_data(root)).tolist(),
-        "jax": jax.__version__, "overflow_probability": probabilities,
-        **({"control_variates": True} if control_variates else {}), **({"antithetic": True} if antithetic else {}),
-    }  # fmt: skip
-    kept = contextlib.nullcontext()
-    if folder is not None:
-        matchups = [job.matchup for job in (*jobs, best_job) if job]
-        shared = [each.rows for each in (best_job, hindsight) if each]
-        comparators = [matchup.comparator for matchup in matchups], hindsight and hindsight.comparator
-        study = what_decides(
-            plan, kind, list(members), jobs, **({"antithetic": True} if antithetic else {}),
-            game=[matchup.game for matchup in matchups], comparator=comparators, measures=counted,
+        options = check_options(
+            game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
+            measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision,
+            control_variates=control_variates, antithetic=antithetic, block_size=block_size, mesh=mesh,
+            progress=progress, checkpoint=checkpoint,
         )  # fmt: skip
-        layout = layout_of(teams, jobs, shared, int(selected.max()) + 1, counted)
-        told = {name: of for name, of in meta.items() if name != "devices"}  # which decide nothing
-        kept = folder.open(study, layout, told | dict(noted))
-    with kept as store:
-        if store is not None and (recorded := store.blocks.layout.rounds) != tuple(rounds.tolist()):  # it got longer
-            jobs = [job._replace(plan=job.plan.recording(recorded)) for job in jobs]
-            best_job = best_job and best_job._replace(plan=best_job.plan.recording(recorded))
-            if hindsight:
-                hindsight.recording(recorded)
-        pieces = sum(job.plan.pieces() for job in (*jobs, best_job) if job) + (hindsight.pieces() if hindsight else 0)
-        with Reporter(progress, pieces) as reporter:
-            for name, probability in probabilities.items():
-                if probability > 0:
-                    chance = f"out of storage with probability {probability:.2g}"
-                    reporter.say(f"{name}: {chance} in a run of {n_rounds:,} rounds")
-            warn_of_likely_overflow(members, probabilities, n_rounds)
-            todo = [*([best_job] if best_job else []), *jobs]  # so that an unfinished study has regrets
-            hold = store is None or are_few(store.blocks.layout, len(selected))
-            if workers is not None and store is not None:
-                played_jobs = workers.play(todo, reporter, store, hold)
-            else:
-                played_jobs = [play_job(job, reporter, store, hold) for job in compiled_ahead(todo, store)]
-            solved = hindsight.best_losses(reporter, store) if hindsight else None
+        return _compute(options) if precision is None else _compute_until_precise(options, precision)
 
-    # the rounds that were asked for; all of them where some were not recorded before
-    reached, recorded = jobs[0].plan.rounds, None
-    if set(rounds) < set(reached):
-        reached, recorded = rounds, np.flatnonzero(np.isin(reached, rounds))
-    if store is not None and not hold:
-        numbers = arrays_of(store.blocks, Finished.all_of(store.blocks.layout), selected, recorded)
-    else:
-        rows = np.searchsorted(own, selected // width) * width + selected % width
-        played = [each for each in played_jobs if each is not None]
-        best = played.pop(0).best if best_job else None
-        if best is not None:
-            solved = best[0, 0] if best.shape[1] == 1 else best[0, rows]
-        numbers: dict[str, Any] = numbers_of(played, rows, recorded)
-        if solved is not None:
-            solved = solved if recorded is None else solved[..., recorded]
-            numbers[BEST] = np.broadcast_to(solved, numbers["cumulative_loss"].shape)
-    if control_variates:
-        numbers[CONTROL] = without_diverged(members, numbers[CONTROL])
-    result = Result(
-        learners=tuple(members), runs=selected, rounds=reached, comparator_loss=numbers.pop(BEST, None),
-        **{name: numbers.pop(name) for name in FIRSTS}, measures=numbers, meta=meta,
-    )  # fmt: skip
-    warn_of_overflow(members, result.overflowed, len(selected))
-    warn_of_divergence(members, result.first_nonfinite)
+
+def _compute(options: Options, attributes: Mapping[str, Any] = {}) -> Result:
+    """The result of a study with a given number of runs; a checkpoint gets more attributes."""
+    study = plan_study(options)
+    return collect_result(options, study, run_study(options, study, attributes))
+
+
+def _compute_until_precise(options: Options, precision: Precision) -> Result:
+    """The result of a study that has as many runs as its intervals need."""
+
+    def play_more(some: range, before: Result | None) -> Result:
+        if options.checkpoint is None:
+            new = _compute(options.with_runs(np.asarray(some)))
+            return new if before is None else before.with_runs_of(new)
+        # those before are in the checkpoint, which says from the start that one looks
+        attributes = {"precision": precision.told(False, some.stop)}
+        return _compute(options.with_runs(np.arange(some.stop)), attributes)
+
+    result = until_precise(play_more, precision, options.n_runs, options.width * options.blocks_at_once)
+    if options.checkpoint is not None:
+        note(options.checkpoint.folder, {"precision": result.meta["precision"]})
     return result
-
-
-def _check_comparator(game: Game, comparator: Any) -> None:
-    if comparator is None:
-        return
-    good = isinstance(comparator, Comparator | HindsightComparator)
-    check.instance("comparator", comparator, good, "a comparator, with statistic and best_loss, or best_losses")
-    name = type(comparator).__name__
-    if isinstance(comparator, ForLoss) and not same_loss(game, comparator.loss):
-        raise ValueError(
-            f"comparator {name} must be for the loss of the game, {game.loss}, got one for {comparator.loss}"
-        )
-    if isinstance(comparator, Comparator):
-        try:
-            jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
-        except (TypeError, ValueError, AttributeError) as error:
-            instances, outcomes = map(said, game.specs)
-            raise TypeError(
-                f"comparator {name} cannot judge instances {instances} and outcomes {outcomes}: "
-                f"{next(iter(str(error).splitlines()), '')[:250]}"
-            ) from error
-
-
-def _teams(game: Game, learners: Any, mesh: Mesh) -> list[Team]:
-    if isinstance(learners, list | tuple):
-        raise ArgumentTypeError(
-            "learners", "must be one, or a dictionary of them by name, got a list: give them names, or a sweep"
-        )
-    named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
-    if not named:
-        raise ArgumentError("learners", "must be at least one, got none")
-    shapes_of = functools.partial(blocks.shapes_of, mesh)
-    teams = [as_team(game, name, item, shapes_of) for name, item in named.items()]
-    distinct("learners", [name for team in teams for name in team.members])
-    return teams
-
-
-def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
-    if game.regret.comparator_on_copies:
-        raise ValueError(
-            f"antithetic plays need a comparator on clean instances, got the regret {type(game.regret).__name__}"
-        )
-    feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
-    for feedback in feedbacks:
-        mirrored(feedback, 1.0)  # raises where the noise is not symmetric
-    if not any(isinstance(feedback, MirrorsNoise) for feedback in feedbacks):
-        raise ValueError(
-            "antithetic plays need a learner with noisy feedback, as NoisyCopies, got only "
-            f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))}"
-        )
-
-
-def _job(
-    team: Team, entrant: Entrant, comparator: Any, measures: dict[str, Any], plan: Plan, antithetic: bool, code: str,
-    end: int,
-) -> Job:  # fmt: skip
-    """A team with its measures and, where the environment listens to it, with the comparator of its own game."""
-    comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, entrant, comparator, measures, len(team.members), antithetic, code)
-    start = end - len(team.members)
-    return Job(team.name, Rows(f"learner {start}", f"learner {team.name}", (start, end), plan.width), matchup, plan)
-
-
-def _best_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
-    """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
-    matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
-    rows = Rows("comparator", "comparator", None, 0 if game.deterministic else plan.width)
-    return Job("best in hindsight", rows, matchup, plan.of_one_run() if game.deterministic else plan)

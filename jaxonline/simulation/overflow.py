@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxonline.game.protocols import HintsAtCapacity, PredictsOverflow
 from jaxonline.parameters import check
+from jaxonline.parameters.warning_classes import DivergedRunsWarning, OverflowWarning
 
 LIKELY = 0.01  # in one run
 
@@ -50,8 +51,8 @@ def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarr
         warnings.warn(
             "losses were NaN or infinite, and these runs are left out of the means: "
             f"{'; '.join(facts)}. Where steps are too large, a smaller one or a radius keeps a learner finite",
-            RuntimeWarning,
-            stacklevel=5,
+            DivergedRunsWarning,
+            stacklevel=6,
         )
 
 
@@ -60,4 +61,4 @@ def _warn(learners: Mapping[str, object], concerned: Mapping[str, object], what:
         at_hand = [learners[name] for name in concerned]
         hints = dict.fromkeys(each.capacity_hint() for each in at_hand if isinstance(each, HintsAtCapacity))
         ways = "; ".join(hints) or "give it more capacity"
-        warnings.warn(f"{what}: {', '.join(facts)}. {ways}", RuntimeWarning, stacklevel=6)
+        warnings.warn(f"{what}: {', '.join(facts)}. {ways}", OverflowWarning, stacklevel=6)

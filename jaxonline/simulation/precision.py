@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.warning_classes import PrecisionWarning
 from jaxonline.results import Result
 
 
@@ -83,7 +84,7 @@ def until_precise(
         step: runs that are played together.
 
     Warns:
-        RuntimeWarning: the precision is not reached.
+        PrecisionWarning: the precision is not reached.
     """
     result, n = None, 0
     until = _whole(precision.least_runs, step, most_runs)
@@ -99,7 +100,7 @@ def until_precise(
             f"the precision is not reached in n_runs={most_runs:,}: the widest interval of the "
             f"{precision.quantity} has {excess:.3g} times the half-width asked for, {precision.half_width:g}"
             f"{' of the mean' if precision.relative else ''}",
-            RuntimeWarning, stacklevel=3,
+            PrecisionWarning, stacklevel=3,
         )  # fmt: skip
     result.meta["precision"] = precision.told(excess <= 1.0, n)
     return result

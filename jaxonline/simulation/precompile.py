@@ -13,7 +13,7 @@ import jax
 from jaxonline._xla.compile_options import calls_the_host, is_debugging
 from jaxonline._xla.threads import as_here, sharing_cores
 from jaxonline.simulation import blocks
-from jaxonline.simulation.runner import Job
+from jaxonline.simulation.jobs import Job
 from jaxonline.simulation.segments import BlockPrograms, traced_programs
 from jaxonline.store.blocks import Store
 

@@ -1,26 +1,28 @@
-"""What blocks in progress have come to: kept every so often, so that a wave of them goes on in the middle."""
+"""States of blocks in progress, stored every few seconds, so that an interrupted study resumes inside a block."""
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from jaxonline.simulation.jobs import Numbers
 from jaxonline.simulation.segments import Carry
 from jaxonline.store.blocks import Store
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
 from jaxonline.store.layout import Rows
+from jaxonline.store.zarr_format import node
 
-Leaves = list[np.ndarray]  # of totals on the host, each with the leading axis of devices
+READ = "recorded/"  # the names of numbers of recorded rounds start with it
 
 
 class Position(NamedTuple):
-    """Where a wave stands: rounds played, the carry after them, and what was read at recorded rounds before."""
+    """Where a wave stands: rounds played, the carry after them, and the numbers of recorded rounds before."""
 
     round: int
     carry: Carry
-    read: list[Leaves]
+    read: list[Numbers]
 
 
 class InProgress:
@@ -45,21 +47,22 @@ class InProgress:
 
     def restore(self, carry: Carry) -> Position | None:
         """Where the wave was, if all of its blocks were kept at the same round; `carry` is one like those kept."""
-        found = [self._store.state(self._rows, block) for block in self._blocks[: self._real]]
-        states = [state for state in found if state is not None]
-        if len(states) < len(found) or len({rounds for rounds, _ in states}) != 1:
+        kept = [self._store.state(self._rows, block) for block in self._blocks[: self._real]]
+        states = [state for state in kept if state is not None]
+        if len(states) < len(kept) or len({rounds for rounds, _ in states}) != 1:
             return None
-        kept = [arrays for _, arrays in states]
-        kept += [kept[-1]] * (len(self._blocks) - self._real)
-
-        def together(name: str) -> np.ndarray:
-            return np.stack([each[name] for each in kept])
-
-        leaves, structure = jax.tree.flatten(carry)
-        restored = [leaf_like(leaf, together(f"carry {i}")) for i, leaf in enumerate(leaves)]
-        sizes = [int(n) for n in kept[0]["read"]]
-        read = [[together(f"read {i} {j}") for j in range(size)] for i, size in enumerate(sizes)]
-        return Position(states[0][0], jax.tree.unflatten(structure, restored), read)
+        arrays = [named for _, named in states]
+        arrays += [arrays[-1]] * (len(self._blocks) - self._real)
+        together = {name: np.stack([named[name] for named in arrays]) for name in arrays[0]}
+        restored = jax.tree_util.tree_map_with_path(
+            lambda path, leaf: leaf_like(leaf, together[_name_of(path)]), carry
+        )  # fmt: skip
+        read: dict[str, Numbers] = {}
+        for name in together:
+            if name.startswith(READ):
+                number, _, output = name.removeprefix(READ).partition("/")
+                read.setdefault(number, {})[output] = together[name]
+        return Position(states[0][0], restored, list(read.values()))
 
     def due(self) -> bool:
         """Whether it is time to keep the blocks. The clock starts when this is first asked."""
@@ -70,12 +73,11 @@ class InProgress:
     def keep(self, position: Position) -> None:
         """Keep the blocks. Where that takes long it is done more rarely."""
         start = time.monotonic()
-        leaves = jax.device_get([plain_leaf(leaf) for leaf in jax.tree.leaves(position.carry)])
-        numbers = {f"carry {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        numbers |= {f"read {i} {j}": leaf for i, each in enumerate(position.read) for j, leaf in enumerate(each)}
-        about = {"read": np.array([len(each) for each in position.read], np.int64)}
+        leaves = jax.tree_util.tree_leaves_with_path(jax.device_get(jax.tree.map(plain_leaf, position.carry)))
+        numbers = {_name_of(path): np.asarray(leaf) for path, leaf in leaves}
+        numbers |= {f"{READ}{i}/{name}": array for i, read in enumerate(position.read) for name, array in read.items()}
         for device, block in enumerate(self._blocks[: self._real]):
-            own = about | {name: part[device] for name, part in numbers.items()}
+            own = {name: part[device] for name, part in numbers.items()}
             self._store.keep_state(self._rows, block, position.round, own)
         self._since = time.monotonic()
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
@@ -87,6 +89,11 @@ class InProgress:
             return
         for block in self._blocks[: self._real]:
             self._store.forget_state(self._rows, block)
+
+
+def _name_of(path: Any) -> str:
+    """The name of a leaf of a carry, by its path in the pytree: "states/learner/w"."""
+    return "/".join(node(jax.tree_util.keystr((key,), simple=True)) for key in path)
 
 
 class Pace:

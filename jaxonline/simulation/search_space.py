@@ -14,7 +14,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.tuned import Setting, is_number
 
 SAMPLERS = "'optuna', an optuna.Study, or a sampler with ask and tell"
-TAKEN = ("rung", "runs", "low", "high", "failed", "setting", "chosen")  # by the rows of what was found
+RESERVED_NAMES = ("rung", "runs", "low", "high", "failed", "setting", "chosen")  # by the rows of what was found
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,10 @@ def checked_grid(grid: Any) -> dict[str, Any]:
 
 def check_setting_name(name: Any) -> str:
     """Check that what is set has a name of its own in tables."""
-    if check.text("a name in grid", name) in TAKEN:
-        raise ValueError(f"a name in grid must be another one than {', '.join(map(repr, TAKEN))}, got {name!r}")
+    if check.text("a name in grid", name) in RESERVED_NAMES:
+        raise ValueError(
+            f"a name in grid must be another one than {', '.join(map(repr, RESERVED_NAMES))}, got {name!r}"
+        )
     return name
 
 

@@ -14,6 +14,7 @@ from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.results.tuned import Tuned, at_edge, edge_in_words
 from jaxonline.simulation import blocks
 from jaxonline.simulation.halving import judged, rungs_of, successive_halving
@@ -93,7 +94,7 @@ def tune(
         ModuleNotFoundError: Optuna is asked for, and not installed.
 
     Warns:
-        RuntimeWarning: a number of the choice is the smallest or the largest that was tried.
+        SearchEdgeWarning: a number of the choice is the smallest or the largest that was tried.
 
     Example:
         >>> import numpy as np
@@ -155,7 +156,7 @@ def tune(
         chosen, found = successive_halving(rung, heights)
     settings = tuple(tried.settings)
     if at_edge(settings, chosen):
-        warnings.warn(edge_in_words(settings, chosen), RuntimeWarning, stacklevel=2)
+        warnings.warn(edge_in_words(settings, chosen), SearchEdgeWarning, stacklevel=2)
     rounds = n_rounds * sum(len(each.settings) * each.new_runs for each in found)
     seconds = time.perf_counter() - began
     return Tuned(settings, chosen, found, tried.learners[chosen], quantity, n_rounds, rounds, seconds)

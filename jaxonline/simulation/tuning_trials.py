@@ -14,6 +14,7 @@ from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, structure_of
+from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.tuned import Setting, setting_in_words
 from jaxonline.simulation.monte_carlo import simulate
@@ -109,7 +110,7 @@ class Tried:
                     members[f"{part[-1]} again, {again}"] = _alone(self.learners[part[-1]])
                 teams[name] = kind.entered(sweep(members))
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "losses were NaN or infinite", RuntimeWarning)  # `Tuned` says so
+            warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` says so
             result = simulate(self.game, teams, runs=runs, **options)
         return to_judge(result.select(*(place[i] for i in some)), self.quantity)
 

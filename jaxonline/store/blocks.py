@@ -6,15 +6,18 @@ The folder (or what is at a URL) is a zarr group, whole at any moment; its first
 import contextlib
 import functools
 import hashlib
+import io
 import json
-import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from jaxonline.parameters.warning_classes import DamagedStoreWarning
+from jaxonline.store.atomic_files import BROKEN
 from jaxonline.store.filesystem import Bucket, Folder, place_of
 from jaxonline.store.layout import FINISHED, RECORDS, STATES, Blocks, Rows, StoreLayout, fingerprint
 from jaxonline.store.zarr_format import (
@@ -29,9 +32,9 @@ from jaxonline.store.zarr_format import (
 )
 
 MARKER = "jaxonline"  # an attribute: what has it is ours
-STUDY, NUMBERS, RESULT = "jaxonline study 1", "jaxonline numbers 1", "jaxonline result 1"
-SLOTS = ("a", "b")  # a state is kept in the one that holds the older one
-STRANGE = (ValueError, LookupError, TypeError, AttributeError)
+STUDY, NUMBERS, RESULT = "jaxonline study 2", "jaxonline numbers 1", "jaxonline result 1"
+DIGEST_BYTES = 32  # SHA-256, at the end of the file of a state
+MALFORMED_STORE_ERRORS = (ValueError, LookupError, TypeError, AttributeError)
 
 
 class Store:
@@ -89,75 +92,92 @@ class Store:
 
     def read_numbers(self) -> dict[str, np.ndarray] | None:
         """The arrays of a store of numbers by name; None where they are absent or, with a warning, damaged."""
+        content = self.place.read(DOCUMENT)
         root = self._root()
-        if root is None or "names" not in root[MARKER]:
+        if content is None or root is None or "names" not in root[MARKER]:
             return None
         try:
-            return self._read_arrays("", root[MARKER])
-        except ValueError:
-            self._warn("its numbers are damaged, and are computed again")
-            return None
+            documents = json.loads(content)["consolidated_metadata"]["metadata"]
+            arrays = {}
+            for name in root[MARKER]["names"]:
+                folder = node(name)
+                arrays[name] = decode_whole(
+                    ArraySpec.of(documents[folder]), lambda key, folder=folder: self.place.read(f"{folder}/{key}")
+                )
+            if root[MARKER]["sha256"] == _hash(self._study, arrays):
+                return arrays
+        except MALFORMED_STORE_ERRORS:
+            pass
+        self._warn("its numbers are damaged, and are computed again")
+        return None
 
     def write_numbers(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep arrays by name."""
-        self._write_arrays("", arrays, self._marker(NUMBERS))
+        """Keep arrays by name, in a group whose document is written last: it describes them, and holds their hash."""
+        specs = {node(name): ArraySpec.whole(name, array) for name, array in arrays.items()}
+        self.place.write({
+            f"{path}/{key}": content
+            for (path, spec), array in zip(specs.items(), arrays.values(), strict=True)
+            for key, content in encode_whole(spec, array).items()
+        })  # fmt: skip
+        marker = self._marker(NUMBERS) | {"names": list(arrays), "sha256": _hash(self._study, arrays)}
+        self.place.write({DOCUMENT: group({MARKER: marker}, specs)})
 
     # -----------------------------------------------------------------------------------------------------------------
     # Blocks in progress
 
     def state(self, rows: Rows, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
-        """The round to which a block in progress has come, and arrays by name; None where nothing is kept."""
-        markers = self._markers(rows, block)
-        for path in sorted(markers, key=lambda path: -markers[path]["round"]):
+        """The round to which a block in progress has come, and arrays by name; None where nothing is kept.
+
+        What NumPy has no name for (bfloat16) comes back as bytes of its size.
+        """
+        for rounds in sorted(self._states(rows).get(block, []), reverse=True):
+            key = _state_key(rows, block, rounds)
             try:
-                packed = self._read_arrays(path, markers[path])
-                return markers[path]["round"], _unpacked(packed, markers[path]["leaves"])
-            except STRANGE:
+                return rounds, self._unpacked(self.place.read(key) or b"")
+            except BROKEN:
                 self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; it goes on from earlier rounds")
-                self._drop(path)
+                self.place.remove(key)
         return None
 
     def states(self, rows: Rows) -> set[int]:
         """The blocks of a job of which a state is kept."""
-        start = f"{rows.name}, block "
-        names = (name.removeprefix(start) for name in self.place.names(STATES) if name.startswith(start))
-        return {int(name.partition(",")[0]) for name in names}
+        return set(self._states(rows))
 
     def keep_state(self, rows: Rows, block: int, rounds: int, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep a block in progress."""
-        markers = self._markers(rows, block)
-        free = next((path for path in self._slots(rows, block) if path not in markers), None)
-        free = free or min(markers, key=lambda path: markers[path]["round"])
-        self._drop(free)
-        leaves = {name: [str(array.dtype), array.shape] for name, array in arrays.items()}
-        marker = {"format": STATES, "study": self._study, "round": rounds, "leaves": leaves}
-        self._write_arrays(free, _packed(arrays), marker, durable=False)
-        for path in markers:
-            if path != free:
-                self._drop(path)
+        """Keep a block in progress, in one file, so that it is whole or absent; then earlier ones go."""
+        file = io.BytesIO()
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        content = file.getvalue()
+        key = _state_key(rows, block, rounds)
+        self.place.write({key: content + self._digest(content)}, durable=False)
+        self._forget(rows, block, keep=key)
 
     def forget_state(self, rows: Rows, block: int) -> None:
         """A block is not in progress any more."""
-        for path in self._slots(rows, block):
-            self._drop(path)
+        self._forget(rows, block)
 
-    def _slots(self, rows: Rows, block: int) -> list[str]:
-        return [f"{STATES}/{rows.name}, block {block}, {slot}" for slot in SLOTS]
+    def _forget(self, rows: Rows, block: int, keep: str | None = None) -> None:
+        for rounds in self._states(rows).get(block, []):
+            if (key := _state_key(rows, block, rounds)) != keep:
+                self.place.remove(key)
 
-    def _drop(self, path: str) -> None:
-        """First the document without which the rest is nothing."""
-        self.place.remove(f"{path}/{DOCUMENT}")
-        self.place.remove(path)
+    def _states(self, rows: Rows) -> dict[int, list[int]]:
+        """By block, the rounds at which it was kept."""
+        rounds: dict[int, list[int]] = {}
+        for name in self.place.names(STATES):
+            if match := re.fullmatch(rf"{re.escape(rows.name)}, block (\d+), round (\d+)\.npz", name):
+                rounds.setdefault(int(match[1]), []).append(int(match[2]))
+        return rounds
 
-    def _markers(self, rows: Rows, block: int) -> dict[str, dict[str, Any]]:
-        """By path, what the states of a block say of themselves; none that are not whole, or of another study."""
-        found = {}
-        for path in self._slots(rows, block):
-            with contextlib.suppress(*STRANGE):
-                marker = json.loads(self.place.read(f"{path}/{DOCUMENT}") or b"")["attributes"][MARKER]
-                if marker["study"] == self._study and marker["round"] >= 0:
-                    found[path] = marker
-        return found
+    def _unpacked(self, content: bytes) -> dict[str, np.ndarray]:
+        body, digest = content[:-DIGEST_BYTES], content[-DIGEST_BYTES:]
+        if digest != self._digest(body):
+            raise ValueError("a state is damaged, or of another study")
+        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+            return dict(arrays)
+
+    def _digest(self, content: bytes) -> bytes:
+        return hashlib.sha256(self._study.encode() + content).digest()
 
     # -----------------------------------------------------------------------------------------------------------------
     # Opening
@@ -194,8 +214,7 @@ class Store:
             return attributes
         if self._alone:
             aside = self.place.set_aside(DOCUMENT)
-            told = "the blocks say themselves which study they belong to"
-            self._warn(f"{DOCUMENT} is damaged, and was set aside as {aside}; {told}")
+            self._warn(f"{DOCUMENT} is damaged, and was set aside as {aside}; the records of blocks name their study")
         return None
 
     def _refuse(self, attributes: Mapping[str, Any] | None) -> None:
@@ -204,6 +223,7 @@ class Store:
             raise ValueError(f"checkpoint {self.place.name} is a zarr store of something else")
         if attributes is not None and format_of(attributes) == RESULT:
             raise ValueError(f"checkpoint {self.place.name} is a result that was saved, and no study to go on with")
+        check_format(f"checkpoint {self.place.name}", attributes or {})
 
     def _check(self, theirs: Mapping[str, Any]) -> None:
         if theirs["about"] != self._about:
@@ -242,52 +262,16 @@ class Store:
         return ValueError(f"checkpoint {self.place.name} holds another study: {difference}")
 
     def _warn(self, words: str) -> None:
-        warnings.warn(f"checkpoint {self.place.name}: {words}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"checkpoint {self.place.name}: {words}", DamagedStoreWarning, stacklevel=3)
 
     # -----------------------------------------------------------------------------------------------------------------
-    # Documents, and arrays by name
+    # Documents
 
     def _marker(self, kind: str) -> dict[str, Any]:
         return {"format": kind, "study": self._study, "about": self._about}
 
     def _document(self, layout: StoreLayout) -> bytes:
-        return first_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.told()}})
-
-    def _write_arrays(
-        self, path: str, arrays: Mapping[str, np.ndarray], marker: Mapping[str, Any], durable: bool = True
-    ) -> None:
-        """Arrays in a group, whose document is written last: it describes them, and holds their hash."""
-        specs = {name: ArraySpec.whole(name, array) for name, array in arrays.items()}
-        start = f"{path}/" if path else ""
-        files = {
-            f"{start}{node(name)}/{key}": content
-            for name, array in arrays.items()
-            for key, content in encode_whole(specs[name], array).items()
-        }
-        self.place.write(files, durable)
-        marker = {**marker, "names": list(arrays), "sha256": _hash(self._study, arrays)}
-        below = {node(name): spec for name, spec in specs.items()}
-        self.place.write({f"{start}{DOCUMENT}": group({MARKER: marker}, below)}, durable)
-
-    def _read_arrays(self, path: str, marker: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """What `_write_arrays` has written.
-
-        Raises:
-            ValueError: it is damaged.
-        """
-        start, arrays = f"{path}/" if path else "", {}
-        try:
-            documents = json.loads(self.place.read(f"{start}{DOCUMENT}") or b"")["consolidated_metadata"]["metadata"]
-            for name in marker["names"]:
-                folder = f"{start}{node(name)}"
-                spec = ArraySpec.of(documents[node(name)])
-                arrays[name] = decode_whole(spec, lambda key, folder=folder: self.place.read(f"{folder}/{key}"))
-            good = marker["sha256"] == _hash(self._study, arrays)
-        except STRANGE as error:
-            raise ValueError("an array is damaged") from error
-        if not good:
-            raise ValueError("an array is another one")
-        return arrays
+        return first_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.to_json()}})
 
 
 def _join(where: str, about: dict[str, str], every: float, layout: StoreLayout, keep_states: bool) -> Store:
@@ -324,7 +308,7 @@ def attributes_in(content: bytes) -> dict[str, Any] | None:
         root = json.loads(content)
         found = root.get("attributes", {})
         return found if root["zarr_format"] == 3 and isinstance(found, dict) else None
-    except STRANGE:
+    except MALFORMED_STORE_ERRORS:
         return None
 
 
@@ -334,28 +318,33 @@ def format_of(attributes: Mapping[str, Any]) -> Any:
     return marker.get("format") if isinstance(marker, Mapping) else None
 
 
+def check_format(name: str, attributes: Mapping[str, Any]) -> None:
+    """Check that a store with these attributes was written in a format of this version, if it is one of ours.
+
+    Raises:
+        ValueError: it was written by another version of jaxonline.
+    """
+    kind = str(format_of(attributes))
+    if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
+        version = attributes.get("versions", {}).get("jaxonline", "another version")
+        raise ValueError(
+            f"{name} was written by jaxonline {version} in the format {kind!r}, which this version cannot read: "
+            "give another folder, or use the version that wrote it"
+        )
+
+
 def _is_whole(marker: Any) -> bool:
     """Whether the first document says what it is, and whose."""
     try:
         if marker["format"] == STUDY:
             StoreLayout.of(marker["layout"])
         return fingerprint(marker["about"]) == marker["study"] and marker["format"] in (STUDY, NUMBERS)
-    except STRANGE:
+    except MALFORMED_STORE_ERRORS:
         return False
 
 
-def _packed(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The bytes of many small arrays in a single one."""
-    return {"bytes": np.frombuffer(b"".join(array.tobytes() for array in arrays.values()), np.uint8)}
-
-
-def _unpacked(packed: Mapping[str, np.ndarray], leaves: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    found, start = {}, 0
-    for name, (kind, shape) in leaves.items():
-        end = start + np.dtype(kind).itemsize * math.prod(shape)
-        found[name] = packed["bytes"][start:end].view(kind).reshape(shape)
-        start = end
-    return found
+def _state_key(rows: Rows, block: int, rounds: int) -> str:
+    return f"{STATES}/{rows.name}, block {block}, round {rounds}.npz"
 
 
 def _hash(study: str, arrays: Mapping[str, np.ndarray]) -> str:
@@ -369,13 +358,13 @@ def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
     """What two descriptions of studies do not have in common, the most telling first."""
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
 
-    def told(name: str) -> str:
+    def describe(name: str) -> str:
         was, now = theirs.get(name), ours.get(name)
         if was is None or now is None:
             return f"{name} ({'new' if was is None else 'no more'})"
         long = len(was) == len(now) == 16
         return name if long else f"{name} (was {was}, is {now})"
 
-    shown = "; ".join(told(name) for name in names[:6])
+    shown = "; ".join(describe(name) for name in names[:6])
     advice = f": give block_size={theirs['block_size']} to go on" if names == ["block_size"] else ""
     return f"{shown}{' ...' if len(names) > 6 else ''}{advice}"

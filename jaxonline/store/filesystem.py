@@ -1,4 +1,8 @@
-"""Where a store is: a folder, or anything that fsspec reaches by a URL. Files have keys, "a/b/c", below it."""
+"""Where a store is: a folder, or anything that fsspec reaches by a URL. Files have keys, "a/b/c", below it.
+
+A folder is not written through fsspec or zarr's `LocalStore`: neither waits until a file is on the disk, and zarr's
+files were not whole or absent before zarr-python's pull request 3412.
+"""
 
 import contextlib
 import errno
@@ -13,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
+from jaxonline.parameters.warning_classes import UnlockedStoreWarning
 from jaxonline.store.atomic_files import naming, set_aside, sync
 
 try:
@@ -20,7 +25,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-AT_ONCE = 8  # files that are written to the disk at the same time
+SYNC_THREADS = 8  # files that are written to the disk at the same time
 
 
 def is_url(where: Any) -> bool:
@@ -162,7 +167,7 @@ class Folder:
                 raise BlockingIOError(errno.EAGAIN, message, self.name) from None
             warnings.warn(
                 f"checkpoint {self.name} cannot be locked ({error.strerror}): see to it that one process works on it",
-                RuntimeWarning, stacklevel=2,
+                UnlockedStoreWarning, stacklevel=2,
             )  # fmt: skip
 
     def _made(self, folder: Path) -> set[Path]:
@@ -268,5 +273,5 @@ def _sync(paths: Iterable[Path]) -> None:
     if len(paths) == 1:
         sync(paths[0])
     elif paths:
-        with ThreadPoolExecutor(min(AT_ONCE, len(paths))) as pool:
+        with ThreadPoolExecutor(min(SYNC_THREADS, len(paths))) as pool:
             list(pool.map(sync, paths))

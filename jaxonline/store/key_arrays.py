@@ -12,5 +12,7 @@ def plain_leaf(leaf: jax.Array) -> jax.Array:
 def leaf_like(leaf: jax.Array, numbers: np.ndarray) -> jax.Array:
     """Numbers from a file where this leaf is: on its devices, of its type."""
     own = plain_leaf(leaf)
+    if numbers.dtype.kind == "V":  # what NumPy has no name for (bfloat16)
+        numbers = numbers.view(own.dtype)
     put = jax.device_put(numbers, own.sharding)
     return put if own is leaf else jax.random.wrap_key_data(put, impl=jax.random.key_impl(leaf))

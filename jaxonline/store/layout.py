@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.parameters.warning_classes import DamagedStoreWarning
 from jaxonline.store.filesystem import Bucket, Folder
 from jaxonline.store.zarr_format import STRING, ArraySpec, node
 
@@ -30,19 +31,35 @@ RECORDS = ArraySpec(("block", "entry"), (1, len(ENTRIES)), (1, len(ENTRIES)), "u
 
 
 class Rows(NamedTuple):
-    """Whose numbers a job makes, and how many runs a block of them has.
+    """The arrays that a job computes, and which part of the study's arrays they are.
 
     Attributes:
         name: of its records.
         label: for people.
-        learners: the first of its learners, and the first after them; None for numbers that all learners share.
-        width: runs of a block; 0 where one block stands for all runs.
+        outputs: the names of the arrays.
+        learners: the first of its learners, and the first after them; (0, 1) where the arrays have no such axis.
+        width: runs of a block; 1 where the arrays have no such axis.
+        axes: those of learner, run and round that the arrays have in a store; they are the same along the others. The
+            arrays of a block always have all of them, with one entry along such an axis.
     """
 
     name: str
     label: str
-    learners: tuple[int, int] | None
+    outputs: tuple[str, ...]
+    learners: tuple[int, int]
     width: int
+    axes: tuple[str, ...] = CUBE
+
+    def blocks(self, runs: int) -> int:
+        """The number of blocks that have so many runs."""
+        return -(-runs // self.width) if "run" in self.axes else 1
+
+    def part(self, block: int) -> tuple[slice, slice]:
+        """The learners and runs of a study whose numbers are in a block."""
+        runs = slice(block * self.width, (block + 1) * self.width)
+        return slice(*self.learners) if "learner" in self.axes else slice(None), runs if "run" in self.axes else slice(
+            None
+        )
 
 
 class StoreLayout(NamedTuple):
@@ -55,7 +72,6 @@ class StoreLayout(NamedTuple):
         asked: the rounds that were asked for last.
         measures: their further axes, by name.
         rows: of the jobs.
-        own_best: whether each learner has a comparator's loss of its own.
         chunks: of the axes (learner, run, round) of coordinates; of all arrays those of learners and rounds.
     """
 
@@ -65,35 +81,37 @@ class StoreLayout(NamedTuple):
     asked: tuple[int, ...]
     measures: dict[str, tuple[int, ...]]
     rows: tuple[Rows, ...]
-    own_best: bool
     chunks: tuple[int, int, int]
 
     @staticmethod
     def new(
         learners: Sequence[str], runs: int, rounds: Sequence[int], measures: Mapping[str, Sequence[int]],
-        rows: Sequence[Rows], own_best: bool,
+        rows: Sequence[Rows],
     ) -> "StoreLayout":  # fmt: skip
         """Of a study that begins."""
-        rounds, teams = tuple(map(int, rounds)), [each.learners for each in rows if each.learners]
-        sizes = [stop - start for start, stop in teams]
+        rounds = tuple(map(int, rounds))
+        sizes = [stop - start for start, stop in (job.learners for job in rows if "learner" in job.axes)]
         axes = {name: tuple(shape) for name, shape in measures.items()}
         chunks = math.gcd(*sizes), int(runs), len(rounds)
-        return StoreLayout(tuple(learners), int(runs), rounds, rounds, axes, tuple(rows), own_best, chunks)
+        return StoreLayout(tuple(learners), int(runs), rounds, rounds, axes, tuple(rows), chunks)
 
     @staticmethod
-    def of(told: Mapping[str, Any]) -> "StoreLayout":
-        """What `told` has told, read from JSON.
+    def of(metadata: Mapping[str, Any]) -> "StoreLayout":
+        """What `to_json` returned, read from JSON.
 
         Raises:
             ValueError, LookupError, TypeError: it is something else.
         """
-        rows = tuple(Rows(name, label, at and (at[0], at[1]), width) for name, label, at, width in told["rows"])
-        measures = {str(name): tuple(map(int, shape)) for name, shape in told["measures"].items()}
-        lists = {name: tuple(told[name]) for name in ("learners", "rounds", "asked", "chunks")}
-        return StoreLayout(runs=int(told["runs"]), measures=measures, rows=rows, own_best=told["own_best"], **lists)
+        rows = tuple(
+            Rows(name, label, tuple(outputs), (learners[0], learners[1]), int(width), tuple(axes))
+            for name, label, outputs, learners, width, axes in metadata["rows"]
+        )
+        measures = {str(name): tuple(map(int, shape)) for name, shape in metadata["measures"].items()}
+        lists = {name: tuple(metadata[name]) for name in ("learners", "rounds", "asked", "chunks")}
+        return StoreLayout(runs=int(metadata["runs"]), measures=measures, rows=rows, **lists)
 
-    def told(self) -> dict[str, Any]:
-        """For JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """The fields, for JSON."""
         return self._asdict()
 
     def extended(self, asked: "StoreLayout") -> "StoreLayout":
@@ -102,8 +120,7 @@ class StoreLayout(NamedTuple):
         Raises:
             ValueError: it is not the same study, only longer; says what differs.
         """
-        same = "learners", "measures", "rows", "own_best"
-        if any(getattr(self, name) != getattr(asked, name) for name in same):
+        if any(getattr(self, name) != getattr(asked, name) for name in ("learners", "measures", "rows")):
             raise ValueError("what is recorded")
         if asked.horizon < self.horizon:
             raise ValueError(f"n_rounds (was {self.horizon}, is {asked.horizon})")
@@ -123,42 +140,36 @@ class StoreLayout(NamedTuple):
         """How many of the recorded rounds are among the first rounds of a run."""
         return sum(t <= rounds for t in self.rounds)
 
-    def names(self, rows: Rows) -> list[str]:
-        """The arrays of a job."""
-        if rows.learners is None:
-            return [BEST]
-        return [*self.measures, *FIRSTS, *([BEST] if self.own_best else [])]
+    def outputs(self) -> dict[str, ArraySpec]:
+        """The arrays that jobs compute, by name."""
+        sizes: dict[str, int] = dict(zip(CUBE, (len(self.learners), self.runs, len(self.rounds)), strict=True))
+        specs = {}
+        for rows in self.rows:
+            chunks = dict(zip(CUBE, self.chunks, strict=True)) | {"run": rows.width}
+            for name in rows.outputs:
+                dims, more = [dim for dim in axes_of(name) if dim in rows.axes], self.measures.get(name, ())
+                kind, about = ("int32", {"description": FIRSTS[name]}) if name in FIRSTS else ("float64", {})
+                specs[name] = ArraySpec(
+                    (*dims, *(f"{name}, axis {axis}" for axis in range(len(more)))),
+                    (*(sizes[dim] for dim in dims), *more), (*(chunks[dim] for dim in dims), *more), kind, about,
+                )  # fmt: skip
+        return specs
 
     def specs(self) -> dict[str, ArraySpec]:
-        """The arrays by name."""
-        sizes: dict[str, int] = dict(zip(CUBE, (len(self.learners), self.runs, len(self.rounds)), strict=True))
-        chunks: dict[str, int] = dict(zip(CUBE, self.chunks, strict=True))
-
-        def array(dims: Sequence[str], width: int, dtype: str = "float64", **attributes: Any) -> ArraySpec:
-            own = chunks | {"run": width}
-            shape, chunk = (tuple(of[dim] for dim in dims) for of in (sizes, own))
-            return ArraySpec(tuple(dims), shape, chunk, dtype, attributes)
-
-        width = next(rows.width for rows in self.rows if rows.learners)
-        found = {name: ArraySpec((name,), (sizes[name],), (chunks[name],), "int64") for name in ("run", "round")}
-        found["learner"] = ArraySpec(("learner",), (sizes["learner"],), (sizes["learner"],), STRING)
-        for name, axes in self.measures.items():
-            cube, more = array(CUBE, width), tuple(f"{name}, axis {axis}" for axis in range(len(axes)))
-            found[name] = ArraySpec(cube.dims + more, cube.shape + axes, cube.chunks + axes, cube.dtype)
-        found |= {name: array(CUBE[:2], width, "int32", description=words) for name, words in FIRSTS.items()}
-        if self.own_best:
-            found[BEST] = array(CUBE, width)
-        for rows in self.rows:
-            if rows.learners is None:
-                found[BEST] = array(CUBE[1:] if rows.width else CUBE[2:], rows.width)
-        return found
+        """All arrays by name: coordinates and outputs."""
+        learners, runs, rounds = len(self.learners), self.runs, len(self.rounds)
+        return {
+            "run": ArraySpec(("run",), (runs,), self.chunks[1:2], "int64"),
+            "round": ArraySpec(("round",), (rounds,), self.chunks[2:], "int64"),
+            "learner": ArraySpec(("learner",), (learners,), (learners,), STRING),
+            **self.outputs(),
+        }
 
     def records(self) -> dict[str, ArraySpec]:
         """The arrays of records, by the names of their jobs."""
         return {
             rows.name: RECORDS._replace(
-                shape=(-(-self.runs // rows.width) if rows.width else 1, len(ENTRIES)),
-                attributes={"of": rows.label, "entries": ENTRIES},
+                shape=(rows.blocks(self.runs), len(ENTRIES)), attributes={"of": rows.label, "entries": ENTRIES}
             )
             for rows in self.rows
         }
@@ -201,7 +212,7 @@ class Blocks:
 
     def __init__(self, place: Folder | Bucket, study: str, layout: StoreLayout, repairs: bool):
         self.place, self.study, self.layout = place, study, layout
-        self._repairs, self._specs = repairs, layout.specs()
+        self._repairs, self._specs = repairs, layout.outputs()
 
     def finished(self, rows: Rows) -> set[int]:
         """The blocks of a job that have a record."""
@@ -222,7 +233,7 @@ class Blocks:
             what = f", is computed again, and was set aside as {', '.join(aside)}" if aside else ""
             warnings.warn(
                 f"checkpoint {self.place.name}: block {block} of {rows.label!r} is damaged{what}",
-                RuntimeWarning, stacklevel=2,
+                DamagedStoreWarning, stacklevel=2,
             )  # fmt: skip
             return None
 
@@ -244,13 +255,11 @@ class Blocks:
             raise ValueError(
                 f"checkpoint {self.place.name} holds a block of another study: block {block} of {rows.label!r}"
             )
-        start, stop = rows.learners or (0, 0)
-        sizes = {"learner": stop - start, "run": rows.width, "round": self.layout.recorded(record[0])}
+        sizes = rows.learners[1] - rows.learners[0], rows.width, self.layout.recorded(record[0])
         arrays = {}
-        for name in self.layout.names(rows):
-            spec = self._specs[name]
-            shape = [sizes.get(dim, n) for dim, n in zip(spec.dims, spec.shape, strict=True)]
-            arrays[name] = np.empty(shape, spec.dtype)
+        for name in rows.outputs:
+            shape = sizes[: len(axes_of(name))] + self.layout.measures.get(name, ())
+            arrays[name] = np.empty(shape, self._specs[name].dtype)
         for name, key, part in self._chunks(rows, block, record[0]):
             chunk, into = _decoded(self._specs[name], self.place.read(key)), arrays[name][part]
             into[...] = chunk[tuple(map(slice, into.shape))]
@@ -259,33 +268,43 @@ class Blocks:
             raise Damaged
         return kept
 
-    def _chunks(self, rows: Rows, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[slice, ...]]]:
+    def _chunks(self, rows: Rows, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         """Of each chunk of a block: the array, the key, and the part of the block's array that is in it."""
-        recorded = self.layout.recorded(rounds)
-        for name in self.layout.names(rows):
-            spec, axes = self._specs[name], []
-            for dim, size in zip(spec.dims, spec.chunks, strict=True):
-                if dim == "learner":
-                    start, stop = rows.learners or (0, 0)
-                    axes.append([(i, slice(i * size - start, (i + 1) * size - start))
-                                 for i in range(start // size, stop // size)])  # fmt: skip
-                elif dim == "round":
-                    axes.append([(i, slice(i * size, min((i + 1) * size, recorded)))
-                                 for i in range(-(-recorded // size))])  # fmt: skip
+        recorded, (start, stop) = self.layout.recorded(rounds), rows.learners
+        for name in rows.outputs:
+            spec = self._specs[name]
+            sizes, axes = dict(zip(spec.dims, spec.chunks, strict=True)), []
+            for dim in axes_of(name):
+                if dim not in rows.axes:
+                    axes.append([((), 0)])
+                elif dim == "learner":
+                    n = sizes[dim]
+                    axes.append(
+                        [((i,), slice(i * n - start, (i + 1) * n - start)) for i in range(start // n, stop // n)]
+                    )
+                elif dim == "run":
+                    axes.append([((block,), slice(None))])
                 else:
-                    axes.append([(block if dim == "run" else 0, slice(None))])
-            for index in itertools.product(*axes):
-                key = f"{node(name)}/{spec.key([at for at, _ in index])}"
-                yield name, key, tuple(part for _, part in index)
+                    n = sizes[dim]
+                    axes.append([((i,), slice(i * n, min((i + 1) * n, recorded))) for i in range(-(-recorded // n))])
+            further = (0,) * len(self.layout.measures.get(name, ()))
+            for chunk in itertools.product(*axes):
+                index = (*itertools.chain.from_iterable(at for at, _ in chunk), *further)
+                yield name, f"{node(name)}/{spec.key(index)}", tuple(part for _, part in chunk)
 
     def _digest(self, rows: Rows, block: int, kept: Kept) -> list[int]:
         """SHA-256 of what a block is and of its numbers, as four integers."""
         rounds = self.layout.rounds[: self.layout.recorded(kept.rounds)]
         digest = hashlib.sha256(json.dumps([self.study, rows.name, block, kept.rounds, rounds]).encode())
-        for name in self.layout.names(rows):
+        for name in rows.outputs:
             array = np.ascontiguousarray(kept.arrays[name], self._specs[name].dtype)
             digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
         return np.frombuffer(digest.digest(), "<u8").tolist()
+
+
+def axes_of(name: str) -> tuple[str, ...]:
+    """Those of learner, run and round that an array of a block has."""
+    return CUBE[:2] if name in FIRSTS else CUBE
 
 
 def _record(rows: Rows, block: int) -> str:

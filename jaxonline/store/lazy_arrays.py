@@ -1,57 +1,47 @@
-"""Numbers of a study that are too many for memory: they stay in its store, and are read where they are asked for."""
+"""Arrays of a study that are too large for memory: they stay in its store, and are read when they are indexed.
+
+They are not lazy arrays of zarr or xarray, which read a chunk that was deleted as NaN, and do not notice that another
+study was put in the place of the first; here both are errors.
+"""
 
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from jaxonline.store.blocks import MARKER, STUDY, attributes_in, format_of
 from jaxonline.store.filesystem import Bucket, Folder
-from jaxonline.store.layout import BEST, FIRSTS, Blocks, StoreLayout
+from jaxonline.store.layout import CUBE, FIRSTS, Blocks, StoreLayout, axes_of
 from jaxonline.store.zarr_format import DOCUMENT, GAPS, ArraySpec, node
 
-HELD = 1 << 26  # bytes: the numbers of a study that are no more are held in memory
-AT_ONCE = 1 << 20  # numbers of a stored array that are worked on at a time
+MAX_BYTES_IN_MEMORY = 1 << 26  # of the numbers of a study; more than that stay in its store
+PORTION_ENTRIES = 1 << 20  # numbers of a stored array that are worked on at a time
 
 
-class Finished(NamedTuple):
-    """What of a study is in its store: how many of the recorded rounds.
+def finished_rounds(blocks: Blocks, read: bool = True) -> dict[str, np.ndarray]:
+    """How many of the recorded rounds are in a store, by the name of an array: [L, N], of each learner and run.
 
-    Attributes:
-        own: of each learner and run [L, N].
-        shared: of each run [N], of a comparator that learners share.
+    Args:
+        blocks: of the study.
+        read: whether each block is read and compared with its record; where not, all of them are there.
+
+    Warns:
+        DamagedStoreWarning: a block is damaged, and counts as missing.
     """
-
-    own: np.ndarray
-    shared: np.ndarray
-
-    @staticmethod
-    def all_of(layout: StoreLayout) -> "Finished":
-        """Everything."""
-        sizes = (len(layout.learners), layout.runs), layout.runs
-        return Finished(*(np.full(size, len(layout.rounds), np.int32) for size in sizes))
-
-    @staticmethod
-    def of(blocks: Blocks) -> "Finished":
-        """Every block is read once, and compared with its record.
-
-        Warns:
-            RuntimeWarning: a block is damaged, and counts as missing.
-        """
-        layout = blocks.layout
-        own, shared = Finished.all_of(layout)
-        own[:], shared[:] = 0, 0
-        for rows in layout.rows:
-            for block in sorted(blocks.finished(rows)):
-                kept = blocks.read(rows, block)
-                runs = slice(block * rows.width, (block + 1) * rows.width) if rows.width else slice(None)
-                if kept is not None:
-                    into = own[slice(*rows.learners)] if rows.learners else shared
-                    into[..., runs] = layout.recorded(kept.rounds)
-        return Finished(own, shared)
+    layout = blocks.layout
+    shape, known = (len(layout.learners), layout.runs), dict[str, np.ndarray]()
+    for rows in layout.rows:
+        alike = known.get(rows.outputs[0])  # arrays with the same outputs share one
+        counts = np.full(shape, 0 if read else len(layout.rounds), np.int32) if alike is None else alike
+        known |= dict.fromkeys(rows.outputs, counts)
+        for block in sorted(blocks.finished(rows)) if read else ():
+            kept = blocks.read(rows, block)
+            if kept is not None:
+                counts[rows.part(block)] = layout.recorded(kept.rounds)
+    return known
 
 
 class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -80,8 +70,8 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         self._place, self._name, self._spec, self._first = place, name, spec, first
         self._known, self._runs, self._rounds = known, np.asarray(runs), np.asarray(rounds)
         self._learners, self._zero = np.arange(len(known)), ()
-        self._axes = ("learner", "run") if name in FIRSTS else ("learner", "run", "round")
-        more = tuple(n for dim, n in zip(spec.dims, spec.shape, strict=True) if dim not in ("learner", "run", "round"))
+        self._axes = axes_of(name)
+        more = tuple(n for dim, n in zip(spec.dims, spec.shape, strict=True) if dim not in CUBE)
         self.shape = (*known.shape, len(self._rounds))[: len(self._axes)] + more
         self.dtype = np.dtype(spec.dtype)
 
@@ -189,8 +179,9 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _gone(self) -> FileNotFoundError:
         return FileNotFoundError(
-            f"{self._name!r} is not in {self._place.name} any more: a result of more than {HELD >> 20} MB of numbers "
-            "reads them from its store when they are asked for, and that was removed, or another one was put there"
+            f"{self._name!r} is not in {self._place.name} any more: a result of more than {MAX_BYTES_IN_MEMORY >> 20} "
+            "MB of numbers reads them from its store when they are asked for, and that was removed, or another one was "
+            "put there"
         )
 
 
@@ -232,35 +223,29 @@ def _open(positions: Sequence[Any]) -> Any:
 
 
 def arrays_of(
-    blocks: Blocks, finished: Finished, runs: np.ndarray | None = None, recorded: np.ndarray | None = None
+    blocks: Blocks, finished: Mapping[str, np.ndarray], runs: np.ndarray, recorded: np.ndarray | None = None
 ) -> dict[str, Any]:
     """The numbers of a study by name: in memory where they are few, otherwise in the store.
 
     Args:
         blocks: of the study.
-        finished: which of them are there.
-        runs: those that are asked for; all by default.
+        finished: how many rounds of them are there (`finished_rounds`).
+        runs: those that are asked for.
         recorded: recorded rounds that are asked for, by position; all by default.
     """
-    layout, runs = blocks.layout, np.arange(blocks.layout.runs) if runs is None else runs
+    layout, place = blocks.layout, blocks.place
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
-    own = finished.own[:, runs]
-    shared = np.broadcast_to(finished.shared[runs], own.shape)
-    first = blocks.place.read(DOCUMENT) or b""
-    found = {
-        name: StoredArray(
-            blocks.place, name, spec, shared if name == BEST and not layout.own_best else own, runs, rounds, first
-        )
-        for name, spec in layout.specs().items()
-        if name in (*layout.measures, *FIRSTS, BEST)
-    }
-    return held(found)
+    first = place.read(DOCUMENT) or b""
+    return held({
+        name: StoredArray(place, name, spec, finished[name][:, runs], runs, rounds, first)
+        for name, spec in layout.outputs().items()
+    })  # fmt: skip
 
 
 def are_few(layout: StoreLayout, runs: int) -> bool:
     """Whether the numbers of so many runs of a study are held in memory."""
     each = sum(math.prod(axes) for axes in layout.measures.values()) + 1  # and the comparator's
-    return 8 * each * len(layout.learners) * runs * len(layout.rounds) <= HELD
+    return 8 * each * len(layout.learners) * runs * len(layout.rounds) <= MAX_BYTES_IN_MEMORY
 
 
 def part(array: Any, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)) -> Any:
@@ -273,7 +258,7 @@ def part(array: Any, learners: Any = slice(None), runs: Any = slice(None), round
 
 def held(arrays: Mapping[str, StoredArray], read: Callable[[str], np.ndarray] | None = None) -> dict[str, Any]:
     """The arrays, read into memory (by `read`, from their names) where they are few; what has no rounds always is."""
-    few = sum(array.nbytes for array in arrays.values()) <= HELD
+    few = sum(array.nbytes for array in arrays.values()) <= MAX_BYTES_IN_MEMORY
     whole = {name: few or name in FIRSTS for name in arrays}
     return {
         name: (np.asarray(array) if read is None else read(name)) if whole[name] else array
@@ -301,7 +286,7 @@ def portions(array: Any) -> list[tuple[slice, slice]]:
     if not isinstance(array, StoredArray):
         return [(slice(None), slice(None))]
     n_rounds, each = array.shape[2], math.prod(array.shape[1:2] + array.shape[3:])
-    step = max(1, AT_ONCE // max(1, each))
+    step = max(1, PORTION_ENTRIES // max(1, each))
     return [
         (slice(i, i + 1), slice(g, min(g + step, n_rounds)))
         for i in range(len(array))

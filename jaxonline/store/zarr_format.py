@@ -1,7 +1,8 @@
 """Arrays as zarr (version 3) keeps them: a document that describes an array, and a file for each of its chunks.
 
 Any zarr reader opens what is written here. It is put together by hand because a study must know when each file is on
-the disk, and in which order, which zarr's own writers do not say. Chunks are plain numbers with a CRC32C checksum.
+the disk, and in which order, which zarr's own writers do not say (zarr-python's files were not even whole or absent
+before its pull request 3412). Chunks are plain numbers with a CRC32C checksum.
 """
 
 import itertools

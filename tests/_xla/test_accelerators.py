@@ -16,7 +16,7 @@ from jaxonline._xla.precision import exact_products
 from jaxonline.game import bind, play_round, start, stream_keys
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.monte_carlo import _teams
+from jaxonline.simulation.checking import teams_of
 from jaxonline.simulation.segments import Matchup, traced_programs
 from jaxonline.verify.sampling import Sampler
 
@@ -85,7 +85,7 @@ def study():
     game = jo.Game(jo.environments.LinearModel(np.full(3, 0.4)), jo.NoisyCopies(jo.noise.gaussian(np.eye(3) * 0.1)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
     mesh = default_mesh(jax.devices()[:1])
-    (team,) = _teams(game, learner, mesh)
+    (team,) = teams_of(game, learner, mesh)
     ball = cast_leaves(jo.L2Ball(1.0), game.dtype)
     return list(traced_programs(Matchup(team.game, team.entrant, ball, {"lengths": Lengths()}), KEY, 8, mesh))
 

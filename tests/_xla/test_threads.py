@@ -17,7 +17,7 @@ import jaxonline as jo
 from jaxonline._xla import threads
 from jaxonline._xla.compile_options import calls_the_host
 from jaxonline._xla.threads import Unwanted, in_parallel, sharing_cores, side_by_side, usable_cores
-from jaxonline.simulation import blocks, monte_carlo, runner
+from jaxonline.simulation import blocks, execution, runner
 from jaxonline.verify.sampling import Sampler
 
 RUNS, PIECES = 10, 4  # five blocks of each job; pieces of a block
@@ -150,7 +150,7 @@ def test_programs_that_call_python_are_played_one_at_a_time(cores, monkeypatch, 
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     options = {"n_runs": 6, "n_rounds": 5, "block_size": 2, "mesh": blocks.default_mesh(jax.devices()[:1])}
     if not ahead:
-        monkeypatch.setattr(monte_carlo, "compiled_ahead", lambda jobs, store=None: iter(jobs))
+        monkeypatch.setattr(execution, "compiled_ahead", lambda jobs, store=None: iter(jobs))
     seen = at_a_time(monkeypatch)
     states = [0.0]
     for _ in range(4):
@@ -247,7 +247,7 @@ def test_blocks_that_nobody_asks_for_are_not_played(cores, monkeypatch):
         played.close()
         raise Stop
 
-    monkeypatch.setattr("jaxonline.simulation.monte_carlo.play_job", first_only)
+    monkeypatch.setattr("jaxonline.simulation.execution.play_job", first_only)
     with pytest.raises(Stop):
         study(n_runs=40)
     assert [block for block, _ in kept] == [0]

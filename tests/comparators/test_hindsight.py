@@ -11,10 +11,11 @@ from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import TwoCopies
 from jaxonline.losses import Logistic, SmoothedAbsolute, Squared
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.hindsight import Hindsight
+from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.runner import Plan
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS = 10, 24
@@ -188,7 +189,7 @@ class Faulty:
 @pytest.mark.long
 def test_what_is_not_finite_is_not_solved():
     """From its round on the loss is NaN; before, and in the other runs, it is what it is."""
-    with pytest.warns(RuntimeWarning, match="NaN or infinite.*in 4 of 10 runs, from round 7 on"):
+    with pytest.warns(DivergedRunsWarning, match="NaN or infinite.*in 4 of 10 runs, from round 7 on"):
         result = study(game(environment=Faulty(0.5)), record_at=[6, 7])
     bad = result.first_nonfinite[0] > 0
     assert 0 < bad.sum() < RUNS

@@ -13,7 +13,8 @@ from bad_calls import MASKED, Row, check, count, grouped, number, option, positi
 
 import jaxonline as jo
 from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
-from jaxonline.engines import expert_sequences as offline
+from jaxonline.engines.kernel_forecasts import expert_forecasts
+from jaxonline.engines.vaw_blocks import forecast
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.estimators.sequences import PolynomialSequence
@@ -300,8 +301,8 @@ def of_sequences():
     yield from thing("combiner", lambda c: jo.aggregate(c, X, Y), learners.EWA)
     for name, call in (
         ("experts", lambda X: jo.aggregate(learners.EWA(1.0), X, Y, dtype="float32")),
-        ("Z", lambda Z: offline.forecast(Z, Y, dtype="float32")),
-        ("X", lambda X: offline.expert_forecasts(DICTIONARY, X, Y, dtype="float32")),
+        ("Z", lambda Z: forecast(Z, Y, dtype="float32")),
+        ("X", lambda X: expert_forecasts(DICTIONARY, X, Y, dtype="float32")),
     ):
         yield from rows(name, call, TypeError, None, "a", X + 0j, np.ma.masked_array(X, X > 0), [[1], [1, 2], [1]])
         yield from rows(name, call, ValueError, X * np.nan, X[0], X[:2], np.zeros((0, 2)), 1e39 + X)
@@ -309,8 +310,8 @@ def of_sequences():
     yield from option("dtype", lambda dtype: jo.aggregate(learners.EWA(1.0), X, Y, dtype=dtype), "float16")
     bad = "squared", 3.0, losses.Squared
     yield from rows("loss", lambda loss: jo.aggregate(learners.EWA(1.0), X, Y, loss, dtype="float32"), TypeError, *bad)
-    yield from positive("regularizer", lambda r: offline.forecast(X, Y, regularizer=r, dtype="float32"))
-    yield from count("block", lambda n: offline.forecast(X, Y, block=n, dtype="float32"))
+    yield from positive("regularizer", lambda r: forecast(X, Y, regularizer=r, dtype="float32"))
+    yield from count("block", lambda n: forecast(X, Y, block=n, dtype="float32"))
 
 
 def of_comparators():

@@ -13,6 +13,7 @@ from test_result import made_up
 from test_store import ABOUT, BLOCKS, A, B, opened, same, with_blocks
 from tiers import some
 
+from jaxonline.parameters.warning_classes import DamagedStoreWarning
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
 from jaxonline.store.fingerprint import fingerprint
@@ -84,7 +85,7 @@ def test_a_damaged_block_is_named_set_aside_and_computed_again(folder, name):
         DAMAGE[name](path)
         with opened(folder) as store:
             aside = path.with_name(f"{path.name}{first}.damaged")
-            with pytest.warns(RuntimeWarning, match=rf"block 1 of 'learner a' is damaged.*{aside.name}"):
+            with pytest.warns(DamagedStoreWarning, match=rf"block 1 of 'learner a' is damaged.*{aside.name}"):
                 assert store.blocks.read(A, 1) is None
             assert not path.exists()
             assert aside.exists()
@@ -94,14 +95,14 @@ def test_a_damaged_block_is_named_set_aside_and_computed_again(folder, name):
                 for each, kept in enumerate(BLOCKS):
                     same(store.blocks.read(A, each), kept)
             DAMAGE[name](path)
-            with pytest.warns(RuntimeWarning, match=rf"{path.name}{second}.damaged"):
+            with pytest.warns(DamagedStoreWarning, match=rf"{path.name}{second}.damaged"):
                 assert store.blocks.read(A, 1) is None
             store.blocks.write(A, 1, BLOCKS[1])
 
 
 def test_a_chunk_that_is_gone(folder):
     (folder / "pulls" / "c.0.1.0.0").unlink()
-    with opened(folder) as store, pytest.warns(RuntimeWarning, match=r"block 1 of 'learner a' is damaged"):
+    with opened(folder) as store, pytest.warns(DamagedStoreWarning, match=r"block 1 of 'learner a' is damaged"):
         assert store.blocks.read(A, 1) is None
 
 
@@ -118,9 +119,9 @@ def test_labels_and_documents_are_mended(folder, path, damage):
 GARBAGE = {
     "nothing": b"", "text": b"not JSON", "a list": b"[]", "something else": b'{"about": 3}', "bytes": b"\xff\xfe\x00",
     "changed by hand": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {
-        "jaxonline": {"format": "jaxonline study 1", "study": "0" * 16, "about": ABOUT}}}).encode(),
+        "jaxonline": {"format": "jaxonline study 2", "study": "0" * 16, "about": ABOUT}}}).encode(),
     "without its layout": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"jaxonline": {
-        "format": "jaxonline study 1", "study": fingerprint(ABOUT), "about": ABOUT, "layout": {}}}}).encode(),
+        "format": "jaxonline study 2", "study": fingerprint(ABOUT), "about": ABOUT, "layout": {}}}}).encode(),
     "not ours": json.dumps({"zarr_format": 3, "node_type": "group", "attributes": {"jaxonline": 3}}).encode(),
 }  # fmt: skip
 
@@ -128,14 +129,14 @@ GARBAGE = {
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_in_the_description_is_set_aside_and_the_blocks_say_what_they_are(folder, name):
     (folder / "zarr.json").write_bytes(GARBAGE[name])
-    with pytest.warns(RuntimeWarning, match=r"zarr.json is damaged.*zarr.json.damaged"), opened(folder) as store:
+    with pytest.warns(DamagedStoreWarning, match=r"zarr.json is damaged.*zarr.json.damaged"), opened(folder) as store:
         same(store.blocks.read(A, 2), BLOCKS[2])
     assert (folder / "zarr.json.damaged").read_bytes() == GARBAGE[name]
     with warnings.catch_warnings(action="error"), opened(folder):
         pass
     (folder / "zarr.json").write_bytes(GARBAGE[name])
     with (
-        pytest.warns(RuntimeWarning, match=r"zarr.json.2.damaged"),
+        pytest.warns(DamagedStoreWarning, match=r"zarr.json.2.damaged"),
         pytest.raises(ValueError, match="block of another study"),
         opened(folder, key="(0, 4)"),
     ):
@@ -146,18 +147,26 @@ def test_a_damaged_state_is_named_and_the_one_before_counts(tmp_path):
     """A state that was being written when the process was killed is none, without a word."""
     with opened(tmp_path) as store:
         for rounds in (16, 32):
-            store.keep_state(A, 1, rounds, {"carry 0": np.full(3, float(rounds))})
+            store.keep_state(A, 1, rounds, {"states/learner/w": np.full(3, float(rounds))})
         assert (store.states(A), store.states(B)) == ({1}, set())
         assert store.state(A, 1)[0] == 32
-        (only,) = stores.in_progress(tmp_path)
-        slots = [only.with_name(f"learner 0, block 1, {slot}") for slot in "ab"]
-        shutil.copytree(only, next(slot for slot in slots if slot != only))
-        store.keep_state(A, 2, 48, {"carry 0": np.full(3, 48.0)})
-        flip(0.5)(slots[0] / "bytes" / "c.0")
-        with pytest.warns(RuntimeWarning, match="block 1 of 'learner a', in progress, is damaged"):
-            assert store.state(A, 1)[0] == 32
-        assert stores.in_progress(tmp_path)[0] == slots[1]
-        (slots[1] / "zarr.json").unlink()
+        (later,) = stores.in_progress(tmp_path)
+        content = later.read_bytes()
+        later.unlink()
+        store.keep_state(A, 1, 16, {"states/learner/w": np.full(3, 16.0)})
+        (earlier,) = stores.in_progress(tmp_path)
+        later.write_bytes(content)  # the process was killed before the earlier one was removed
+        assert (earlier.name, later.name) == ("learner 0, block 1, round 16.npz", "learner 0, block 1, round 32.npz")
+        assert store.state(A, 1)[0] == 32
+        store.keep_state(A, 2, 48, {"states/learner/w": np.full(3, 48.0)})
+        with np.load(later) as arrays:
+            assert arrays["states/learner/w"].tolist() == [32.0] * 3, "a state is a file of NumPy's"
+        flip(0.5)(later)
+        with pytest.warns(DamagedStoreWarning, match="block 1 of 'learner a', in progress, is damaged"):
+            rounds, arrays = store.state(A, 1)
+        assert (rounds, arrays["states/learner/w"].tolist()) == (16, [16.0] * 3)
+        assert stores.in_progress(tmp_path)[0] == earlier
+        earlier.unlink()
         with warnings.catch_warnings(action="error"):
             assert store.state(A, 1) is None
             store.forget_state(A, 1)

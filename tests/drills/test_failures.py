@@ -8,6 +8,7 @@ import pytest
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, TwoCopies
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.simulation import record_rounds, simulate
 from jaxonline.simulation.blocks import default_mesh
 
@@ -57,7 +58,7 @@ def healthy():
 @pytest.mark.long
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e30], ids=str)  # the square of 1e30 is no float32
 def test_a_bad_number_is_counted_and_spoils_no_other_run(healthy, value):
-    with pytest.warns(RuntimeWarning, match=f"from round {BAD_ROUND} on"):
+    with pytest.warns(DivergedRunsWarning, match=f"from round {BAD_ROUND} on"):
         result = faulty_study(0.3, value)
     bad = result.first_nonfinite[0] > 0
     assert 0 < bad.sum() < RUNS
@@ -90,7 +91,7 @@ def test_a_step_size_that_diverges_is_reported_beside_one_that_does_not():
         return simulate(game, learners, n_runs=8, n_rounds=40, comparator=jo.L2Ball(1.0), record_at=2, mesh=ONE_DEVICE)
 
     calm = study(0.1, 0.05)
-    with pytest.warns(RuntimeWarning, match=r"'learner\[1000.0\]' in 8 of 8 runs"):
+    with pytest.warns(DivergedRunsWarning, match=r"'learner\[1000.0\]' in 8 of 8 runs"):
         result = study(0.1, 1e3)
     assert result.failed.tolist() == [0, 8]
     first = result.first_nonfinite[1]
@@ -111,7 +112,7 @@ def test_a_sum_that_overflows_is_reported_too():
     """Losses of 2e38 are finite, the sum of two of them is not."""
     game = jo.Game(jo.environments.DataStream(np.zeros((1, 1)), np.array([1.4e19])), jo.FullInformation())
     learner = jo.GradientLearner(FullGradient(), step_size=0.1)
-    with pytest.warns(RuntimeWarning, match="in 2 of 2 runs, from round 2 on"):
+    with pytest.warns(DivergedRunsWarning, match="in 2 of 2 runs, from round 2 on"):
         result = simulate(game, learner, n_runs=2, n_rounds=3, record_at=3, mesh=ONE_DEVICE)
     assert np.isfinite(result.cumulative_loss[..., 0]).all()
     assert not np.isfinite(result.cumulative_loss[..., 1]).any()

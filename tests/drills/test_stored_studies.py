@@ -15,6 +15,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise
+from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.simulation import runner
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import BlockPrograms
@@ -102,7 +103,8 @@ def test_the_store_does_not_depend_on_the_devices(tmp_path):
 
 
 def test_finished_runs_of_an_unfinished_study(reference, interrupted):
-    with pytest.warns(UserWarning, match=r"is unfinished: of 7 runs are missing 3 of 'two\[0\]', 3 of 'two\[1\]'"):
+    missing = r"is unfinished: of 7 runs are missing 3 of 'two\[0\]', 3 of 'two\[1\]'"
+    with pytest.warns(UnfinishedStudyWarning, match=missing):
         found = jo.load_result(interrupted)
     assert found.meta["missing"] == {"two[0]": 3, "two[1]": 3}
     assert (found.learners, found.runs.tolist()) == (reference.learners, list(range(7)))
@@ -136,13 +138,13 @@ def test_a_damaged_block_counts_as_missing_and_is_left_to_the_study(reference, t
     path.write_bytes(path.read_bytes()[::-1])
     before = stores.tree(tmp_path)
     with (
-        pytest.warns(RuntimeWarning, match="block 2 of 'learner two' is damaged$"),
-        pytest.warns(UserWarning, match="2 of 'two.0.', 2 of 'two.1.'"),
+        pytest.warns(DamagedStoreWarning, match="block 2 of 'learner two' is damaged$"),
+        pytest.warns(UnfinishedStudyWarning, match="2 of 'two.0.', 2 of 'two.1.'"),
     ):
         found = jo.load_result(tmp_path)
     assert stores.tree(tmp_path) == before
     assert np.isnan(found.queries[1:, 4:6]).all()
-    with pytest.warns(RuntimeWarning, match="block 2 of 'learner two' is damaged, is computed again"):
+    with pytest.warns(DamagedStoreWarning, match="block 2 of 'learner two' is damaged, is computed again"):
         assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
 
 
@@ -213,7 +215,7 @@ def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkey
         return runner.play_job(job, reporter, store, hold)
 
     with monkeypatch.context() as patch:
-        patch.setattr("jaxonline.simulation.monte_carlo.play_job", split)
+        patch.setattr("jaxonline.simulation.execution.play_job", split)
         found = study(SWEEP, n_runs=7, checkpoint=tmp_path / "kept")
     assert len(seen) == 3 * (4 + writers)
     assert_same_bits(found, reference)

@@ -18,6 +18,7 @@ from test_simulate import assert_same_bits, study
 from test_stored_studies import SWEEP, Stop, stop_after
 
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.store.filesystem import Bucket, Folder, place_of
 from jaxonline.study import Context
 
@@ -111,7 +112,7 @@ def test_numbers_that_are_damaged_are_computed_again(tmp_path):
             found = Context(checkpoint=tmp_path).keep(1, lambda value=value: {"a": np.full(2, value)})
         assert found["a"].tolist() == [value, value]
         (tmp_path / "a" / "c.0").write_bytes(b"damaged")
-    with pytest.warns(RuntimeWarning, match="its numbers are damaged, and are computed again"):
+    with pytest.warns(DamagedStoreWarning, match="its numbers are damaged, and are computed again"):
         Context(checkpoint=tmp_path).keep(1, lambda: {"a": np.zeros(2)})
 
 
@@ -120,6 +121,7 @@ import sys, warnings
 sys.path.insert(0, "tests")
 import numpy as np, pytest, s3fs, xarray
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
 from test_simulate import assert_same_bits, study
 from test_stored_studies import SWEEP, Stop, stop_after
 
@@ -130,7 +132,7 @@ with pytest.raises(FileNotFoundError, match=url):
     jo.load_result(url)
 with pytest.raises(Stop):
     study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.5), progress=stop_after(39))
-with pytest.warns(UserWarning, match="is unfinished"):
+with pytest.warns(UnfinishedStudyWarning, match="is unfinished"):
     jo.load_result(url)
 assert_same_bits(study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.5)), reference)
 assert_same_bits(jo.load_result(url), reference)
@@ -185,7 +187,7 @@ def test_a_full_disk_stops_the_study_and_it_goes_on_when_there_is_room(reference
         with pytest.raises(OSError, match="No space left on device") as error:
             study(SWEEP, n_runs=7, checkpoint=tmp_path)
         assert error.value.filename == str(tmp_path)
-        with pytest.warns(UserWarning, match="is unfinished"):
+        with pytest.warns(UnfinishedStudyWarning, match="is unfinished"):
             found = jo.load_result(tmp_path)
         done = np.isfinite(found.cumulative_loss)
         assert 0 < done.sum() < done.size
@@ -226,7 +228,7 @@ def test_a_small_disk(small_disk):
 
     done = run()
     assert done.stderr.splitlines()[-1] == f"OSError: [Errno 28] No space left on device: '{folder}'"
-    with pytest.warns(UserWarning, match="is unfinished"):
+    with pytest.warns(UnfinishedStudyWarning, match="is unfinished"):
         found = jo.load_result(folder)
     assert 16 <= len(found.runs) < 512
     command = [sys.executable, "-m", "jaxonline", "quickstart", "--runs", "2000", "--passes", "1", "--checkpoint"]

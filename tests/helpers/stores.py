@@ -9,8 +9,8 @@ def finished(folder: Path) -> list[Path]:
 
 
 def in_progress(folder: Path) -> list[Path]:
-    """The groups of states."""
-    return sorted(path for path in folder.glob("blocks/states/*") if path.is_dir())
+    """The files of states."""
+    return sorted(path for path in folder.glob("blocks/states/*.npz"))
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -14,6 +14,7 @@ from benchmarks._many_runs import Many, at_sizes, shortened
 from benchmarks._report import table, table_of_sizes
 from benchmarks._workload import share_of_limit
 from benchmarks.figure import draw, draw_sizes
+from benchmarks.size import count_code
 
 RATES = {"jaxonline": [4.0, 6.0, 5.0], "slow": [1.0, 1.0, 1.0], "fast": [2.0, 2.0, 5.0]}
 MEASURED = {
@@ -172,3 +173,23 @@ def test_every_workload_runs(module, tmp_path):
         assert one["rates"][one["ours"]][0] > 0
         assert one["title"] in done.stdout
     assert all(value > 0 for value in found["limits"].values())
+
+
+def test_lines_of_code():
+    """Six of them: neither docstrings, nor comments, nor blank lines, also inside a text, count."""
+    module = '''"""A module.
+
+    Its docstring."""
+# a comment
+import os  # counts
+
+def f(x):
+    """One line."""
+    text = """first
+
+    third"""
+    return (
+        text)
+'''
+    assert count_code(module) == 6
+    assert count_code("") == 0

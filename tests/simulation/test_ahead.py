@@ -9,7 +9,7 @@ from count_programs import n_compiled
 
 import jaxonline as jo
 from jaxonline.learners import InverseTime
-from jaxonline.simulation import monte_carlo, precompile
+from jaxonline.simulation import execution, precompile
 from jaxonline.simulation.segments import BlockPrograms
 
 STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
@@ -70,7 +70,7 @@ def test_the_next_one_is_under_way_when_a_job_is_played(monkeypatch):
     monkeypatch.setattr(
         precompile, "_compiled", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3))
     )
-    monkeypatch.setattr(monte_carlo, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
+    monkeypatch.setattr(execution, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study(29)
     (first, before), *others = played

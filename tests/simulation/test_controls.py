@@ -14,6 +14,7 @@ from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.estimators.gradients import GradientMoments, StatesMoments
 from jaxonline.feedback.noise import Mirrored, TwoPoints
 from jaxonline.game.round import Round
+from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.intervals import growth
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.controls import ControlVariate, Shadow
@@ -141,7 +142,9 @@ def simulate(n_runs: int = RUNS, learners=LEARNERS, regret=None, **options) -> j
 
 @pytest.fixture(scope="module")
 def found() -> jo.Result:
-    with pytest.warns(RuntimeWarning, match=r"control variate of 'of two\[wild\]' is not used.* steps are too large"):
+    with pytest.warns(
+        ControlVariateWarning, match=r"control variate of 'of two\[wild\]' is not used.* steps are too large"
+    ):
         return simulate(control_variates=True, measures=[jo.OfInfo("gradient_norm")])
 
 
@@ -223,7 +226,7 @@ def test_stopping_when_precise(found):
     """With control variates fewer runs are enough, and they are the first ones of the study."""
     two = {"of two": LEARNERS["of two"], "other": LEARNERS["other"]}
     wanted = jo.Precision(0.1, quantity="cumulative_loss", least_runs=100)
-    with pytest.warns(RuntimeWarning, match="is not used"):
+    with pytest.warns(ControlVariateWarning, match="is not used"):
         few = simulate(learners=two, control_variates=True, precision=wanted, measures=[jo.OfInfo("gradient_norm")])
     np.testing.assert_array_equal(few.cumulative_loss, found.cumulative_loss[:, : len(few.runs)])
     assert few.meta["precision"]["reached"]

@@ -12,6 +12,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.warning_classes import OverflowWarning
 from jaxonline.results import Result
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.measures import with_defaults
@@ -140,7 +141,7 @@ def test_a_result_without_that_number_has_no_such_run(reference):
 @pytest.mark.long
 def test_one_warning_at_the_start_and_one_at_the_end(reference):
     """They name the learner, its probability, how many of how many runs, and the way out."""
-    with pytest.warns(RuntimeWarning) as caught:
+    with pytest.warns(OverflowWarning) as caught:
         study({"storing": Storing(SHARE), "calm": Storing(0.01), "silent": Silent(SHARE)})
     start, end = (str(warning.message) for warning in caught)
     probability = stats.binom.sf(CAPACITY, ROUNDS, SHARE)
@@ -211,11 +212,11 @@ def test_checkpoints_hold_it(reference, tmp_path):
         study(block_size=8, checkpoint=tmp_path, progress=stop)
     assert len(stores.finished(tmp_path)) == 2
     for _ in range(2):  # resumed, and read from disk alone
-        with pytest.warns(RuntimeWarning) as caught:
+        with pytest.warns(OverflowWarning) as caught:
             result = study(block_size=8, checkpoint=tmp_path)
         assert f"in {reference.overflowed[0]} of {RUNS} runs" in str(caught[-1].message)
         np.testing.assert_array_equal(result.first_overflow, reference.first_overflow)
-    with pytest.warns(RuntimeWarning):
+    with pytest.warns(OverflowWarning):
         replayed = study(block_size=8, runs=[20, 3])
     np.testing.assert_array_equal(replayed.first_overflow, reference.first_overflow[:, [20, 3]])
 

@@ -11,6 +11,7 @@ import pytest
 import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, verify
 from jaxonline.kernels import Gaussian
+from jaxonline.parameters.warning_classes import DivergedRunsWarning, LossMismatchWarning
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
@@ -91,7 +92,9 @@ def test_labels_0_and_1_are_no_classes_of_a_margin():
 def test_a_loss_of_another_kind_than_the_games_is_warned_of_once():
     game = jo.Game(STREAM, FULL, losses.Absolute())
     both = {"squared": learner(estimators.FullGradient()), "absolute": learner(estimators.FullGradient(game.loss))}
-    with pytest.warns(UserWarning, match=r"loss of the game is Absolute\(\).* 'squared' for Squared\(\)") as caught:
+    with pytest.warns(
+        LossMismatchWarning, match=r"loss of the game is Absolute\(\).* 'squared' for Squared\(\)"
+    ) as caught:
         jo.simulate(game, both, **SIZES)
     assert len(caught) == 1
     assert "'absolute'" not in str(caught[0].message)
@@ -99,7 +102,7 @@ def test_a_loss_of_another_kind_than_the_games_is_warned_of_once():
 
 def test_numbers_of_a_loss_count_and_surrogates_of_mistakes_are_meant():
     pinball = jo.Game(STREAM, FULL, losses.Pinball(0.1))
-    with pytest.warns(UserWarning, match=r"Pinball\(tau=0.9\)"):
+    with pytest.warns(LossMismatchWarning, match=r"Pinball\(tau=0.9\)"):
         jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.9))), jax.random.key(0), 4)
     with warnings.catch_warnings(action="error"):
         jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.1))), jax.random.key(0), 4)
@@ -112,7 +115,7 @@ def test_numbers_of_a_loss_count_and_surrogates_of_mistakes_are_meant():
 def test_learners_that_diverge_are_warned_of_once():
     steps = {"all": 1e30, "none": 0.1}
     either = {name: learner(estimators.FullGradient(), step) for name, step in steps.items()}
-    with pytest.warns(RuntimeWarning, match=r"'learner\[all\]' in 4 of 4 runs, from round \d+ on") as caught:
+    with pytest.warns(DivergedRunsWarning, match=r"'learner\[all\]' in 4 of 4 runs, from round \d+ on") as caught:
         result = jo.simulate(jo.Game(STREAM, FULL), jo.sweep(either), **SIZES)
     assert len(caught) == 1
     first = result.first_nonfinite[0].min()

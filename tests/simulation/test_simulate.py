@@ -13,8 +13,8 @@ import jaxonline as jo
 from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
 from jaxonline.simulation import record_rounds
 from jaxonline.simulation.blocks import default_mesh, waves
+from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.runner import Plan
 from jaxonline.simulation.segments import Matchup, advance, begin, keys_of_runs
 from jaxonline.simulation.sweeps import as_team
 

@@ -8,6 +8,7 @@ import pytest
 from count_programs import n_compiled
 
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.simulation import halving, search_space
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.tuning_trials import Tried
@@ -210,7 +211,7 @@ def test_a_search_goes_on_where_it_was_interrupted(tuned, tmp_path):
 
 def test_a_choice_at_the_edge_is_warned_of(no_further_program):
     with pytest.warns(
-        RuntimeWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
+        SearchEdgeWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
     ):
         found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
     assert found.at_edge == ("step",)

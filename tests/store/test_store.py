@@ -24,10 +24,12 @@ from jaxonline.store.filesystem import Folder
 from jaxonline.store.layout import Kept, Rows, StoreLayout
 
 ABOUT = {"the source of update": "a" * 16, "n_rounds": "80", "key": "(0, 3)"}
-A, B, BEST = (Rows("learner 0", "learner a", (0, 1), 2), Rows("learner 1", "learner b", (1, 3), 2),
-              Rows("comparator", "comparator", None, 2))  # fmt: skip
+OUTPUTS = ("cumulative_loss", "pulls", "a/b, mean", "first_nonfinite", "first_overflow")
+A = Rows("learner 0", "learner a", OUTPUTS, (0, 1), 2)
+B = Rows("learner 1", "learner b", OUTPUTS, (1, 3), 2)
+BEST = Rows("comparator", "comparator", ("comparator_loss",), (0, 1), 2, ("run", "round"))
 LAYOUT = StoreLayout.new(
-    ["a", "b[0]", "β/b"], 5, [40, 80], {"cumulative_loss": (), "pulls": (3,), "a/b, mean": ()}, [A, B, BEST], False
+    ["a", "b[0]", "β/b"], 5, [40, 80], {"cumulative_loss": (), "pulls": (3,), "a/b, mean": ()}, [A, B, BEST]
 )
 HORIZON = 80
 GAME = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
@@ -37,10 +39,10 @@ LEARNER = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
 def made(seed: int = 0, rows: Rows = A) -> Kept:
     """A block of random numbers."""
     rng = np.random.default_rng(seed)
-    members = 1 if rows.learners is None else rows.learners[1] - rows.learners[0]
+    members = rows.learners[1] - rows.learners[0]
     loss = rng.random((members, 2, 2))
-    if rows.learners is None:
-        return Kept(HORIZON, {"comparator_loss": loss[0]})
+    if rows is BEST:
+        return Kept(HORIZON, {"comparator_loss": loss})
     firsts = {name: rng.integers(0, 9, (members, 2), np.int32) for name in ("first_nonfinite", "first_overflow")}
     pulls = rng.random((members, 2, 2, 3))
     return Kept(HORIZON, {"cumulative_loss": loss, "pulls": pulls, "a/b, mean": -loss} | firsts)
@@ -104,14 +106,14 @@ def test_plain_xarray_reads_labelled_numbers(folder):
     at = {"learner": "β/b", "run": 1, "round": 80}
     assert data.pulls.sel(at)[2] == made(5, B).arrays["pulls"][1, 1, 1, 2]
     assert data["a%2Fb, mean"].sel(at) == made(5, B).arrays["a/b, mean"][1, 1, 1]
-    assert data.comparator_loss.sel(run=1, round=80) == made(6, BEST).arrays["comparator_loss"][1, 1]
+    assert data.comparator_loss.sel(run=1, round=80) == made(6, BEST).arrays["comparator_loss"][0, 1, 1]
     assert np.isnan(data.cumulative_loss.sel(learner="b[0]").values[2:]).all()
     assert (data.first_nonfinite.sel(learner="b[0]").values[2:] == -1).all()
 
 
 def test_a_longer_study_keeps_what_there_is(folder):
     """More runs and rounds: the last block, of which a run was not seen, is whole."""
-    longer = StoreLayout.new(LAYOUT.learners, 8, [60, 120, 160], LAYOUT.measures, LAYOUT.rows, False)
+    longer = StoreLayout.new(LAYOUT.learners, 8, [60, 120, 160], LAYOUT.measures, LAYOUT.rows)
     with opened(folder, longer) as store:
         assert (store.layout.rounds, store.layout.runs) == ((40, 80, 120, 160), 8)
         for block, kept in enumerate(BLOCKS):
@@ -136,7 +138,7 @@ def test_a_longer_study_keeps_what_there_is(folder):
         ([80, 160], r"recorded rounds .was \[60, 120, 160"),
     ):
         with pytest.raises(ValueError, match=message):
-            opened(folder, StoreLayout.new(LAYOUT.learners, 5, rounds, LAYOUT.measures, LAYOUT.rows, False)).__enter__()
+            opened(folder, StoreLayout.new(LAYOUT.learners, 5, rounds, LAYOUT.measures, LAYOUT.rows)).__enter__()
 
 
 def test_another_process_reads_and_writes_blocks_beside_the_one_that_has_the_store(folder):
@@ -248,7 +250,7 @@ def read_only(tmp_path):
 
 
 def test_a_folder_that_is_read_only_is_found_before_any_work(read_only, monkeypatch):
-    monkeypatch.setattr("jaxonline.simulation.monte_carlo.play_job", None)
+    monkeypatch.setattr("jaxonline.simulation.execution.play_job", None)
     for folder in (read_only / "new", read_only.parent / "beside"):
         with pytest.raises(PermissionError, match=re.escape(str(folder))):
             jo.simulate(GAME, LEARNER, n_runs=1, n_rounds=1, checkpoint=folder)
@@ -265,7 +267,8 @@ def test_a_folder_that_is_a_file(tmp_path):
 
 def test_a_full_disk_is_an_error_that_names_the_folder(folder):
     """Here: files may not be longer than 2,000 bytes. What was there before is still there, and nothing else."""
-    wide = StoreLayout.new(LAYOUT.learners, 5, [40, 80], LAYOUT.measures | {"large": (999,)}, LAYOUT.rows, False)
+    rows = A._replace(outputs=(*OUTPUTS, "large"))
+    wide = StoreLayout.new(LAYOUT.learners, 5, [40, 80], LAYOUT.measures | {"large": (999,)}, [rows])
     large = Kept(HORIZON, BLOCKS[0].arrays | {"large": np.zeros((1, 2, 2, 999))})
     with opened(folder / "wide", wide) as store:
         before = stores.tree(folder)
@@ -273,13 +276,13 @@ def test_a_full_disk_is_an_error_that_names_the_folder(folder):
         resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
         try:
             with pytest.raises(OSError, match=re.escape(str(folder / "wide"))) as error:
-                store.blocks.write(A, 0, large)
+                store.blocks.write(rows, 0, large)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(folder / "wide"))
         assert stores.tree(folder) == before
-        store.blocks.write(A, 0, large)
-        same(store.blocks.read(A, 0), large)
+        store.blocks.write(rows, 0, large)
+        same(store.blocks.read(rows, 0), large)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

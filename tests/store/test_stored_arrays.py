@@ -12,6 +12,7 @@ from test_result import made_up
 from test_simulate import ROUNDS, RUNS, assert_same_bits, learner, study
 
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import ControlVariateWarning, PrecisionWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store import lazy_arrays as stored_arrays
 from jaxonline.store.lazy_arrays import StoredArray
@@ -28,8 +29,8 @@ def played(tmp_path_factory):
 @pytest.fixture
 def nothing_held(monkeypatch):
     """As if all numbers were too many for memory; some 30 are worked on at a time."""
-    monkeypatch.setattr(stored_arrays, "HELD", 0)
-    monkeypatch.setattr(stored_arrays, "AT_ONCE", 30)
+    monkeypatch.setattr(stored_arrays, "MAX_BYTES_IN_MEMORY", 0)
+    monkeypatch.setattr(stored_arrays, "PORTION_ENTRIES", 30)
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_a_study_holds_no_numbers(played, nothing_held, tmp_path):
     again = study(LEARNERS, checkpoint=tmp_path / "kept", runs=[17, 3], record_at=4)
     assert again.runs.tolist() == [17, 3]
     assert_same_bits(again, played[0], runs=[17, 3])
-    with pytest.warns(RuntimeWarning, match="precision is not reached"):
+    with pytest.warns(PrecisionWarning, match="precision is not reached"):
         precise = study(LEARNERS, checkpoint=tmp_path / "precise", precision=jo.Precision(1e-6, least_runs=4), n_runs=8)
     assert isinstance(precise.cumulative_loss, StoredArray)
     assert_same_bits(precise, played[0], runs=slice(8))
@@ -131,7 +132,7 @@ def test_control_variates_in_the_store(nothing_held, tmp_path):
     mesh = default_mesh(jax.devices()[:1])
     results = []
     for checkpoint in (tmp_path, None):
-        with pytest.warns(RuntimeWarning, match="the control variate of 'too large' is not used"):
+        with pytest.warns(ControlVariateWarning, match="the control variate of 'too large' is not used"):
             results.append(jo.simulate(game, learners, mesh=mesh, checkpoint=checkpoint, **options))
     results.append(jo.load_result(tmp_path))
     for found in (results[0], results[2]):

@@ -13,6 +13,7 @@ from jaxonline import bounds
 from jaxonline._xla.threads import in_parallel
 from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.environments import HiddenAttribute, three_bits
+from jaxonline.game.keys import ANSWER, INSTANCE, part_key
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics.intervals import mean_over_runs
 from jaxonline.simulation.halving import least
@@ -91,8 +92,8 @@ def _draw_hidden(environment: HiddenAttribute, key: jax.Array) -> tuple[jax.Arra
     state = environment.init(key)
 
     def draw(t: jax.Array) -> tuple[jax.Array, jax.Array]:
-        x, _ = environment.instance(jax.random.fold_in(jax.random.fold_in(key, t), 0), state, t)
-        y, _ = environment.answer(jax.random.fold_in(jax.random.fold_in(key, t), 1), state, t, x, jnp.zeros_like(x[0]))
+        x, _ = environment.instance(part_key(key, t, INSTANCE), state, t)
+        y, _ = environment.answer(part_key(key, t, ANSWER), state, t, x, jnp.zeros_like(x[0]))
         return x, y
 
     return *jax.vmap(draw)(jnp.arange(1, POOL + 1, dtype=jnp.int32)), state.attribute

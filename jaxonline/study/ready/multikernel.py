@@ -20,7 +20,9 @@ from pydantic import BeforeValidator, Field
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import jitted, plainly
 from jaxonline._xla.threads import in_parallel
-from jaxonline.engines.expert_sequences import BLOCK, expert_jobs, play_sequence, scan_blocks
+from jaxonline.engines.expert_sequences import play_sequence
+from jaxonline.engines.kernel_forecasts import expert_jobs
+from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import Truncated
 from jaxonline.parameters.dtypes import working_dtype

@@ -93,18 +93,6 @@ def test_against_a_loop(x64, name, K):
     np.testing.assert_allclose(result.predictions, expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
-def test_as_a_learner_in_the_game(x64, name):
-    """The offline forecaster, in blocks or not, is the algorithm of the game."""
-    X, y = game_of_experts()
-    game, learner = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation()), as_learner(RULES[name])
-    state, history = jo.play(game, learner, jax.random.key(0), T)
-    result = aggregate(RULES[name], X, y)
-    np.testing.assert_allclose(history.y_hat, result.predictions, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(learner.weights(state), result.weights, rtol=1e-13)
-    assert np.ptp(np.asarray(result.weights)) > 0.1, "weights that have not moved would be no test"
-
-
 @pytest.mark.parametrize("name", [name for name in RULES if name != "vaw" and "aggregating" not in name])
 def test_the_weights_are_those_of_the_loop(x64, name):
     """Their mean of the experts is the loop's next prediction, where the rule predicts by that mean."""

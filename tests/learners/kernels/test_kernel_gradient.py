@@ -26,6 +26,7 @@ from jaxonline.learners import KernelGradient
 from jaxonline.learners.kernels.supports import Supports, no_points
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.struct import stack
+from jaxonline.parameters.warning_classes import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 ROUNDS = 60
@@ -230,7 +231,7 @@ def test_out_of_room_it_stops_learning_and_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert jo.simulate(game, learner, n_runs=2, n_rounds=20).overflowed.tolist() == [0]
-    with pytest.warns(RuntimeWarning, match="n_rounds"):
+    with pytest.warns(OverflowWarning, match="n_rounds"):
         assert jo.simulate(game, learner, n_runs=2, n_rounds=21).overflowed.tolist() == [2]
 
 

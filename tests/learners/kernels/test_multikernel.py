@@ -12,7 +12,8 @@ from jaxonline import bounds
 from jaxonline.bounds import Features
 from jaxonline.claims.printed_bounds import printed_concatenated
 from jaxonline.comparators import best_kernel, rkhs_ball
-from jaxonline.engines.expert_sequences import aggregate, expert_forecasts, play_sequence
+from jaxonline.engines.expert_sequences import aggregate, play_sequence
+from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
@@ -74,30 +75,6 @@ def test_two_levels_in_the_game(x64, combiner):
     expected = aggregate(combiner, forecasts.vaw if forward else forecasts.ridge, y)
     np.testing.assert_allclose(history.y_hat, expected.predictions, rtol=0, atol=1e-11)
     np.testing.assert_allclose(learner.weights(state), expected.weights, rtol=0, atol=1e-11)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", some(["VAW", "VAW, truncated", "EWA, truncated", "OMKL-GF"], "VAW, truncated"))
-def test_padded_sequences_are_played_as_far_as_they_go(x64, name):
-    """By one program for all lengths: one round, a part of a block, and all of them; what follows changes nothing."""
-    X, y, dictionary = small_problem(T=70)
-    learner = {
-        "VAW": VAW(features=dictionary),
-        "VAW, truncated": Truncated(VAW(), -1.0, 1.0),
-        "EWA, truncated": TRUNCATED,
-        "OMKL-GF": OMKLGF(dictionary),
-    }[name]
-    X, y, key = jnp.asarray(X), jnp.asarray(np.clip(y, 0.0, 1.0)), jax.random.key(1)
-    play = jax.jit(lambda X, y, n: play_sequence(learner, X, y, key, n))
-    for n in (1, 40, 70):
-        after = jnp.arange(70) >= n
-        spoiled = jnp.where(after[:, None], 7.0, X), jnp.where(after, -7.0, y)
-        (predictions, weights), state = play(*spoiled, n)
-        (short, short_weights), short_state = play_sequence(learner, X[:n], y[:n], key)
-        np.testing.assert_allclose(predictions[:n], short, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(weights, short_weights, rtol=0, atol=1e-12)
-        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=0, atol=1e-11), state, short_state)
-    assert play._cache_size() == 1
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ from jaxonline.estimators.laws import Geometric, Law
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous, Linear
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
+from jaxonline.parameters.warning_classes import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 3
@@ -135,7 +136,7 @@ def test_a_full_storage_is_not_silent():
     assert learner.overflow_probability(T) < 1e-6
     assert small.overflow_probability(T) > 0.9
     game = jo.Game(jo.environments.DataStream(*(part.astype(np.float32) for part in stream(Squared()))), CHANNEL)
-    with pytest.warns(RuntimeWarning, match=r"Storage.for_horizon\(feature_map, length, dimension, n_rounds, risk\)"):
+    with pytest.warns(OverflowWarning, match=r"Storage.for_horizon\(feature_map, length, dimension, n_rounds, risk\)"):
         result = jo.simulate(game, small, n_runs=16, n_rounds=T, record_at=1)
     assert result.overflowed[0] > 0
 

@@ -24,6 +24,7 @@ from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import SurrogateKernel
+from jaxonline.parameters.warning_classes import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 ROUNDS, WIDTH = 60, 1.7
@@ -250,7 +251,7 @@ def test_out_of_room_it_stops_learning_and_says_so():
         warnings.simplefilter("error")
         result = jo.simulate(game, learner, n_runs=3, n_rounds=20)
     assert result.overflowed.tolist() == [0]
-    with pytest.warns(RuntimeWarning, match="n_rounds"):
+    with pytest.warns(OverflowWarning, match="n_rounds"):
         result = jo.simulate(game, learner, n_runs=3, n_rounds=21)
     assert result.overflowed.tolist() == [3]
     assert result.meta["overflow_probability"] == {"learner": 1.0}

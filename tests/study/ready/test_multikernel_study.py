@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 from tiers import some
 
-from jaxonline.engines.expert_sequences import expert_forecasts, forecast
+from jaxonline.engines.kernel_forecasts import expert_forecasts
+from jaxonline.engines.vaw_blocks import forecast
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.study import Context
 from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds, play_set, scaled

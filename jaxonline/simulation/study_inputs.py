@@ -1,4 +1,4 @@
-"""What a study tells its store: where its numbers go, and what decides them."""
+"""What decides the numbers of a study, and which arrays they are: for the study's store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,34 +7,42 @@ import jax
 import numpy as np
 
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
-from jaxonline.simulation.runner import Job, Plan
+from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.sums import Compensated
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.layout import StoreLayout
+from jaxonline.store.layout import BEST, FIRSTS, Rows, StoreLayout
+
+
+def outputs_of(measures: Mapping[str, Any], antithetic: bool, comparator: Any) -> tuple[str, ...]:
+    """The arrays that the job of a learner computes, by name."""
+    return (
+        *measures,
+        *((HALF_DIFFERENCE,) if antithetic else ()),
+        *FIRSTS,
+        *((BEST,) if comparator is not None else ()),
+    )
 
 
 def layout_of(
-    teams: Sequence[Team], jobs: Sequence[Job], best: Sequence[Any], runs: int, measures: Mapping[str, Any]
+    teams: Sequence[Team], measures: Mapping[str, Any], rows: Sequence[Rows], plan: Plan, runs: int
 ) -> StoreLayout:
     """Where the numbers go.
 
     Args:
         teams: the learners.
-        jobs: theirs.
-        best: the rows of the comparator, where learners share it.
-        runs: how many there are.
         measures: what is counted, by name.
+        rows: of all jobs.
+        plan: of the learners' jobs.
+        runs: how many there are.
     """
-    names = [name for team in teams for name in team.members]
-    first = jobs[0]
     axes = {name: _axes(measure, teams[0].record) for name, measure in measures.items()}
-    axes |= {CONTROL: ()} if CONTROL in first.matchup.measures else {}
-    axes |= {HALF_DIFFERENCE: ()} if first.matchup.antithetic else {}
-    own = first.matchup.comparator is not None
-    return StoreLayout.new(names, runs, first.plan.rounds.tolist(), axes, [*(job.rows for job in jobs), *best], own)
+    own = next(job.outputs for job in rows if "learner" in job.axes)
+    axes |= {name: () for name in (CONTROL, HALF_DIFFERENCE) if name in own}
+    names = [name for team in teams for name in team.members]
+    return StoreLayout.new(names, runs, plan.rounds.tolist(), axes, rows)
 
 
-def what_decides(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
+def study_inputs(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
     """What decides the numbers, by name, the rounds aside: more of them change no number."""
     return {
         "key": str((jax.random.key_impl(plan.key), np.asarray(jax.random.key_data(plan.key)).tolist())),

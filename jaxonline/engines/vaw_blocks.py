@@ -1,0 +1,105 @@
+"""VAW and online ridge over a whole sequence: a block of rounds is absorbed by matrix products (`vaw.absorb`)."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Int
+
+from jaxonline.engines.scanning import cast_to, scan_first
+from jaxonline.learners.linear.vaw import absorb, initial_state
+from jaxonline.parameters import check
+
+BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
+
+
+class Forecasts(NamedTuple):
+    """Predictions of both forecasters, which cost no more than those of one.
+
+    Attributes:
+        ridge: of online ridge, which uses S_(t-1): `VAW(forward=False)`.
+        vaw: of VAW, which uses S_t.
+    """
+
+    ridge: Float[Array, "..."]
+    vaw: Float[Array, "..."]
+
+
+def forecast(
+    Z: Float[ArrayLike, "T m"],
+    y: Float[ArrayLike, "T"],
+    *,
+    regularizer: ArrayLike = 1.0,
+    block: int = BLOCK,
+    dtype: str = "float64",
+) -> tuple[Forecasts, Any]:
+    """All predictions of `VAW` and of online ridge over a sequence, and the final `VAWState` of both.
+
+    Args:
+        Z: instances, one row a round, at least one.
+        y: targets. The prediction of round t does not depend on y_t or later ones.
+        regularizer: lambda, above 0.
+        block: rounds absorbed at once, at least 1; predictions depend on it by rounding only.
+        dtype: "float64", or "float32" in which long runs drift.
+
+    Raises:
+        ValueError: shapes that do not match, entries that are not finite, a `regularizer` not above 0, or float64
+            where JAX has it disabled.
+
+    Example:
+        >>> import jax, numpy as np
+        >>> from jaxonline.engines.vaw_blocks import forecast
+        >>> with jax.enable_x64(True):
+        ...     forecasts, state = forecast(np.ones((3, 1)), np.ones(3))
+        >>> [f"{mean:.3f}" for mean in forecasts.vaw], f"{state.w[0]:.3f}"
+        (['0.000', '0.333', '0.500'], '0.750')
+    """
+    Z, y = check.rows("Z", Z, "y", y)
+    check.positive("regularizer", regularizer)
+    check.count("block", block)
+    return _forecast(*cast_to(dtype, Z=Z, y=y, regularizer=regularizer), block)
+
+
+@jax.jit(static_argnames=("block",))
+def _forecast(Z, y, regularizer, block):
+    return scan_blocks(None, Z, y, regularizer, block)
+
+
+def scan_blocks(
+    features: Any,
+    X: Float[Array, "T d"],
+    y: Float[Array, "T"],
+    regularizer: ArrayLike,
+    block: int,
+    n_rounds: Int[Array, ""] | int | None = None,
+) -> tuple[Forecasts, Any]:
+    """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
+
+    Those of a block come from `features.of_rows`, [n, ...], where there is such a method, as of a `Dictionary`.
+    Of `n_rounds` only the first are played, as in `expert_sequences.play_sequence`.
+    """
+    n, block = len(y), min(block, len(y))
+    n_blocks = -(-n // block)
+
+    def columns(rows):
+        if features is None:
+            return rows.T
+        of_rows = getattr(features, "of_rows", None) or jax.vmap(features)
+        return of_rows(rows).reshape(len(rows), -1).T
+
+    def step(state, rows):
+        x, target, n_left = rows
+        state, means, leverages = absorb(state, columns(x), target, n_left)
+        return state, Forecasts(means, means / leverages)
+
+    def blocks(rows):
+        padded = jnp.concatenate([rows, jnp.zeros((n_blocks * block - n, *rows.shape[1:]), rows.dtype)])
+        return padded.reshape(n_blocks, block, *rows.shape[1:])
+
+    n_features = jax.eval_shape(columns, X[:1]).shape[0]
+    played = n if n_rounds is None else n_rounds
+    n_left = None if n_rounds is None and n % block == 0 else played - block * jnp.arange(n_blocks)
+    rows = blocks(X), blocks(y), n_left
+    first, none = initial_state(n_features, regularizer, X.dtype), jnp.zeros((n_blocks, block), X.dtype)
+    state, forecasts = scan_first(step, first, rows, Forecasts(none, none), -(-played // block))
+    return jax.tree.map(lambda values: values.reshape(-1)[:n], forecasts), state

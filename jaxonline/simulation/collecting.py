@@ -1,0 +1,56 @@
+"""The result of a study, from the numbers of its jobs."""
+
+from typing import Any
+
+import numpy as np
+
+from jaxonline.results import Result
+from jaxonline.results.statistics.variance_reduction import CONTROL
+from jaxonline.simulation.checking import Options
+from jaxonline.simulation.controls import without_diverged
+from jaxonline.simulation.execution import Computed
+from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
+from jaxonline.simulation.planning import StudyPlan
+from jaxonline.store.layout import BEST, FIRSTS
+from jaxonline.store.lazy_arrays import arrays_of, finished_rounds
+
+
+def collect_result(options: Options, study: StudyPlan, computed: Computed) -> Result:
+    """The result: the runs that were asked for, and their rounds (all where some of them were not recorded)."""
+    rounds, recorded = computed.rounds, slice(None)
+    if set(options.rounds) < set(rounds):
+        rounds, recorded = options.rounds, np.flatnonzero(np.isin(rounds, options.rounds))
+    if computed.stored is not None:
+        positions = np.arange(len(computed.rounds))[recorded]
+        numbers = arrays_of(computed.stored, finished_rounds(computed.stored, read=False), options.runs, positions)
+    else:
+        numbers = _in_memory(options, computed, recorded)
+    if options.control_variates:
+        numbers[CONTROL] = without_diverged(options.members, numbers[CONTROL])
+    result = Result(
+        learners=tuple(options.members), runs=options.runs, rounds=rounds, comparator_loss=numbers.pop(BEST, None),
+        **{name: numbers.pop(name) for name in FIRSTS}, meta=study.meta,
+        measures={name: numbers[name] for name in sorted(numbers)},
+    )  # fmt: skip
+    warn_of_overflow(options.members, result.overflowed, len(options.runs))
+    warn_of_divergence(options.members, result.first_nonfinite)
+    return result
+
+
+def _in_memory(options: Options, computed: Computed, recorded: Any) -> dict[str, np.ndarray]:
+    """The arrays [L, R, G, ...] of all learners: of one job after those of the other, or the same for all of them."""
+    runs, width = options.runs, options.width
+    positions = np.searchsorted(options.blocks, runs // width) * width + runs % width
+    if (np.diff(positions) == 1).all():
+        positions = slice(positions[0], positions[-1] + 1)  # which copies nothing
+
+    def part(array: np.ndarray) -> np.ndarray:
+        array = array if array.shape[1] == 1 else array[:, positions]  # 1: the same in all runs, or there is only one
+        return array if array.ndim < 3 else array[:, :, recorded]
+
+    names = dict.fromkeys(name for job in computed.jobs for name in job)
+    numbers = {name: np.concatenate([part(job[name]) for job in computed.jobs if name in job]) for name in names}
+    numbers |= {name: array[None][:, :, recorded] for name, array in computed.solved.items()}
+    if BEST in numbers:
+        numbers[BEST] = np.broadcast_to(numbers[BEST], numbers["cumulative_loss"].shape)
+    return numbers
