@@ -13,7 +13,8 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.game import Entrant, Game, same_loss, warn_of_other_losses
-from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, Measure, MirrorsNoise
+from jaxonline.game.defaults import FeedbackDefaults, method_of
+from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.game.specs import said
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -37,7 +38,7 @@ from jaxonline.simulation.precompile import compiled_ahead
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.recording import record_rounds, selected_runs
 from jaxonline.simulation.runner import Job, Plan, numbers_of, play_job
-from jaxonline.simulation.segments import Matchup, mirrored
+from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.store_layout import layout_of, what_decides
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 from jaxonline.store.blocks import note
@@ -74,10 +75,10 @@ def simulate(
     that share a feedback the same noise. Runs are computed in blocks; another `block_size` changes the last bits.
     Every learner is checked against the game before the first is played.
 
-    A learner whose info has a boolean `overflow` says with it that it ran out of storage in a round. Such runs are
-    counted (`Result.overflowed`), left out of the means, and warned of. Where it has `overflow_probability(n_rounds)`,
-    that is stated at the start: by `progress`, in `Result.meta`, and as a warning where it is above 1 %. Its
-    `capacity_hint()`, a sentence on how to raise the capacity, ends the warnings.
+    A run overflows when the learner's info has a boolean field `overflow` that is true in some round. Such runs are
+    counted (`Result.overflowed`), left out of the means, and warned of. `learner.overflow_probability(n_rounds)` is
+    stated at the start, if the learner has it: by `progress`, in `Result.meta`, and as a warning if it is above 1 %.
+    The warnings end with `capacity_hint`, one of the learner's traits.
 
     Args:
         game: the game; its feedback is the one for learners that bring none of their own.
@@ -311,10 +312,9 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     good = isinstance(comparator, Comparator | HindsightComparator)
     check.instance("comparator", comparator, good, "a comparator, with statistic and best_loss, or best_losses")
     name = type(comparator).__name__
-    if isinstance(comparator, ForLoss) and not same_loss(game, comparator.loss):
-        raise ValueError(
-            f"comparator {name} must be for the loss of the game, {game.loss}, got one for {comparator.loss}"
-        )
+    loss = getattr(comparator, "loss", None)
+    if loss is not None and not same_loss(game, loss):
+        raise ValueError(f"comparator {name} must be for the loss of the game, {game.loss}, got one for {loss}")
     if isinstance(comparator, Comparator):
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
@@ -346,9 +346,8 @@ def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
             f"antithetic plays need a comparator on clean instances, got the regret {type(game.regret).__name__}"
         )
     feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
-    for feedback in feedbacks:
-        mirrored(feedback, 1.0)  # raises where the noise is not symmetric
-    if not any(isinstance(feedback, MirrorsNoise) for feedback in feedbacks):
+    turned = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises without symmetry
+    if all(after is before for after, before in zip(turned, feedbacks, strict=True)):
         raise ValueError(
             "antithetic plays need a learner with noisy feedback, as NoisyCopies, got only "
             f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))}"

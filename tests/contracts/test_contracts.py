@@ -14,6 +14,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle, LossOfMoveOracle, OnRequestOracle
 from jaxonline.game import Draw, Specs, history, open_oracle
+from jaxonline.game.defaults import is_adaptive
 from jaxonline.learners import GradientLearner, SurrogateKernel
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.parameters.struct import cast_leaves
@@ -226,8 +227,7 @@ def test_the_poison_catches_a_cheat(cheat):
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     """The oracle of a feedback, before an adaptive one has seen anything."""
-    adaptive = isinstance(feedback, jo.game.AdaptiveFeedback)
-    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
+    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if is_adaptive(feedback) else ()
     return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline.game.protocols import ForLoss, Specs
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.gradient._interned import interned
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.parameters import check
@@ -46,7 +48,7 @@ class GradientInfo(NamedTuple):
 
 
 @struct
-class GradientLearner:
+class GradientLearner(LearnerDefaults):
     """A linear predictor <w, x> that follows estimated gradients.
 
     Learners that differ in numbers only are one compiled program. The numbers inside of an optax transformation or
@@ -98,9 +100,9 @@ class GradientLearner:
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
     @property
-    def loss(self) -> Any:
-        """The loss whose gradient is estimated, None where the estimator does not say."""
-        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+    def traits(self) -> LearnerTraits:
+        """The loss whose gradient is estimated, where the estimator has one."""
+        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """w_1 = 0 for instances of one dimension.
