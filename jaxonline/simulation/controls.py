@@ -22,9 +22,9 @@ from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, EnvironmentTraits, ForwardsToLearner, Round, Specs, same_loss
 from jaxonline.game.traits import traits_of
 from jaxonline.learners import GradientLearner
-from jaxonline.learners.gradient._interned import interned
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
+from jaxonline.parameters.closures import interned
 from jaxonline.parameters.struct import struct
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sums import Compensated

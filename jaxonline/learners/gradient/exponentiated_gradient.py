@@ -13,7 +13,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.learners.gradient._interned import interned
+from jaxonline.learners.gradient.optimizers import as_optimizer
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
@@ -77,9 +77,7 @@ class ExponentiatedGradient(LearnerDefaults):
         check.function("estimator", self.estimator, "(key, w, oracle)")
         set_field(self, "step_size", as_step_size(self.step_size))
         check.positive("scale", self.scale)
-        wanted = "an optax GradientTransformation"
-        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
-        set_field(self, "optimizer", interned(self.optimizer))
+        set_field(self, "optimizer", as_optimizer(self.optimizer))
 
     @property
     def traits(self) -> LearnerTraits:

@@ -13,7 +13,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.gradient._interned import interned
+from jaxonline.learners.gradient.optimizers import as_optimizer
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
@@ -60,7 +60,9 @@ class GradientLearner(LearnerDefaults):
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It
             multiplies the optimiser's update.
         radius: the projection's radius (l2 ball by default), above 0; None for no projection.
-        optimizer: an optax transformation with learning rate 1, plain gradient descent by default.
+        optimizer: an optax transformation with learning rate 1, plain gradient descent by default. A transformation
+            that is not made by optax alone can be pickled if it is given as a function that returns it, without
+            arguments, defined at the top level of a module.
         projection: a function (w, radius) -> w, as in `optax.projections`.
         hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
 
@@ -93,9 +95,7 @@ class GradientLearner(LearnerDefaults):
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
             check.positive("radius", self.radius)
-        wanted = "an optax GradientTransformation"
-        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
-        set_field(self, "optimizer", interned(self.optimizer))
+        set_field(self, "optimizer", as_optimizer(self.optimizer))
         check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
 

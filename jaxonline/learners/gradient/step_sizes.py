@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxonline.learners.gradient._interned import interned
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.closures import interned
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Gt, Positive, Rounds, Takes
