@@ -121,11 +121,13 @@ class Portable:
 
 def portable(field: str, value: Any) -> Any:
     """The value of a field as pickle can write it: functions, and tuples of functions, become `Portable`."""
-    parts = value if isinstance(value, tuple) else (value,)
-    return Portable(field, value) if any(isinstance(part, _FUNCTIONS) for part in parts) else value
+    return Portable(field, value) if _holds_functions(value) else value
 
 
-_FUNCTIONS = (types.FunctionType, functools.partial)
+def _holds_functions(value: Any) -> bool:
+    if isinstance(value, dict | list | tuple):
+        return any(map(_holds_functions, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, types.FunctionType | functools.partial)
 
 
 class _Whole(bytes):

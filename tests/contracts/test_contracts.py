@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from registry import LEARNERS, Entry, adversarial, noisy
+from registry import LEARNERS, D, Entry, adversarial, noisy
 from tiers import some
 
 import jaxonline as jo
@@ -25,7 +25,6 @@ MECHANISMS = (  # one of each way in which a round is played
     "Fourier features, naive copy", "VAW", "BOA", "OMKL-GF", "Hedge", "EXP3", "perceptron",
 )  # fmt: skip
 MAX_COPIES = 8
-D = 3  # numbers of an instance, or arms
 
 
 class Poisoned:
@@ -299,20 +298,11 @@ def test_numbers_are_leaves(request, entry):
     assert jax.tree.structure(jax.tree.unflatten(structure, leaves)) == structure
 
 
-def stream(entry: Entry) -> jo.environments.DataStream:
-    rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(ROUNDS, D)), rng.normal(size=ROUNDS)
-    if entry.losses_of_arms:
-        x = rng.dirichlet(np.ones(D), size=(ROUNDS, D)) if entry.contexts else None
-        return jo.environments.DataStream(x, rng.uniform(size=(ROUNDS, D)))
-    return jo.environments.DataStream(X, np.sign(y) if entry.classes else y)
-
-
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another one
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_programs_and_runs(entry):
     """One compilation for any key, data and numbers; moves know the past only."""
-    rows = stream(entry)
+    rows = entry.rows(ROUNDS)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
     before = history._play._cache_size()
@@ -354,7 +344,7 @@ def test_programs_and_runs(entry):
 def test_vmap_is_a_loop_over_runs(name):
     entry = LEARNERS[name]()
     with entry.promotion():
-        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
         keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
         loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
         together = jax.jit(jax.vmap(lambda key: jo.play(game, entry.learner, key, ROUNDS)))(jnp.stack(keys))
