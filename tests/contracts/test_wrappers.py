@@ -12,6 +12,7 @@ from registry import DICTIONARY, LEARNERS, Entry
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.claims import PrintedKnownCovariance
 from jaxonline.estimators import KnownCovariance, TwoCopies
 from jaxonline.game import FeedbackTraits, LearnerDefaults, LearnerTraits, Specs, bind
 from jaxonline.game.defaults import FeedbackDefaults, method_of
@@ -44,12 +45,17 @@ def on_advice(entry: Entry) -> bool:
     return isinstance(entry.feedback, jo.FullInformation) and not entry.losses_of_arms
 
 
+def on_any_advice(entry: Entry) -> bool:
+    """Of any length: those with a dictionary are for instances of three numbers."""
+    return on_advice(entry) and not hasattr(entry.learner, "dictionary")
+
+
 def on_features(entry: Entry) -> bool:
     """The covariance of features is not known, and no attributes of them are answered."""
-    unbiased = isinstance(getattr(entry.learner, "estimator", None), KnownCovariance)
+    told = isinstance(getattr(entry.learner, "estimator", None), KnownCovariance | PrintedKnownCovariance)
     kinds = jo.FullInformation | jo.NoisyCopies | jo.AdversarialCopies
     good = isinstance(entry.feedback, kinds) and not isinstance(entry.learner, SurrogateKernel)
-    return good and not unbiased and not entry.losses_of_arms
+    return good and not told and not entry.losses_of_arms
 
 
 def on_two_copies(entry: Entry) -> bool:
@@ -60,7 +66,7 @@ WRAPPERS = {
     "Doubling": Wrapper(lambda learner: Doubling(lambda n_rounds: learner), lambda entry: True),
     "WithFeatures": Wrapper(lambda learner: WithFeatures(learner, Same()), on_features),
     "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice, {"label_range": (-9.0, 9.0)}),
-    "MultiKernel": Wrapper(lambda learner: MultiKernel(DICTIONARY, learner, VAW), on_advice),
+    "MultiKernel": Wrapper(lambda learner: MultiKernel(DICTIONARY, learner, VAW), on_any_advice),
     "Shadowed": Wrapper(Shadowed, on_two_copies),
 }  # fmt: skip
 PAIRS = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS if WRAPPERS[wrapper].holds(LEARNERS[name]())]
