@@ -17,7 +17,8 @@ from jaxonline.engines.scanning import cast_to, scan_first
 from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
-from jaxonline.game.protocols import DeclaresRange, Specs
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.linear.vaw import VAW
@@ -80,9 +81,7 @@ def aggregate(
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
     """Check targets against the range that a learner declares, if it does."""
-    if not isinstance(learner, DeclaresRange):
-        return
-    low, high = (check.concrete(end) for end in learner.label_range)
+    low, high = (check.concrete(end) for end in traits_of(learner, LearnerTraits).label_range or (None, None))
     if low is None or high is None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))

@@ -1,36 +1,25 @@
 """Arms whose losses are random: the environments of stochastic bandits."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 
 
-class RandomData:
-    """What environments share that draw their data, whatever the learner does."""
-
-    @property
-    def oblivious(self) -> bool:
-        """True: nothing depends on moves."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own."""
-        return False
-
-
-class WithoutContext(RandomData):
-    """What all arms share whose losses nobody foretells: instances are empty vectors, and moves change nothing.
+class WithoutContext(EnvironmentDefaults):
+    """Base of arms with random losses and without context: instances are empty vectors, and moves change nothing.
 
     A subclass has an `outcome_spec`, `answer` and `expected_outcome`; `init` and `instance` where it has a state.
     """
 
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
     outcome_spec: jax.ShapeDtypeStruct
 
     @property

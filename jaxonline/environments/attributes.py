@@ -5,7 +5,7 @@ Theorems 3 and 4, appendices A.3 and A.4.
 """
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.environments.data import DataStream
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
 
@@ -24,7 +26,7 @@ class HiddenAttributeState(NamedTuple):
 
 
 @struct
-class HiddenAttribute:
+class HiddenAttribute(EnvironmentDefaults):
     """Uniform signs x in {-1, +1}^d, and y = x_j with probability 1/2 + sqrt(eps), else -x_j (paper C, Theorem 3).
 
     The hidden j is drawn anew for each run. The best linear predictor is 2 sqrt(eps) e_j, of risk 1 - 4 eps; that of w
@@ -51,25 +53,11 @@ class HiddenAttribute:
 
     dimension: int = static()
     eps: Float[ArrayLike, ""]
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
 
     def __post_init__(self):
         check.count("dimension", self.dimension)
         check.number("eps", self.eps, gt=0.0, le=0.25)
-
-    @property
-    def oblivious(self) -> bool:
-        """True: answers do not depend on predictions."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own attribute and instances."""
-        return False
-
-    @property
-    def outcomes(self) -> np.ndarray:
-        """-1 and +1."""
-        return np.array([-1.0, 1.0])
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

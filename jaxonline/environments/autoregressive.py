@@ -1,12 +1,14 @@
 """Autoregressive series: predict the next value from the last ones."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
@@ -14,7 +16,7 @@ from jaxonline.random.lanes import in_lanes
 
 
 @struct
-class Autoregressive:
+class Autoregressive(EnvironmentDefaults):
     """y_t = sum_j coefficients[j] y_(t-1-j) + noise_std e_t, e_t standard normal; x_t holds the last values.
 
     The series starts from zeros, and each run draws its own.
@@ -39,6 +41,7 @@ class Autoregressive:
 
     coefficients: Any  # [p], a jax array after construction
     noise_std: Float[ArrayLike, ""] = 1.0
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     def __post_init__(self):
         values = check.vector("coefficients", self.coefficients)
@@ -50,16 +53,6 @@ class Autoregressive:
             )
         dtype = jnp.result_type(float) if not isinstance(self.coefficients, jax.Array) else self.coefficients.dtype
         set_field(self, "coefficients", jnp.asarray(self.coefficients, dtype))
-
-    @property
-    def oblivious(self) -> bool:
-        """True: the series does not depend on predictions."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own series."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -1,18 +1,19 @@
 """Arms whose losses are linear in features that the learner is shown: contextual bandits."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.environments.arms import RandomData
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 
 
 @struct
-class ContextualLinearArms(RandomData):
+class ContextualLinearArms(EnvironmentDefaults):
     """K arms; in each round arm k shows a feature vector x_k and has the loss <weights, x_k> + noise_std z.
 
     An instance is the matrix of the features [K, d], independent and uniform on the sphere of radius `radius`; the
@@ -41,6 +42,7 @@ class ContextualLinearArms(RandomData):
     n_arms: int = static()
     noise_std: Float[ArrayLike, ""] = 0.0
     radius: Float[ArrayLike, ""] = 1.0
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     def __post_init__(self):
         weights = check.vector("weights", self.weights)

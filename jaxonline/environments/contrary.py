@@ -4,21 +4,23 @@ Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 4.1; the
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.protocols import Draw
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
 
 
 @struct
-class ContraryLabels:
+class ContraryLabels(EnvironmentDefaults):
     """The label is the sign that the prediction has not, -1 where it is 0: every deterministic learner errs always.
 
     The instance is the same in every round: the advice of experts that always say the same. Two of them say -1 and +1,
@@ -41,6 +43,7 @@ class ContraryLabels:
     """
 
     advice: Float[ArrayLike, "K"] | Sequence[float] = (-1.0, 1.0)
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([-1.0, 1.0]))
 
     def __post_init__(self):
         advice = check.vector("advice", self.advice)
@@ -48,21 +51,6 @@ class ContraryLabels:
             raise ArgumentError("advice", f"must have both -1 and +1 among it, got {check.shown(advice)}")
         dtype = self.advice.dtype if isinstance(self.advice, jax.Array) else jnp.result_type(float)
         set_field(self, "advice", jnp.asarray(advice, dtype))
-
-    @property
-    def oblivious(self) -> bool:
-        """False: labels depend on predictions."""
-        return False
-
-    @property
-    def deterministic(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def outcomes(self) -> Float[np.ndarray, "2"]:
-        """All outcomes there are."""
-        return np.array([-1.0, 1.0])
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -99,7 +87,7 @@ class ContraryLabels:
 
 
 @struct
-class ContraryLosses:
+class ContraryLosses(EnvironmentDefaults):
     """The expert that is followed has the loss 1, all others have 0: a learner that plays an arm loses 1 every round.
 
     One of K experts loses at most T/K, so that the regret of a deterministic learner is at least T (1 - 1/K), T/2 or
@@ -131,16 +119,6 @@ class ContraryLosses:
 
     def __post_init__(self):
         check.count("n_experts", self.n_experts, ge=2)
-
-    @property
-    def oblivious(self) -> bool:
-        """False: losses depend on moves."""
-        return False
-
-    @property
-    def deterministic(self) -> bool:
-        """False."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.random.permutations import permutation
@@ -32,7 +34,7 @@ class DataStreamState(NamedTuple):
 
 
 @struct
-class DataStream:
+class DataStream(EnvironmentDefaults):
     """The rows of a data set, one a round, pass after pass.
 
     Args:
@@ -72,19 +74,9 @@ class DataStream:
         set_field(self, "y", jnp.asarray(self.y, dtype))
 
     @property
-    def oblivious(self) -> bool:
-        """True: the data do not depend on predictions."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """True for file order, where every run sees the same rows."""
-        return self.order == "file"
-
-    @property
-    def outcomes(self) -> Float[Array, "n ..."]:
-        """All outcomes there are."""
-        return self.y
+    def traits(self) -> EnvironmentTraits:
+        """Data that do not depend on moves, with all outcomes; in file order, every run has the same rows."""
+        return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", outcomes=self.y)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -1,17 +1,20 @@
 """Regression on a target that moves: Herbster and Warmuth (2001), "Tracking the best linear predictor"."""
 
+from typing import ClassVar
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.environments.arms import RandomData
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
 from jaxonline.random.lanes import in_lanes
 
 
 @struct
-class DriftingModel(RandomData):
+class DriftingModel(EnvironmentDefaults):
     """Targets <w_t, x> + noise, where w_t is a random walk inside the unit ball. Instances are uniform on the sphere.
 
     w_1 is uniform on the sphere; w_(t+1) is w_t plus a Gaussian step of the length `drift` (in the root of the mean
@@ -38,6 +41,7 @@ class DriftingModel(RandomData):
     dimension: int = static()
     drift: Float[ArrayLike, ""] = 0.01
     noise_std: Float[ArrayLike, ""] = 0.0
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     def __post_init__(self):
         check.count("dimension", self.dimension)

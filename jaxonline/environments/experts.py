@@ -1,13 +1,15 @@
 """Experts whose losses are known: finite classes, experts whose best one changes, and experts that wander."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline.environments.arms import RandomData, WithoutContext
+from jaxonline.environments.arms import WithoutContext
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 
@@ -25,7 +27,7 @@ class FiniteClassState(NamedTuple):
 
 
 @struct
-class FiniteClass(RandomData):
+class FiniteClass(EnvironmentDefaults):
     """K hypotheses that predict fair labels -1 or +1, hypothesis k wrongly with probability `errors[k]`.
 
     All errors are independent. With an error of 0 the class is realizable: one hypothesis is perfect. An instance is
@@ -51,6 +53,7 @@ class FiniteClass(RandomData):
 
     errors: Float[ArrayLike, "K"] | Sequence[float]
     outcomes_are: str = static(default="labels")
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     def __post_init__(self):
         errors = check.vector("errors", self.errors)

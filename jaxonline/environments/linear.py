@@ -1,11 +1,13 @@
 """A linear model with random instances."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.random.lanes import in_lanes
@@ -14,7 +16,7 @@ INSTANCES = ("gaussian", "sphere", "cube")
 
 
 @struct
-class LinearModel:
+class LinearModel(EnvironmentDefaults):
     """Targets <weights, x> + noise on independent instances, drawn afresh each round and run.
 
     Args:
@@ -40,6 +42,7 @@ class LinearModel:
     noise_std: Float[ArrayLike, ""] = 0.0
     radius: Float[ArrayLike, ""] = 1.0
     instances: str = static(default="gaussian")
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     def __post_init__(self):
         check.vector("weights", self.weights)
@@ -49,16 +52,6 @@ class LinearModel:
         dtype = jnp.result_type(float) if not isinstance(self.weights, jax.Array) else self.weights.dtype
         check.fits("weights", self.weights, dtype)
         set_field(self, "weights", jnp.asarray(self.weights, dtype))
-
-    @property
-    def oblivious(self) -> bool:
-        """True: answers do not depend on predictions."""
-        return True
-
-    @property
-    def deterministic(self) -> bool:
-        """False: every run draws its own instances."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

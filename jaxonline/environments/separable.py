@@ -1,12 +1,14 @@
 """Data that a half-space separates with a margin: the environment of the perceptron's theorem."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.environments.arms import RandomData
+from jaxonline.game.defaults import EnvironmentDefaults
+from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
@@ -24,7 +26,7 @@ class SeparableState(NamedTuple):
 
 
 @struct
-class SeparableData(RandomData):
+class SeparableData(EnvironmentDefaults):
     """Fair labels y, and instances with |x| <= radius and y <u, x> >= margin for a unit vector u.
 
     y <u, x> is uniform from `margin` to `radius`, and the rest of x is uniform in the ball that is left. So the
@@ -51,6 +53,7 @@ class SeparableData(RandomData):
     direction: Any  # [d], a jax array after construction
     margin: Float[ArrayLike, ""] = 0.1
     radius: Float[ArrayLike, ""] = 1.0
+    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
 
     def __post_init__(self):
         direction = check.vector("direction", self.direction)
@@ -65,11 +68,6 @@ class SeparableData(RandomData):
             raise ArgumentError("margin", f"must be at most the radius, {radius}, got {margin}")
         dtype = jnp.result_type(float) if not isinstance(self.direction, jax.Array) else self.direction.dtype
         set_field(self, "direction", jnp.asarray(direction, dtype))
-
-    @property
-    def outcomes(self) -> Float[Array, "2"]:
-        """All outcomes there are."""
-        return jnp.array([-1.0, 1.0])
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline.game.protocols import ForLoss
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
@@ -299,8 +298,8 @@ class Regularised:
 
     @property
     def loss(self) -> Any:
-        """The loss whose gradient is estimated, None where the estimator does not say."""
-        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+        """The loss whose gradient is estimated, None for an estimator without `loss`."""
+        return getattr(self.estimator, "loss", None)
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """The estimate at w, and strength w."""

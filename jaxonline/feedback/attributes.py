@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -70,7 +71,7 @@ class AttributesOracle:
 
 
 @struct
-class Attributes:
+class Attributes(FeedbackDefaults):
     """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
+from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Draw
 from jaxonline.parameters.struct import struct
 
@@ -40,7 +41,7 @@ class BanditOracle:
 
 
 @struct
-class Bandit:
+class Bandit(FeedbackDefaults):
     """The feedback of a bandit game: outcomes are the vectors of the losses of all arms, moves are arms or `Draw`s.
 
     Example:

@@ -5,7 +5,7 @@ copy, so the meter counts distinct copies, and learners that share a feedback sh
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,8 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw, sample_together
 from jaxonline.feedback.products import has_products, product_with
+from jaxonline.game.defaults import FeedbackDefaults
+from jaxonline.game.traits import FeedbackTraits
 from jaxonline.linalg.ragged import ragged_map
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -214,7 +216,7 @@ class CopiesOracle:
 
 
 @struct
-class NoisyCopies:
+class NoisyCopies(FeedbackDefaults):
     """The feedback of paper A and B: the learner may ask for independent noisy copies of each instance.
 
     Args:
@@ -233,7 +235,7 @@ class NoisyCopies:
     Example:
         >>> from jaxonline.feedback.noise import gaussian, laplace
         >>> from jaxonline.feedback import NoisyCopies
-        >>> NoisyCopies(gaussian(0.1), label_noise=laplace(0.5)).makes_copies
+        >>> NoisyCopies(gaussian(0.1), label_noise=laplace(0.5)).traits.makes_copies
         True
     """
 
@@ -242,15 +244,17 @@ class NoisyCopies:
     reveal_covariance: bool = static(default=False)
     direct_products: bool = static(default=False)
 
-    makes_copies: ClassVar[bool] = True
-    """The referee, too, may take copy 0 (for the noisy notions of regret)."""
-
     def __post_init__(self):
         _check_law("noise", self.noise)
         if self.label_noise is not None:
             _check_law("label_noise", self.label_noise)
         if self.direct_products and not has_products(self.noise):
             raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
+
+    @property
+    def traits(self) -> FeedbackTraits:
+        """Copies for everybody, and the laws of the noise."""
+        return FeedbackTraits(True, self.direct_products, self.noise, self.label_noise)
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
         """The oracle of one round."""
@@ -280,7 +284,7 @@ class NoisyCopies:
 
 
 @struct
-class AdversarialCopies:
+class AdversarialCopies(FeedbackDefaults):
     """The feedback of paper A in full: the law of the noise changes every round and between calls, by an adversary.
 
     The adversary (`jaxonline.noise.NoiseAdversary`) knows everything about the rounds before, the learner's predictions
@@ -290,9 +294,6 @@ class AdversarialCopies:
     Args:
         adversary: e.g. `jaxonline.environments.adversaries.ChasingNoise`.
         label_noise: the law of the label's noise, or None for clean labels.
-
-    Attributes:
-        noise: None: the noise of the instances has no one law (`StatesNoise`).
 
     Raises:
         TypeError: if `adversary` lacks a method of `NoiseAdversary`, or `label_noise` is no noise law.
@@ -310,14 +311,17 @@ class AdversarialCopies:
 
     adversary: Any
     label_noise: Any = None
-    makes_copies: ClassVar[bool] = True
-    noise: ClassVar[None] = None
 
     def __post_init__(self):
         wanted = "a NoiseAdversary, with init, sample and observe"
         check.instance("adversary", self.adversary, NoiseAdversary, wanted)
         if self.label_noise is not None:
             _check_law("label_noise", self.label_noise)
+
+    @property
+    def traits(self) -> FeedbackTraits:
+        """Copies whose noise has no single law."""
+        return FeedbackTraits(makes_copies=True, label_noise=self.label_noise)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
         """The adversary's state before round 1."""

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
+from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.parameters.struct import struct
 
 
@@ -32,7 +33,7 @@ class FullOracle:
 
 
 @struct
-class FullInformation:
+class FullInformation(FeedbackDefaults):
     """The feedback through which a learner sees the clean instance and the target.
 
     Example:

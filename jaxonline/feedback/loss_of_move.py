@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
+from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.losses.base import Loss, as_loss
 from jaxonline.parameters.struct import set_field, struct
 
@@ -40,7 +41,7 @@ class LossOfMoveOracle:
 
 
 @struct
-class LossOfMove:
+class LossOfMove(FeedbackDefaults):
     """The feedback of bandit convex optimisation: the value of the loss at the point that was played.
 
     Args:

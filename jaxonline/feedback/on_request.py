@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
+from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.parameters.struct import struct
 
 
@@ -40,7 +41,7 @@ class OnRequestOracle:
 
 
 @struct
-class OnRequest:
+class OnRequest(FeedbackDefaults):
     """The feedback of label-efficient prediction: the outcome costs a query, and may be left unasked.
 
     Example:

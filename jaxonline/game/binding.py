@@ -9,19 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.oracles import check_state, try_feedback
-from jaxonline.game.protocols import (
-    ChecksFeedback,
-    DeclaresLossRange,
-    Feedback,
-    ForLoss,
-    Learner,
-    ListsOutcomes,
-    Oracle,
-)
+from jaxonline.game.protocols import Feedback, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
 from jaxonline.game.specs import check_spec, said, try_instance
+from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
@@ -61,26 +55,34 @@ def as_entrant(game: Game, learner: Any) -> Entrant:
     return entrant
 
 
-def check_feedback(learner: Any, feedback: Any) -> None:
-    """Let a learner that is right under some noise only look at the feedback that it is to play through.
+def check_assumptions(environment: Any, entrant: Entrant) -> None:
+    """Check the feedback, and the outcomes of an environment that knows them, against what a learner assumes.
 
     Raises:
-        ValueError: the learner would be wrong.
+        ValueError: noise with which the learner would be wrong, outcomes that are not classes where its loss is one of
+            a margin, or losses of arms outside the range that it declares.
     """
-    if isinstance(learner, ChecksFeedback):
-        learner.check_feedback(feedback)
+    learner = entrant.learner
+    method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
+    loss, loss_range, *_ = traits_of(learner, LearnerTraits)
+    if loss is not None:
+        check_classes(environment, loss)
+    outcomes = traits_of(environment, EnvironmentTraits).outcomes
+    if loss_range is not None and outcomes is not None and not check.unknown(outcomes):
+        name = f"y, the losses of arms that {type(learner).__name__} plays,"
+        check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
 
 
-def check_loss_range(learner: Any, environment: Any) -> None:
-    """Check the outcomes of an environment that knows them against the range of losses that a learner declares.
+def overflow_of(info: Any) -> Any:
+    """The field `overflow` of a learner's info; None for a learner that cannot run out of storage.
 
     Raises:
-        ValueError: a loss outside the range.
+        TypeError: it is not a boolean.
     """
-    if isinstance(learner, DeclaresLossRange) and isinstance(environment, ListsOutcomes):
-        outcomes, (low, high) = environment.outcomes, learner.loss_range
-        if not check.unknown(outcomes):
-            check.numbers(f"y, the losses of arms that {type(learner).__name__} plays,", outcomes, ge=low, le=high)
+    overflow = getattr(info, "overflow", None)
+    if overflow is not None and (kind := (jnp.shape(overflow), jnp.result_type(overflow))) != ((), jnp.bool_):
+        raise TypeError(f"overflow in a learner's info must be a boolean scalar, got the shape and dtype {kind}")
+    return overflow
 
 
 def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[..., Any] = jax.eval_shape) -> Bound:
@@ -104,15 +106,12 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
             not what its `instance_spec` and `outcome_spec` say.
     """
     entrant = as_entrant(game, learner)
-    check_feedback(entrant.learner, entrant.feedback)
-    if wants_copies(game.regret) and getattr(entrant.feedback, "direct_products", False):
+    check_assumptions(game.environment, entrant)
+    if wants_copies(game.regret) and traits_of(entrant.feedback, FeedbackTraits).direct_products:
         raise ValueError(
             f"regret={type(game.regret).__name__} looks at copy 0 of each round, which is not there with "
             "NoisyCopies(direct_products=True)"
         )
-    if isinstance(entrant.learner, ForLoss):
-        check_classes(game.environment, entrant.learner.loss)
-    check_loss_range(entrant.learner, game.environment)
     dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has tried its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"
@@ -132,6 +131,7 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
             f"must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
             f"({said(record.y)}), got {said(record.loss)}",
         )
+    overflow_of(record.info)
     return Bound(game, entrant, record)
 
 
@@ -143,7 +143,7 @@ def warn_of_other_losses(game: Game, learners: Mapping[str, Any]) -> None:
     """
     if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
-    losses = {name: each.loss for name, each in learners.items() if isinstance(each, ForLoss)}
+    losses = {name: traits_of(learner, LearnerTraits).loss for name, learner in learners.items()}
     other = [
         f"{name!r} for {loss!r}" for name, loss in losses.items() if loss is not None and not same_loss(game, loss)
     ]

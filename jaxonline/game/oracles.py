@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
 
+from jaxonline.game.defaults import FeedbackDefaults, is_adaptive, method_of
 from jaxonline.game.keys import INIT
-from jaxonline.game.protocols import AdaptiveFeedback, ChecksSpecs, MakesCopies, Specs
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.parameters.struct import cast_leaves
 
 
@@ -15,21 +17,17 @@ def open_oracle(
     feedback: Any, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree = ()
 ) -> Any:
     """The oracle of round t; `state` is for an adaptive feedback."""
-    if isinstance(feedback, AdaptiveFeedback):
-        return feedback.open(key, t, x, y, y_hat, state)
-    return feedback.open(key, t, x, y, y_hat)
+    return feedback.open(key, t, x, y, y_hat, *([state] if is_adaptive(feedback) else []))
 
 
 def feedback_state(feedback: Any, oracle_key: Key[Array, ""], instance: PyTree) -> PyTree:
     """The state of a feedback before round 1, () for one that remembers nothing."""
-    if isinstance(feedback, AdaptiveFeedback):
-        return feedback.init(jax.random.fold_in(oracle_key, INIT), instance)
-    return ()
+    return method_of(feedback, FeedbackDefaults.init)(jax.random.fold_in(oracle_key, INIT), instance)
 
 
 def observed(feedback: Any, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
     """The state of a feedback after round t."""
-    return feedback.observe(state, t, x, y, y_hat) if isinstance(feedback, AdaptiveFeedback) else state
+    return method_of(feedback, FeedbackDefaults.observe)(state, t, x, y, y_hat)
 
 
 def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
@@ -39,9 +37,8 @@ def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
         ValueError: more attributes than instances have; noise of another dimension than the instances; a state that
             changes its type.
     """
-    if isinstance(feedback, ChecksSpecs):
-        feedback.check_specs(specs)
-    if not isinstance(feedback, MakesCopies):
+    method_of(feedback, FeedbackDefaults.check_specs)(specs)
+    if not traits_of(feedback, FeedbackTraits).makes_copies:
         return
     feedback = cast_leaves(feedback, dtype)
 

@@ -1,15 +1,14 @@
-"""What the parts of a game must offer, and what some of them offer beyond that.
+"""Methods that every environment, feedback, oracle, learner, comparator and measure must have.
 
-Nobody inherits from these classes. Whatever has the methods is one, and every method is a pure function. The first
-half is what every environment, feedback and learner has; the second half, from `MakesCopies` on, is what only some
-have, each asked for by the part of the library that its docstring names.
+These classes describe interfaces: a class with the methods need not inherit from them. Every method is a pure function.
+Optional methods are in `game.defaults`, optional facts in `game.traits`.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 
 class Specs(NamedTuple):
@@ -35,17 +34,9 @@ class Environment(Protocol):
     """Where instances and outcomes come from.
 
     Attributes:
-        oblivious: True when neither instances nor outcomes depend on the learner's moves.
-        deterministic: True when, moreover, every run sees the same instances and outcomes.
         instance_spec: shape and dtype of an instance.
         outcome_spec: shape and dtype of an outcome.
     """
-
-    @property
-    def oblivious(self) -> bool: ...
-
-    @property
-    def deterministic(self) -> bool: ...
 
     @property
     def instance_spec(self) -> PyTree: ...
@@ -70,10 +61,10 @@ class Environment(Protocol):
 
 @runtime_checkable
 class Feedback(Protocol):
-    """What a learner may ask about a round: opens one oracle a round. One that remembers is an `AdaptiveFeedback`."""
+    """What a learner may ask about a round: opens one oracle a round."""
 
     def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> Any:
-        """The oracle of round t; `oracle.queries()` is the number of queries charged."""
+        """The oracle of round t; an adaptive feedback (`game.defaults.FeedbackDefaults`) also gets its `state`."""
         ...
 
 
@@ -87,28 +78,12 @@ class Oracle(Protocol):
 
 
 @runtime_checkable
-class AdaptiveFeedback(Protocol):
-    """A feedback that remembers: what it answers in a round may depend on everything that the learner did before.
-
-    The state is one of the run's states. It has seen the moves of the rounds before, and not the present one.
-    """
-
-    def init(self, key: Key[Array, ""], instance: PyTree) -> PyTree:
-        """The state before round 1, for instances of the given shape and dtype."""
-        ...
-
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree) -> Any:
-        """The oracle of round t, from what the feedback has seen in the rounds before."""
-        ...
-
-    def observe(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
-        """The next state, at the end of round t: the feedback sees everything, the move included."""
-        ...
-
-
-@runtime_checkable
 class Learner(Protocol):
-    """A learner as three pure functions. State holds what the next round needs, info holds diagnostics."""
+    """A learner as three pure functions. State holds what the next round needs, info holds diagnostics.
+
+    An info with a boolean field `overflow` reports whether the learner ran out of storage in this round: the simulator
+    counts such runs and leaves them out of the means.
+    """
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """The state before round 1, for instances and outcomes of the given shapes and dtypes."""
@@ -136,135 +111,11 @@ class Draw(NamedTuple):
 
 
 @runtime_checkable
-class MakesCopies(Protocol):
-    """A feedback whose oracles have `copy(j)`, so that noisy notions of regret (`game.regret`) can take copy 0."""
-
-    @property
-    def makes_copies(self) -> bool: ...
-
-
-@runtime_checkable
-class MirrorsNoise(Protocol):
-    """A feedback whose noise may be turned round, for pairs of plays with opposite noise (`simulate(antithetic=)`)."""
-
-    def mirrored(self, sign: Float[ArrayLike, ""]) -> Any:
-        """The feedback with all noise times 1 or -1; raises a ValueError where that changes the noise's law."""
-        ...
-
-
-@runtime_checkable
-class ChecksSpecs(Protocol):
-    """A feedback that does not suit all instances."""
-
-    def check_specs(self, specs: "Specs") -> None:
-        """Raise a ValueError that names the argument of the feedback which instances and outcomes do not allow."""
-        ...
-
-
-@runtime_checkable
-class StatesNoise(Protocol):
-    """A feedback that says which laws its noise has, to learners that rely on them (`ChecksFeedback`).
-
-    Attributes:
-        noise: the law of the instances' noise, None where there is no one law.
-        label_noise: the law of the labels' noise, None for clean labels.
-    """
-
-    @property
-    def noise(self) -> Any: ...
-
-    @property
-    def label_noise(self) -> Any: ...
-
-
-@runtime_checkable
-class ChecksFeedback(Protocol):
-    """A learner that is right under some noise only: it is asked before the first round is played (`game.bind`)."""
-
-    def check_feedback(self, feedback: Any) -> None:
-        """Raise a ValueError that names the argument of the feedback with which the learner would be wrong."""
-        ...
-
-
-@runtime_checkable
-class ListsOutcomes(Protocol):
-    """An environment all of whose outcomes are known beforehand; the loss of a margin wants them to be -1 and +1."""
-
-    @property
-    def outcomes(self) -> PyTree: ...
-
-
-@runtime_checkable
-class StatesExpectedOutcomes(Protocol):
-    """An environment that knows the mean of each outcome, for the pseudo-regret (`game.regret`)."""
-
-    def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> PyTree:
-        """The mean of the outcome of round t given the past and the move; `state` is the one after the round."""
-        ...
-
-
-@runtime_checkable
-class ReportsOverflow(Protocol):
-    """The info of a learner that may run out of storage: the simulator counts such runs, and no mean has them."""
-
-    @property
-    def overflow(self) -> Bool[Array, ""]: ...
-
-
-@runtime_checkable
-class PredictsOverflow(Protocol):
-    """A learner that knows how likely it is to run out of storage (`simulation.overflow` warns before the run)."""
-
-    def overflow_probability(self, n_rounds: int) -> float:
-        """The probability, or a bound on it, that a run of `n_rounds` runs out of storage."""
-        ...
-
-
-@runtime_checkable
-class HintsAtCapacity(Protocol):
-    """A learner that can say how to give it more storage; the warnings of `simulation.overflow` end with it."""
-
-    def capacity_hint(self) -> str:
-        """How to raise the capacity, in a sentence without a full stop."""
-        ...
-
-
-@runtime_checkable
-class Weighs(Protocol):
-    """A learner or a combiner with weights of its experts, which `learners.aggregate` returns."""
-
-    def weights(self, state: PyTree) -> Float[Array, "K"]:
-        """The weights of the next round."""
-        ...
-
-
-@runtime_checkable
-class DeclaresRange(Protocol):
-    """A learner that was promised labels in a range; `learners.aggregate` checks the promise beforehand."""
-
-    @property
-    def label_range(self) -> tuple[ArrayLike, ArrayLike]: ...
-
-
-@runtime_checkable
-class DeclaresLossRange(Protocol):
-    """A learner of arms whose theorem wants losses in a range: those known beforehand are held to it (`game.bind`)."""
-
-    @property
-    def loss_range(self) -> tuple[float, float]: ...
-
-
-@runtime_checkable
-class HasLongRounds(Protocol):
-    """A learner whose rounds are so long that its programs are compiled for speed (`_xla.compile_options`)."""
-
-    @property
-    def long_rounds(self) -> bool: ...
-
-
-@runtime_checkable
 class Comparator(Protocol):
-    """The best fixed predictor of a class in hindsight, from sums over rounds."""
+    """The best fixed predictor of a class in hindsight, from sums over rounds.
+
+    A comparator for one loss has it as an attribute `loss`; games with another loss are refused.
+    """
 
     def statistic(self, x: PyTree, y: PyTree) -> PyTree:
         """What one round adds to the sums."""
@@ -282,18 +133,6 @@ class HindsightComparator(Protocol):
     def best_losses(self, X: np.ndarray, y: np.ndarray, rounds: np.ndarray) -> np.ndarray:
         """The smallest cumulative loss of the class over the first t rows, for each t of the rising `rounds`."""
         ...
-
-
-@runtime_checkable
-class ForLoss(Protocol):
-    """What is made for one loss: a comparator, which is refused in a game with another one, or a learner.
-
-    A learner (or an estimator) that descends on another loss than the game's may be meant, and is warned of. None says
-    that it is not known.
-    """
-
-    @property
-    def loss(self) -> Any: ...
 
 
 @runtime_checkable

@@ -84,7 +84,7 @@ class NoisyLearnerRegret:
 class PseudoRegret:
     """Losses are those of the mean of each outcome given the past, for learner and comparator: the regret of bandits.
 
-    The environment must state these means (`StatesExpectedOutcomes`), and the loss must be linear in the outcome, as
+    The environment must have the method `expected_outcome`, and the loss must be linear in the outcome, as
     that of arms is (`losses.ArmLoss`): only then is the loss of the mean the mean of the loss.
 
     Example:

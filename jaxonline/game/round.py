@@ -19,20 +19,14 @@ from jaxtyping import Array, Int, PyTree
 
 from jaxonline._xla.barriers import one_after
 from jaxonline._xla.precision import exact_products
+from jaxonline.game.defaults import EnvironmentDefaults, is_adaptive, overrides
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
-from jaxonline.game.protocols import (
-    AdaptiveFeedback,
-    Environment,
-    Feedback,
-    ListsOutcomes,
-    MakesCopies,
-    Specs,
-    StatesExpectedOutcomes,
-)
+from jaxonline.game.protocols import Environment, Feedback, Specs
 from jaxonline.game.regret import CleanRegret, Regret
 from jaxonline.game.specs import check_declared, said
+from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
@@ -107,9 +101,10 @@ class Game:
                 "regret", f"must be a notion of regret (jaxonline.game.regret), got {check.shown(self.regret)}"
             )
         name = type(self.regret).__name__
-        if wants_copies(self.regret) and not isinstance(self.feedback, MakesCopies):
+        if wants_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
             raise ValueError(f"regret={name} needs a feedback of noisy copies, got {type(self.feedback).__name__}")
-        if self.regret.on_expected_outcomes and not isinstance(self.environment, StatesExpectedOutcomes):
+        states_means = overrides(self.environment, EnvironmentDefaults.expected_outcome)
+        if self.regret.on_expected_outcomes and not states_means:
             raise ValueError(
                 f"regret={name} needs an environment with expected_outcome, got {type(self.environment).__name__}"
             )
@@ -130,22 +125,24 @@ class Game:
     @property
     def oblivious(self) -> bool:
         """True when what the comparator is judged on does not depend on the learner."""
-        judged_on_adaptive_noise = self.regret.comparator_on_copies and isinstance(self.feedback, AdaptiveFeedback)
-        return self.environment.oblivious and not judged_on_adaptive_noise
+        judged_on_adaptive_noise = self.regret.comparator_on_copies and is_adaptive(self.feedback)
+        return traits_of(self.environment, EnvironmentTraits).oblivious and not judged_on_adaptive_noise
 
     @property
     def deterministic(self) -> bool:
-        """True when, moreover, it is the same in every run."""
-        return self.oblivious and self.environment.deterministic and not self.regret.comparator_on_copies
+        """True when it is also the same in every run."""
+        same_data = traits_of(self.environment, EnvironmentTraits).deterministic
+        return self.oblivious and same_data and not self.regret.comparator_on_copies
 
 
 def check_classes(environment: Any, loss: Any) -> None:
     """Check the outcomes of an environment that knows them, where a loss is one of a margin."""
-    if isinstance(environment, ListsOutcomes) and not check.unknown(environment.outcomes):
-        check_outcomes("y", environment.outcomes, loss)
+    outcomes = traits_of(environment, EnvironmentTraits).outcomes
+    if outcomes is not None and not check.unknown(outcomes):
+        check_outcomes("y", outcomes, loss)
 
 
-_ENVIRONMENT = ("oblivious", "deterministic", "instance_spec", "outcome_spec", "init", "instance", "answer")
+_ENVIRONMENT = ("instance_spec", "outcome_spec", "init", "instance", "answer")
 
 
 class States(NamedTuple):
@@ -214,7 +211,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
     """
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
-        if game.environment.oblivious and not game.oblivious:
+        if traits_of(game.environment, EnvironmentTraits).oblivious and not game.oblivious:
             raise ValueError(
                 "NoisyRegret with an adaptive feedback needs an entrant: the copies depend on what it does"
             )

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from jaxonline.game.traits import EnvironmentTraits, traits_of
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
 
@@ -18,7 +19,7 @@ def said(spec: PyTree) -> str:
 
 
 def check_declared(environment: Any) -> None:
-    """Check that an environment declares shapes and dtypes, and says True or False of itself.
+    """Check that an environment declares shapes and dtypes, and that its traits are what they must be.
 
     Raises:
         TypeError: it does not.
@@ -28,9 +29,9 @@ def check_declared(environment: Any) -> None:
         leaves = jax.tree.leaves(spec := getattr(environment, each))
         if not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
             raise TypeError(f"{name}.{each} must be of jax.ShapeDtypeStruct(shape, dtype), got {check.shown(spec)}")
-    for each in ("oblivious", "deterministic"):
-        if not isinstance(flag := getattr(environment, each), bool | np.bool_):
-            raise TypeError(f"{name}.{each} must be True or False, got {check.shown(flag)}")
+    traits = traits_of(environment, EnvironmentTraits)
+    for trait in ("oblivious", "deterministic"):
+        check.instance(f"{name}.traits.{trait}", getattr(traits, trait), (bool, np.bool_), "True or False")
 
 
 def check_spec(method: str, what: str, declared: PyTree, returned: PyTree) -> None:

@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Key, PyTree
 
 from jaxonline.feedback import Bandit, FullInformation
 from jaxonline.game import Draw, Entrant, Game, Round, as_entrant, warn_of_other_losses
-from jaxonline.game.protocols import HintsAtCapacity
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_loss
 from jaxonline.live.rounds import ROWS, table
@@ -296,8 +296,7 @@ class Live:
         self._states, history = game.play(self.round + 1, self._states, table(X), table(y), np.int32(number))
         self.round, self._open = self.round + number, None
         if game.may_overflow and np.any(full := np.asarray(history.info.overflow)[:number]):
-            learner = self._entrant.learner
-            way = learner.capacity_hint() if isinstance(learner, HintsAtCapacity) else "give it more capacity"
+            way = traits_of(self._entrant.learner, LearnerTraits).capacity_hint
             first = self.round - number + 1 + int(np.argmax(full))
             self._warn_once(
                 f"the learner ran out of storage in round {first}, and goes on without what found no room. {way}"

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline.feedback import Bandit, LossOfMove
-from jaxonline.game import Entrant, Game, Round, States, bind
-from jaxonline.game.protocols import DeclaresLossRange, ForLoss, ReportsOverflow
+from jaxonline.game import Entrant, Game, Round, States, bind, overflow_of
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live import state_files
 from jaxonline.live.rounds import ROWS, Arrivals, ToldLoss, programs, table
 from jaxonline.losses import ArmLoss, Squared
@@ -59,10 +59,9 @@ class LiveGame:
         self._programs = programs(structure, jax.random.key_impl(key))
         self._key_data = jax.random.key_data(key)
         self.unknown = np.ones((ROWS, *game.specs.outcome.shape), precision.dtype)
-        learner = entrant.learner
-        self.losses = [game.loss, *([learner.loss] if isinstance(learner, ForLoss) else [])]
-        self.loss_range = learner.loss_range if isinstance(learner, DeclaresLossRange) else None
-        self.may_overflow = isinstance(info, ReportsOverflow) and info.overflow is not None
+        own_loss, self.loss_range, *_ = traits_of(entrant.learner, LearnerTraits)
+        self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
+        self.may_overflow = overflow_of(info) is not None
 
     @classmethod
     def of(cls, game: Game, entrant: Entrant, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
@@ -134,7 +133,7 @@ def arrivals(instance: tuple[int, ...], outcome: tuple[int, ...], dtype: Any) ->
 
 def usual_loss(entrant: Entrant) -> Any:
     """The loss that goes with a learner, or with its feedback."""
-    own = entrant.learner.loss if isinstance(entrant.learner, ForLoss) else None
+    own = traits_of(entrant.learner, LearnerTraits).loss
     if own is not None:
         return own
     if isinstance(entrant.feedback, LossOfMove):

@@ -16,6 +16,7 @@ from jaxtyping import Array, ArrayLike, Int, Key, PyTree
 
 from jaxonline.feedback import LossOfMoveOracle
 from jaxonline.game import Entrant, Game, Round, States, play_round, start, stream_keys
+from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults
 from jaxonline.parameters.struct import replace, struct
 
 ROWS = 8  # of the table; with one or two rows some loops are compiled in another way
@@ -23,7 +24,7 @@ PROGRAMS = 256  # kept, of games and learners of different structures
 
 
 @struct
-class Arrivals:
+class Arrivals(EnvironmentDefaults):
     """An environment of instances and outcomes that were brought, one row a round.
 
     Args:
@@ -35,16 +36,6 @@ class Arrivals:
     X: Any  # [ROWS ...], an array of jax or NumPy
     y: Any  # likewise
     first: Int[ArrayLike, ""]
-
-    @property
-    def oblivious(self) -> bool:
-        """Nobody knows: no comparator is judged."""
-        return False
-
-    @property
-    def deterministic(self) -> bool:
-        """Nor this."""
-        return False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -76,7 +67,7 @@ class Arrivals:
 
 
 @struct
-class ToldLoss:
+class ToldLoss(FeedbackDefaults):
     """The feedback, and the loss, of a game whose outcomes are the losses of moves, told by who suffered them."""
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> LossOfMoveOracle:

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import check_value
+from jaxonline.parameters.closures import Portable, portable
 from jaxonline.parameters.declared import fields_of
 
 T = TypeVar("T")
@@ -76,7 +77,18 @@ def struct(cls: type[T]) -> type[T]:
         return obj
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
     return cls
+
+
+def _get_state(self: Any) -> dict[str, Any]:
+    """The fields as pickle and copy write them."""
+    return {name: portable(name, value) for name, value in vars(self).items()}
+
+
+def _set_state(self: Any, state: dict[str, Any]) -> None:
+    for name, value in state.items():
+        object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
 
 
 def set_field(obj: Any, name: str, value: Any) -> None:

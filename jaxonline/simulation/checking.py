@@ -11,7 +11,8 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.game import Game, same_loss, warn_of_other_losses
-from jaxonline.game.protocols import Comparator, ForLoss, HindsightComparator, MirrorsNoise
+from jaxonline.game.defaults import FeedbackDefaults, method_of
+from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import said
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -22,7 +23,6 @@ from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import record_rounds, selected_runs
-from jaxonline.simulation.segments import mirrored
 from jaxonline.simulation.sweeps import Team, as_team, distinct
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -165,10 +165,9 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     good = isinstance(comparator, Comparator | HindsightComparator)
     check.instance("comparator", comparator, good, "a comparator, with statistic and best_loss, or best_losses")
     name = type(comparator).__name__
-    if isinstance(comparator, ForLoss) and not same_loss(game, comparator.loss):
-        raise ValueError(
-            f"comparator {name} must be for the loss of the game, {game.loss}, got one for {comparator.loss}"
-        )
+    loss = getattr(comparator, "loss", None)
+    if loss is not None and not same_loss(game, loss):
+        raise ValueError(f"comparator {name} must be for the loss of the game, {game.loss}, got one for {loss}")
     if isinstance(comparator, Comparator):
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
@@ -186,9 +185,8 @@ def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
             f"antithetic plays need a comparator on clean instances, got the regret {type(game.regret).__name__}"
         )
     feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
-    for feedback in feedbacks:
-        mirrored(feedback, 1.0)  # raises where the noise is not symmetric
-    if not any(isinstance(feedback, MirrorsNoise) for feedback in feedbacks):
+    turned = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises without symmetry
+    if all(after is before for after, before in zip(turned, feedbacks, strict=True)):
         raise ValueError(
             "antithetic plays need a learner with noisy feedback, as NoisyCopies, got only "
             f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))}"

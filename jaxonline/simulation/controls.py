@@ -19,11 +19,12 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from jaxonline.estimators.gradients import NoisyExample, StatesMoments
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import CustomNoise
-from jaxonline.game import Entrant, Round, Specs, same_loss
+from jaxonline.game import Entrant, EnvironmentTraits, ForwardsToLearner, Round, Specs, same_loss
+from jaxonline.game.traits import traits_of
 from jaxonline.learners import GradientLearner
-from jaxonline.learners.gradient._interned import interned
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
+from jaxonline.parameters.closures import interned
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
@@ -78,7 +79,7 @@ class _SameCopies:
 
 
 @struct
-class Shadowed:
+class Shadowed(ForwardsToLearner):
     """A gradient learner, and its shadow: w <- w - step g(w) without projection, on the same copies."""
 
     learner: GradientLearner
@@ -210,7 +211,7 @@ def _is_known(team: Team) -> bool:
     linear = learner.optimizer == interned(optax.sgd(1.0)) and isinstance(learner.estimator, StatesMoments)
     laws = (feedback.noise, feedback.label_noise)
     stated = not any(isinstance(law, CustomNoise) and law.covariance is None for law in laws)
-    judged = same_loss(game, Squared()) and game.environment.oblivious
+    judged = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious
     return linear and learner.hypothesis == "last" and stated and judged
 
 

@@ -51,10 +51,10 @@ def simulate(
     that share a feedback the same noise. Runs are computed in blocks; another `block_size` changes the last bits.
     Every learner is checked against the game before the first is played.
 
-    A learner whose info has a boolean `overflow` says with it that it ran out of storage in a round. Such runs are
-    counted (`Result.overflowed`), left out of the means, and warned of. Where it has `overflow_probability(n_rounds)`,
-    that is stated at the start: by `progress`, in `Result.meta`, and as a warning where it is above 1 %. Its
-    `capacity_hint()`, a sentence on how to raise the capacity, ends the warnings.
+    A run overflows when the learner's info has a boolean field `overflow` that is true in some round. Such runs are
+    counted (`Result.overflowed`), left out of the means, and warned of. `learner.overflow_probability(n_rounds)` is
+    stated at the start, if the learner has it: by `progress`, in `Result.meta`, and as a warning if it is above 1 %.
+    The warnings end with `capacity_hint`, one of the learner's traits.
 
     Args:
         game: the game; its feedback is the one for learners that bring none of their own.

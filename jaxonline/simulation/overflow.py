@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from jaxonline.game.protocols import HintsAtCapacity, PredictsOverflow
+from jaxonline.game.defaults import LearnerDefaults, method_of
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters import check
 from jaxonline.parameters.warning_classes import DivergedRunsWarning, OverflowWarning
 
@@ -15,13 +16,11 @@ LIKELY = 0.01  # in one run
 
 def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dict[str, float]:
     """The probability that a run overflows, by name, for the learners that know it."""
-    known = {
-        name: float(learner.overflow_probability(n_rounds))
-        for name, learner in learners.items()
-        if isinstance(learner, PredictsOverflow)
-    }
-    for name, probability in known.items():
-        check.number(f"overflow_probability of {name!r}", probability, ge=0.0, le=1.0)
+    known = {}
+    for name, learner in learners.items():
+        probability = method_of(learner, LearnerDefaults.overflow_probability)(n_rounds)
+        if probability is not None:
+            known[name] = check.number(f"overflow_probability of {name!r}", float(probability), ge=0.0, le=1.0)
     return known
 
 
@@ -58,7 +57,6 @@ def warn_of_divergence(learners: Mapping[str, object], first_nonfinite: np.ndarr
 
 def _warn(learners: Mapping[str, object], concerned: Mapping[str, object], what: str, facts: Iterator[str]) -> None:
     if concerned:
-        at_hand = [learners[name] for name in concerned]
-        hints = dict.fromkeys(each.capacity_hint() for each in at_hand if isinstance(each, HintsAtCapacity))
-        ways = "; ".join(hints) or "give it more capacity"
+        hints = dict.fromkeys(traits_of(learners[name], LearnerTraits).capacity_hint for name in concerned)
+        ways = "; ".join(hints)
         warnings.warn(f"{what}: {', '.join(facts)}. {ways}", OverflowWarning, stacklevel=6)

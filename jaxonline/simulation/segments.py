@@ -16,8 +16,9 @@ from jaxtyping import Array, PyTree
 
 from jaxonline._xla.compile_options import Program, calls_the_host
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
-from jaxonline.game.protocols import HasLongRounds, MakesCopies, MirrorsNoise, ReportsOverflow
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.game.binding import overflow_of
+from jaxonline.game.defaults import FeedbackDefaults, method_of
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.simulation import blocks
 from jaxonline.simulation.sums import Statistic
@@ -102,29 +103,14 @@ def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Ca
 
     def one(sign, keys, *rest):
         entrant, game = matchup.entrant, matchup.game
-        entrant = Entrant(entrant.learner, mirrored(entrant.feedback, sign))  # type: ignore[union-attr]
+        entrant = Entrant(entrant.learner, method_of(entrant.feedback, FeedbackDefaults.mirrored)(sign))  # type: ignore[union-attr]
         if game.regret.learner_on_copies:
-            game = replace(game, feedback=mirrored(game.feedback, sign))
+            game = replace(game, feedback=method_of(game.feedback, FeedbackDefaults.mirrored)(sign))
         turned = replace(matchup, game=game, entrant=entrant, antithetic=False)
         return over_members(function, turned, *axes)(keys, *rest)
 
     plays = jax.vmap(one, in_axes=(0, None, *axes))
     return functools.partial(plays, jnp.array([1.0, -1.0], matchup.game.dtype))
-
-
-def mirrored(feedback: Any, sign: Array | float) -> Any:
-    """A feedback with its noise times a sign, where it has some.
-
-    Raises:
-        ValueError: noise that is not known to be symmetric.
-    """
-    if isinstance(feedback, MirrorsNoise):
-        return feedback.mirrored(sign)
-    if isinstance(feedback, MakesCopies):
-        raise ArgumentError(
-            "feedback", f"must have noise that can be mirrored (NoisyCopies), got {type(feedback).__name__}"
-        )
-    return feedback
 
 
 def _played(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
@@ -154,10 +140,10 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
     if "cumulative_loss" in measures:
         # the sum is not finite from the first loss on that is not, or that is too much for it
         nonfinite = _first(nonfinite, ~jnp.isfinite(measures["cumulative_loss"].total), t)
-    overflow = totals.first_overflow
-    if _reports_overflow(record):
-        overflow = _first(overflow, _checked_overflow(record.info.overflow), t)
-    return Carry(states, Totals(measures, statistic, nonfinite, overflow))
+    first_overflow, overflow = totals.first_overflow, overflow_of(record.info)
+    if overflow is not None:
+        first_overflow = _first(first_overflow, overflow, t)
+    return Carry(states, Totals(measures, statistic, nonfinite, first_overflow))
 
 
 def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
@@ -173,18 +159,6 @@ def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
 def _first(so_far: Array, now: Array, t: Array) -> Array:
     """The first round in which something happened, 0 as long as it has not."""
     return jnp.where((so_far == 0) & now, t, so_far)
-
-
-def _reports_overflow(record: Round) -> bool:
-    """A learner that cannot run out of storage does not say so."""
-    return isinstance(record.info, ReportsOverflow) and record.info.overflow is not None
-
-
-def _checked_overflow(overflow: Any) -> Array:
-    kind = (jnp.shape(overflow), jnp.result_type(overflow))
-    if kind != ((), jnp.bool_):
-        raise TypeError(f"overflow in a learner's info must be a boolean scalar, got the shape and dtype {kind}")
-    return overflow
 
 
 @functools.partial(Program, static_argnames=("width", "mesh"))
@@ -208,9 +182,8 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
 
 
 def has_long_rounds(matchup: Matchup) -> bool:
-    """Whether the learner says so; the environment alone has none."""
-    learner = None if matchup.entrant is None else matchup.entrant.learner
-    return isinstance(learner, HasLongRounds) and learner.long_rounds
+    """Whether the learner declares long rounds; the environment alone has none."""
+    return matchup.entrant is not None and traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
 
 
 @functools.partial(Program, with_mlir=has_long_rounds, static_argnames=("mesh",), donate_argnames=("carry",))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxonline.game import Entrant, Game, Learner, Round, bind, check_feedback
+from jaxonline.game import Entrant, Game, Learner, Round, bind, check_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import cast_leaves, stack, static, struct
 
@@ -91,7 +91,7 @@ def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = ja
     for member in members:
         check_name(member)
     for each in list(members.values())[1:]:
-        check_feedback(each, entrant.feedback)  # `bind` looks at the first one
+        check_assumptions(game.environment, Entrant(each, entrant.feedback))  # `bind` looks at the first one
     first = next(iter(members))
     bound = bind(game, Entrant(members[first], entrant.feedback), first, shapes_of)
     cast = [cast_leaves(each, game.dtype, f"learner {label!r}") for label, each in members.items()]

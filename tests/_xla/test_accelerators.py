@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from mechanisms import MECHANISMS, ROUNDS
 from registry import LEARNERS
-from streams import MECHANISMS, stream
 from tiers import some
 
 import jaxonline as jo
@@ -58,7 +58,7 @@ def rounds(game, learner, key):
 def test_rounds_are_programs_of_a_gpu_in_which_products_of_float32_are_exact(name):
     entry = LEARNERS[name]()
     with entry.promotion():
-        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
         traced = jax.jit(jax.vmap(lambda key: rounds(game, entry.learner, key))).trace(jax.random.split(KEY, 4))
     assert all(precision == HIGHEST for precision in products_of_float32(traced.jaxpr))
     assert "func.func public @main" in traced.lower(lowering_platforms=("cuda",)).as_text()

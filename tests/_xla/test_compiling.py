@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from count_programs import COMPILED
+from registry import LEARNERS
 
 import jaxonline as jo
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import Program, called_seldom, in_one_program, of_products, plainly
-from jaxonline.game import Entrant
+from jaxonline.game import Entrant, LearnerTraits
 from jaxonline.linalg.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
@@ -69,13 +70,16 @@ def test_mlir_builds_the_loops_of_those_who_ask_for_it():
     assert sorted((on_cpu, quick) for on_cpu, quick, *_ in doubled._compiled) == [(True, False), (True, True)]
 
     game = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-    learners = SimpleNamespace(long_rounds=True), jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
+    learners = (
+        SimpleNamespace(traits=LearnerTraits(long_rounds=True)),
+        jo.GradientLearner(jo.estimators.TwoCopies(), 0.1),
+    )
     assert [has_long_rounds(Matchup(game, Entrant(each, game.feedback), None, {})) for each in learners] == [
         True,
         False,
     ]
     assert not has_long_rounds(Matchup(game, None, None, {}))
-    assert jo.learners.NoisyKernel.long_rounds
+    assert LEARNERS["noisy kernel, Gaussian, ball"]().learner.traits.long_rounds
 
 
 @pytest.mark.parametrize(("control_variates", "traces"), [(False, 1), (True, 2)])

@@ -171,8 +171,7 @@ class Faulty:
 
     share: float
 
-    oblivious = True
-    deterministic = False
+    traits = jo.game.EnvironmentTraits(oblivious=True)
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
@@ -204,8 +203,6 @@ def test_what_is_not_finite_is_not_solved():
 class Contrary:
     """An environment that listens."""
 
-    oblivious = False
-    deterministic = False
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 

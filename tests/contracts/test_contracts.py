@@ -8,26 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from registry import LEARNERS, Entry, adversarial, noisy
-from streams import MECHANISMS, ROUNDS, D, bits, stream
+from mechanisms import MECHANISMS, ROUNDS, bits
+from registry import LEARNERS, D, Entry, adversarial, noisy
 from tiers import some
 
 import jaxonline as jo
 from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle, LossOfMoveOracle, OnRequestOracle
 from jaxonline.game import Draw, Specs, history, open_oracle
+from jaxonline.game.defaults import is_adaptive
 from jaxonline.learners import GradientLearner, SurrogateKernel
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.parameters.struct import cast_leaves
 
 MAX_COPIES = 8
-
-
-@pytest.fixture(params=LEARNERS)
-def entry(request):
-    """Every learner of the registry in turn, under the dtype promotion that it bears."""
-    entry = LEARNERS[request.param]()
-    with entry.promotion():
-        yield entry
 
 
 class Poisoned:
@@ -217,8 +210,7 @@ def test_the_poison_catches_a_cheat(cheat):
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     """The oracle of a feedback, before an adaptive one has seen anything."""
-    adaptive = isinstance(feedback, jo.game.AdaptiveFeedback)
-    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if adaptive else ()
+    state = feedback.init(key, jax.ShapeDtypeStruct(x.shape, x.dtype)) if is_adaptive(feedback) else ()
     return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
 
 
@@ -294,7 +286,7 @@ def test_numbers_are_leaves(request, entry):
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_programs_and_runs(entry):
     """One compilation for any key, data and numbers; moves know the past only."""
-    rows = stream(entry)
+    rows = entry.rows(ROUNDS)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
     before = history._play._cache_size()
@@ -336,7 +328,7 @@ def test_programs_and_runs(entry):
 def test_vmap_is_a_loop_over_runs(name):
     entry = LEARNERS[name]()
     with entry.promotion():
-        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
         keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
         loop = [jo.play(game, entry.learner, key, ROUNDS) for key in keys]
         together = jax.jit(jax.vmap(lambda key: jo.play(game, entry.learner, key, ROUNDS)))(jnp.stack(keys))

@@ -23,8 +23,7 @@ class Faulty:
     share: float
     value: float
 
-    oblivious = True
-    deterministic = False
+    traits = jo.game.EnvironmentTraits(oblivious=True)
     instance_spec = jax.ShapeDtypeStruct((2,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 

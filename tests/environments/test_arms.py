@@ -18,7 +18,7 @@ from jaxonline.environments import (
 )
 from jaxonline.environments.moving_arms import reflected
 from jaxonline.game import Environment, play_round, start, stream_keys
-from jaxonline.game.protocols import StatesExpectedOutcomes
+from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves
 
 pytestmark = pytest.mark.fast_compile
@@ -60,7 +60,7 @@ def test_losses_have_the_means_that_are_stated(name):
     next round are found where they change."""
     environment = ARMS[name]
     assert isinstance(environment, Environment)
-    assert isinstance(environment, StatesExpectedOutcomes)
+    assert overrides(environment, EnvironmentDefaults.expected_outcome)
     x, y, means = played(environment)
     rest = (y - means).reshape(-1, 3)
     scale = rest.std(axis=0)

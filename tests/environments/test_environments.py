@@ -181,12 +181,12 @@ def test_what_an_environment_says_of_itself(name, both_precisions):
     assert environment.instance_spec == jax.ShapeDtypeStruct((2,), both_precisions)
     x, y = played(environment, 9, 3)
     assert (x.dtype, y.dtype, x.shape) == (both_precisions, both_precisions, (3, 9, 2))
-    assert environment.deterministic == bool((x == x[0]).all() and (y == y[0]).all())
+    assert environment.traits.deterministic == bool((x == x[0]).all() and (y == y[0]).all())
     again = played(environment, 9, 3)
     np.testing.assert_array_equal(again[0], x)
-    assert (played(environment, 9, 3, key=1)[0] == x).all() == environment.deterministic
+    assert (played(environment, 9, 3, key=1)[0] == x).all() == environment.traits.deterministic
 
-    assert environment.oblivious
+    assert environment.traits.oblivious
     key, t = jax.random.key(0), jnp.int32(1)
     instance, state = environment.instance(key, environment.init(key), t)
     answers = [environment.answer(key, state, t, instance, jnp.asarray(p, both_precisions)) for p in (0.0, np.nan)]

@@ -9,7 +9,6 @@ from scipy import stats
 import jaxonline as jo
 from jaxonline import verify
 from jaxonline.game import NoisyLearnerRegret, NoisyRegret
-from jaxonline.simulation.segments import mirrored
 
 X, W = np.array([0.5, -0.3, 0.2], np.float32), np.array([0.8, 0.1, -1.2], np.float32)
 COVARIANCES = {
@@ -67,7 +66,7 @@ def test_other_copies_and_labels_stay_what_they_are():
 
 
 def test_opposite_noise_is_opposite_in_products():
-    there, back = (opened(mirrored(direct(), sign)).product(0, W) for sign in (1.0, -1.0))
+    there, back = (opened(direct().mirrored(sign)).product(0, W) for sign in (1.0, -1.0))
     np.testing.assert_allclose(there + back, 2 * W @ X, rtol=1e-5)
     assert there != back
 

@@ -216,8 +216,7 @@ def test_entries_of_info(how, of):
 class Pair:
     """Outcomes are trees: a target and how much it counts."""
 
-    oblivious: ClassVar[bool] = True
-    deterministic: ClassVar[bool] = False
+    traits: ClassVar = jo.game.EnvironmentTraits(oblivious=True)
     instance_spec: ClassVar = {"price": jax.ShapeDtypeStruct((), np.float32)}
     outcome_spec: ClassVar = {
         "target": jax.ShapeDtypeStruct((2,), np.float32), "weight": jax.ShapeDtypeStruct((), np.float32),

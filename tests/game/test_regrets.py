@@ -122,8 +122,6 @@ def test_who_is_judged_on_what():
 class Contrary:
     """Random instances on the axes; the answer is the sign that the prediction has not."""
 
-    oblivious = False
-    deterministic = False
     instance_spec = jax.ShapeDtypeStruct((2,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 

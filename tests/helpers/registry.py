@@ -83,6 +83,7 @@ from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, SmoothedAbsolut
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
+D = 3  # numbers of an instance, or arms
 
 
 class Entry(NamedTuple):
@@ -111,6 +112,15 @@ class Entry(NamedTuple):
     def promotion(self) -> AbstractContextManager:
         """The strictness of dtype promotion under which the learner is tested."""
         return jax.numpy_dtype_promotion("strict" if self.strict else "standard")
+
+    def rows(self, n: int) -> jo.environments.DataStream:
+        """Random rows of its game."""
+        rng = np.random.default_rng(3)
+        X, y = rng.normal(size=(n, D)), rng.normal(size=n)
+        if self.losses_of_arms:
+            x = rng.dirichlet(np.ones(D), size=(n, D)) if self.contexts else None
+            return jo.environments.DataStream(x, rng.uniform(size=(n, D)))
+        return jo.environments.DataStream(X, np.sign(y) if self.classes else y)
 
 
 def noisy(labels: bool = True) -> jo.NoisyCopies:

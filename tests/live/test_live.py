@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 from count_programs import ProgramCounter
+from mechanisms import bits
 from registry import LEARNERS, adversarial, noisy
-from streams import bits, stream
 from tiers import some
 
 import jaxonline as jo
@@ -69,7 +69,7 @@ def plays_alike(game, learner, n_rounds, path=None):
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
 @pytest.mark.parametrize("entry", some(LEARNERS, "EXP3"), indirect=True)
 def test_the_numbers_are_those_of_play(entry, tmp_path):
-    game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+    game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
     plays_alike(game, entry.learner, ROUNDS, tmp_path / "state")
 
 
@@ -104,7 +104,7 @@ def test_instances_that_are_drawn():
 def test_in_float64(name, x64, tmp_path):
     entry = LEARNERS[name]()
     with entry.promotion():
-        game = jo.Game(stream(entry), entry.feedback, loss=entry.loss)
+        game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
         plays_alike(game, entry.learner, ROUNDS, tmp_path / "state")
 
 

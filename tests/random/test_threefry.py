@@ -82,7 +82,7 @@ def test_more_numbers_than_a_word_counts():
 class Counts:
     """Outcomes of a law that jax draws with its own generator only."""
 
-    oblivious, deterministic = True, False
+    traits = jo.game.EnvironmentTraits(oblivious=True)
     instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
 
     def __init__(self, own):

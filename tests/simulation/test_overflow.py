@@ -1,7 +1,7 @@
 """Learners that run out of storage: such runs are counted, left out of the means, and said aloud."""
 
 import warnings
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,8 @@ class Storing:
 
     share: float
 
+    traits: ClassVar = jo.game.LearnerTraits(capacity_hint="Storing takes no more than 8 things: ask for fewer")
+
     def init(self, key, specs):
         return jnp.int32(0)
 
@@ -45,9 +47,6 @@ class Storing:
 
     def overflow_probability(self, n_rounds):
         return stats.binom.sf(CAPACITY, n_rounds, self.share)
-
-    def capacity_hint(self):
-        return "Storing takes no more than 8 things: ask for fewer"
 
 
 @struct

@@ -10,6 +10,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, verify
+from jaxonline.game import EnvironmentTraits
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.warning_classes import DivergedRunsWarning, LossMismatchWarning
 from jaxonline.simulation.blocks import default_mesh
@@ -210,8 +211,7 @@ class Declares:
     instances: int = jo.static(default=2)
     outcomes: tuple = jo.static(default=())
     state: bool = jo.static(default=True)
-    oblivious: Any = jo.static(default=True)
-    deterministic: Any = jo.static(default=True)
+    traits: Any = jo.static(default=EnvironmentTraits(oblivious=True, deterministic=True))
 
     def init(self, key):
         return jnp.zeros(())
@@ -237,8 +237,13 @@ jax.tree_util.register_static(Mute)
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
-        ({"oblivious": "yes"}, TypeError, "Declares.oblivious must be True or False, got 'yes'"),
-        ({"deterministic": 1}, TypeError, "Declares.deterministic must be True or False, got 1"),
+        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.traits.oblivious must be True or False, got 'yes'"),
+        (
+            {"traits": EnvironmentTraits(True, 1)},
+            TypeError,
+            "Declares.traits.deterministic must be True or False, got 1",
+        ),
+        ({"traits": "oblivious"}, TypeError, "Declares.traits must be an EnvironmentTraits, got 'oblivious'"),
         ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec must be of jax.ShapeDtypeStruct"),
         ({"instances": 3}, ValueError, r"Declares.instance must return an instance .* float32\[2\], got float32\[3\]"),
         ({"state": False}, TypeError, "Declares.instance must return an instance and the next state"),

@@ -13,6 +13,7 @@ from optax.projections import projection_l1_ball
 
 from jaxonline.estimators.attribute_pairs import AttributePairs, on_the_cone
 from jaxonline.estimators.index_sampling import check_even
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters import check
@@ -46,7 +47,7 @@ class BaselineInfo(NamedTuple):
 
 
 @struct
-class Baseline:
+class Baseline(LearnerDefaults):
     """Paper C, Algorithm 1, round by round: after each, w minimises w'Aw - 2 w'b over the l1 ball of radius B.
 
     A round makes `n_steps` descents on the estimates so far, from the hypothesis before; it costs O(d^2 n_steps), and

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
@@ -13,7 +14,7 @@ from jaxonline.parameters.struct import struct
 
 
 @struct
-class EpsilonGreedy:
+class EpsilonGreedy(LearnerDefaults):
     """Pulls the arm with the smallest mean loss and, with probability epsilon_t, one drawn uniformly from all.
 
     epsilon_t = min(1, epsilon / t^power) in round t = 1, 2, ... The mean of an arm never pulled counts as 0; of several

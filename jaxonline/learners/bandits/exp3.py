@@ -11,18 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.hedge import range_of_losses
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, struct
 
 
 @struct
-class EXP3:
+class EXP3(LearnerDefaults):
     """Draws one of K arms, and estimates the losses of all of them by that of the arm drawn.
 
     The estimate is loss / p_k for the arm k that was drawn, with probability p_k, and 0 for the others: its mean is
@@ -60,9 +61,9 @@ class EXP3:
         check.number("exploration", self.exploration, ge=0.0, le=1.0)
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """What the theorem wants: see `range_of_losses`."""
-        return range_of_losses(self.combiner)
+    def traits(self) -> LearnerTraits:
+        """Those of the combiner: the losses for which its theorem holds."""
+        return traits_of(self.combiner, LearnerTraits)
 
     @classmethod
     def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3":

@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
@@ -16,7 +18,7 @@ from jaxonline.parameters.struct import struct
 
 
 @struct
-class EXP3IX:
+class EXP3IX(LearnerDefaults):
     """Exponential weights on estimates that are too small on purpose: loss / (p + gamma) for the arm that was drawn.
 
     The mean of the estimate of arm k is loss_k p_k / (p_k + gamma), which falls short of its loss by the part
@@ -43,7 +45,7 @@ class EXP3IX:
     eta: Float[ArrayLike, ""]
     gamma: Float[ArrayLike, ""]
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.positive("eta", self.eta)

@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
@@ -16,7 +18,7 @@ from jaxonline.parameters.struct import struct
 
 
 @struct
-class EXP3P:
+class EXP3P(LearnerDefaults):
     """Exponential weights, mixed with uniform ones, on estimates of the gains that are too large on purpose.
 
     The gain of an arm is 1 - loss, and its estimate (gain [arm was drawn] + beta) / p. The mean of the estimate exceeds
@@ -44,7 +46,7 @@ class EXP3P:
     beta: Float[ArrayLike, ""]
     exploration: Float[ArrayLike, ""]
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.positive("eta", self.eta)

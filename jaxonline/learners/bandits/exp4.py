@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.over_advice import check_combiner
@@ -20,7 +22,7 @@ from jaxonline.parameters.struct import set_field, struct
 
 
 @struct
-class EXP4:
+class EXP4(LearnerDefaults):
     """Draws one of K arms from the mixture of what N experts advise. An instance is their advice [N, K].
 
     Row j of the instance is expert j's law over the arms. The estimate of the loss of an arm is loss / p for the arm
@@ -50,7 +52,7 @@ class EXP4:
     combiner: Any
     exploration: Float[ArrayLike, ""] = 0.0
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         eta: Any = self.combiner

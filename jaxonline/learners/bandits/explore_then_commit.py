@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
 from jaxonline.parameters import check
@@ -13,7 +14,7 @@ from jaxonline.parameters.struct import struct
 
 
 @struct
-class ExploreThenCommit:
+class ExploreThenCommit(LearnerDefaults):
     """Pulls the arms in turn, m times each, and then for ever the one with the smallest mean loss.
 
     The first of several. `bounds.explore_then_commit` has its theorem, for every m.

@@ -5,7 +5,9 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
@@ -14,7 +16,7 @@ NEWTON_STEPS = 8  # from where `kl_lower_bound` starts, enough for float64
 
 
 @struct
-class KLUCB:
+class KLUCB(LearnerDefaults):
     """Pulls the arm with the smallest q <= mean such that n kl(mean, q) <= ln t + c ln ln t.
 
     kl is the divergence of Bernoulli laws, n counts the pulls of the arm so far, t those of all. Each arm is pulled
@@ -37,7 +39,7 @@ class KLUCB:
 
     c: Float[ArrayLike, ""] = 0.0
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.not_negative("c", self.c)

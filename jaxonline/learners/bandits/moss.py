@@ -5,14 +5,16 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
 
 
 @struct
-class MOSS:
+class MOSS(LearnerDefaults):
     """Pulls the arm with the smallest mean - sqrt(max(0, ln(T / (K n))) / n), n the number of its pulls so far.
 
     Each arm is pulled once at first; of several with the smallest index it is the first. For losses in [0, 1]
@@ -34,7 +36,7 @@ class MOSS:
 
     n_rounds: ArrayLike
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.number("n_rounds", self.n_rounds, ge=1.0)

@@ -4,13 +4,14 @@ from typing import Any
 
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
 
-class RidgeOfArms:
+class RidgeOfArms(LearnerDefaults):
     """An instance is the arms' features [K, d]; a subclass, with these two numbers, has `predict`."""
 
     width: Float[ArrayLike, ""]

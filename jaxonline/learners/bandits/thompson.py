@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally, first_smallest
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
@@ -14,7 +16,7 @@ from jaxonline.random.beta_draws import beta_draws
 
 
 @struct
-class BernoulliThompson:
+class BernoulliThompson(LearnerDefaults):
     """Draws the mean loss of each arm from its posterior, a beta law, and pulls the arm with the smallest draw.
 
     The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss between 0 and 1
@@ -41,7 +43,7 @@ class BernoulliThompson:
     prior_ones: Float[ArrayLike, ""] = 1.0
     prior_zeros: Float[ArrayLike, ""] = 1.0
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.number("prior_ones", self.prior_ones, ge=1.0)
@@ -72,7 +74,7 @@ class BernoulliThompson:
 
 
 @struct
-class GaussianThompson:
+class GaussianThompson(LearnerDefaults):
     """Draws the mean loss of each arm from its posterior, a normal law, and pulls the arm with the smallest draw.
 
     The prior of a mean is N(prior_mean, prior_std^2), and losses are taken to have the standard deviation noise_std

@@ -5,14 +5,16 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
 
 
 @struct
-class UCB1:
+class UCB1(LearnerDefaults):
     """Pulls the arm with the smallest lower confidence bound, mean - sqrt(2 ln t / n).
 
     n counts the pulls of the arm so far, t those of all. Each arm is pulled once at first; of several with the smallest
@@ -34,7 +36,7 @@ class UCB1:
 
     exploration: Float[ArrayLike, ""] = 2.0
 
-    loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.not_negative("exploration", self.exploration)

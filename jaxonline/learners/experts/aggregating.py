@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.learners.experts.over_advice import check_loss, losses_of, n_experts
@@ -30,7 +32,7 @@ class AggregatingState(NamedTuple):
 
 
 @struct
-class Aggregating:
+class Aggregating(LearnerDefaults):
     """The aggregating algorithm: its regret is at most ln(K) / eta. Instances are experts' predictions.
 
     With the generalised loss g(y) = -ln(sum_k w_k e^(-eta loss(x_k, y))) / eta of the experts, the prediction f is
@@ -84,9 +86,9 @@ class Aggregating:
             )
 
     @property
-    def label_range(self) -> tuple[ArrayLike, ArrayLike]:
-        """The least and the largest label."""
-        return self.low, self.high
+    def traits(self) -> LearnerTraits:
+        """The loss that judges the experts, and the range of the labels."""
+        return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> AggregatingState:
         """No losses.

@@ -11,7 +11,10 @@ from jaxtyping import Array, Float, PyTree
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Weights of experts as three pure functions."""
+    """Weights of experts as three pure functions.
+
+    A combiner whose theorem needs losses in a range states it as learners do: `traits = LearnerTraits(loss_range=...)`.
+    """
 
     def init(self, n_experts: int, dtype: Any) -> PyTree:
         """The state before round 1."""

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.experts.hedge import Hedge
 from jaxonline.learners.experts.label_range import unit_losses
@@ -17,7 +18,7 @@ from jaxonline.parameters.struct import struct
 
 
 @struct
-class DrawnExpert:
+class DrawnExpert(LearnerDefaults):
     """Follows one of K experts, drawn from the weights of a combiner; all losses are seen, each from 0 to 1.
 
     The outcome is the vector of the losses of all experts. The move is a `Draw`: its expected loss is the loss of

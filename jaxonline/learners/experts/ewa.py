@@ -4,11 +4,12 @@ Cesa-Bianchi and Lugosi (2006), Proposition 3.1; Rokhlin and Gurtovaya (2025), E
 of round t in the weights of round t; the loss of round t-1 is meant).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import width
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters import check
@@ -36,6 +37,7 @@ class EWA:
     """
 
     eta: Float[ArrayLike, ""]
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.positive("eta", self.eta)

@@ -1,12 +1,13 @@
 """Fixed share: Herbster and Warmuth (1998); Cesa-Bianchi and Lugosi (2006), section 5.2."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -40,6 +41,7 @@ class FixedShare:
 
     eta: Float[ArrayLike, ""]
     share: Float[ArrayLike, ""]
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.positive("eta", self.eta)

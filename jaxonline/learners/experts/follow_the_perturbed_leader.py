@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import unit_losses
@@ -18,7 +19,7 @@ PERTURBATIONS = {"exponential": jax.random.exponential, "gumbel": jax.random.gum
 
 
 @struct
-class FollowThePerturbedLeader:
+class FollowThePerturbedLeader(LearnerDefaults):
     """Follows the expert that minimises L_k - Z_k / eta, L being the cumulative losses, with fresh Z in each round.
 
     The outcome is the vector of the losses of all experts, each from 0 to 1; the move is an expert, and the state is L

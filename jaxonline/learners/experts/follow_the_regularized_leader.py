@@ -1,10 +1,11 @@
 """Follow the regularised leader on the simplex: Shalev-Shwartz (2012), section 2.3."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
@@ -39,6 +40,7 @@ class FollowTheRegularizedLeader:
 
     eta: Float[ArrayLike, ""]
     regularizer: str = static(default="euclidean")
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def __post_init__(self):
         check.positive("eta", self.eta)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
@@ -22,7 +23,7 @@ class HalvingState(NamedTuple):
 
 
 @struct
-class Halving:
+class Halving(LearnerDefaults):
     """The majority of the experts that have not erred. An instance is the vector of their predictions, -1 or +1.
 
     The move is the mean of their votes, from -1 to 1. A tie is 0, which has no sign and counts as a mistake

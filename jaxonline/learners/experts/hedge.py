@@ -6,17 +6,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.fixed_share import FixedShare
-from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
 from jaxonline.learners.experts.over_advice import check_combiner, n_experts
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
 
 
 @struct
-class Hedge:
+class Hedge(LearnerDefaults):
     """Plays a vector of weights of K experts; the outcome is the vector of their losses, all of which are seen.
 
     The loss of a round is the weighted mean of the experts' losses. Instances are not looked at. Losses known
@@ -45,9 +45,9 @@ class Hedge:
         check_combiner(self.combiner)
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """What the theorem wants: see `range_of_losses`."""
-        return range_of_losses(self.combiner)
+    def traits(self) -> LearnerTraits:
+        """Those of the combiner: the losses for which its theorem holds."""
+        return traits_of(self.combiner, LearnerTraits)
 
     @classmethod
     def over_horizon(cls, n_experts: int, n_rounds: int) -> "Hedge":
@@ -83,10 +83,3 @@ class Hedge:
     def weights(self, state: PyTree) -> Float[Array, "K"]:
         """The weights of the next round."""
         return self.combiner.weights(state)
-
-
-def range_of_losses(combiner: Any) -> tuple[float, float]:
-    """[0, 1] for combiners whose rate is made for it; others, as those with second-order rates, take any losses."""
-    if isinstance(combiner, EWA | FixedShare | FollowTheRegularizedLeader):
-        return 0.0, 1.0
-    return -np.inf, np.inf

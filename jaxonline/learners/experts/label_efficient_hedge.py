@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Key, PyTree
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import unit_losses
@@ -27,7 +28,7 @@ class LabelEfficientInfo(NamedTuple):
 
 
 @struct
-class LabelEfficientHedge:
+class LabelEfficientHedge(LearnerDefaults):
     """Hedge that asks for the experts' losses with probability epsilon, and else learns nothing.
 
     The combiner is given losses / epsilon where they were asked for and zeros elsewhere: their mean is the vector of

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import Combiner
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.losses import Squared
@@ -27,7 +29,7 @@ class OverAdviceState(NamedTuple):
 
 
 @struct
-class OverAdvice:
+class OverAdvice(LearnerDefaults):
     """Predicts the weighted mean of the experts. An instance is the vector of their predictions.
 
     Args:
@@ -57,6 +59,11 @@ class OverAdvice:
     def __post_init__(self):
         check_combiner(self.combiner)
         check_loss(self.loss)
+
+    @property
+    def traits(self) -> LearnerTraits:
+        """The loss that judges the experts."""
+        return LearnerTraits(loss=self.loss)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OverAdviceState:
         """The combiner's state, for as many experts as the instance has entries.

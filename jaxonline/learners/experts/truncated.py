@@ -9,14 +9,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key, PyTree
 
 from jaxonline.feedback import FullOracle
+from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.parameters.struct import set_field, struct
 
 
 @struct
-class Truncated:
+class Truncated(ForwardsToLearner):
     """A learner over advice that sees the experts' predictions clipped to [low, high].
 
     A label outside the range makes everything after it NaN (`aggregate` refuses it): the range is a promise.
@@ -48,9 +50,9 @@ class Truncated:
         check_range(self.low, self.high)
 
     @property
-    def label_range(self) -> tuple[ArrayLike, ArrayLike]:
-        """The least and the largest label."""
-        return self.low, self.high
+    def traits(self) -> LearnerTraits:
+        """Those of the learner, with this range of labels."""
+        return super().traits._replace(label_range=(self.low, self.high))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """The learner's state."""
@@ -63,10 +65,6 @@ class Truncated:
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
         """The learner's update from clipped experts."""
         return self.learner.update(key, state, FullOracle(self.clip(oracle.x), self.nan_outside_range(oracle.y)))
-
-    def weights(self, state: PyTree) -> Float[Array, "K"]:
-        """The learner's weights."""
-        return self.learner.weights(state)
 
     def clip(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """Predictions clipped to the range."""

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
@@ -14,7 +15,7 @@ from jaxonline.parameters.struct import struct
 
 
 @struct
-class WeightedMajority:
+class WeightedMajority(LearnerDefaults):
     """The vote of the experts with the weights beta^(their mistakes). An instance is the vector of their predictions.
 
     Predictions are -1 or +1, and so are labels. The move is the weighted mean of the votes; a tie is 0, which counts

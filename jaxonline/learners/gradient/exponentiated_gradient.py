@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline.game.protocols import ForLoss, Specs
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.learners.gradient._interned import interned
+from jaxonline.learners.gradient.optimizers import as_optimizer
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
@@ -34,7 +36,7 @@ class ExponentiatedState(NamedTuple):
 
 
 @struct
-class ExponentiatedGradient:
+class ExponentiatedGradient(LearnerDefaults):
     """A linear predictor <w, x> on the simplex, w_i <- w_i exp(-step g_i) / sum; with `signed`, on an l1 ball.
 
     The weights are `scale` times those of the simplex, or with `signed` (EG+-) differences of two halves of 2 d weights
@@ -75,14 +77,12 @@ class ExponentiatedGradient:
         check.function("estimator", self.estimator, "(key, w, oracle)")
         set_field(self, "step_size", as_step_size(self.step_size))
         check.positive("scale", self.scale)
-        wanted = "an optax GradientTransformation"
-        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
-        set_field(self, "optimizer", interned(self.optimizer))
+        set_field(self, "optimizer", as_optimizer(self.optimizer))
 
     @property
-    def loss(self) -> Any:
-        """The loss whose gradient is estimated, None where the estimator does not say."""
-        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+    def traits(self) -> LearnerTraits:
+        """The loss whose gradient is estimated, where the estimator has one."""
+        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> ExponentiatedState:
         """Equal weights: w = scale / d, or 0 with `signed`.

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -24,7 +25,7 @@ class GradientBanditInfo(NamedTuple):
 
 
 @struct
-class GradientBandit:
+class GradientBandit(LearnerDefaults):
     """Plays points of the ball |w| <= radius, sees the loss of the point played, and descends on a one-point estimate.
 
     The move is w + delta u, u uniform on the unit sphere, and g = (d / delta) loss(w + delta u) u. Its mean is the

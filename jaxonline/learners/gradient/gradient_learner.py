@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline.game.protocols import ForLoss, Specs
-from jaxonline.learners.gradient._interned import interned
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.gradient.optimizers import as_optimizer
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
@@ -46,7 +48,7 @@ class GradientInfo(NamedTuple):
 
 
 @struct
-class GradientLearner:
+class GradientLearner(LearnerDefaults):
     """A linear predictor <w, x> that follows estimated gradients.
 
     Learners that differ in numbers only are one compiled program. The numbers inside of an optax transformation or
@@ -58,7 +60,9 @@ class GradientLearner:
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It
             multiplies the optimiser's update.
         radius: the projection's radius (l2 ball by default), above 0; None for no projection.
-        optimizer: an optax transformation with learning rate 1, plain gradient descent by default.
+        optimizer: an optax transformation with learning rate 1, plain gradient descent by default. A transformation
+            that is not made by optax alone can be pickled if it is given as a function that returns it, without
+            arguments, defined at the top level of a module.
         projection: a function (w, radius) -> w, as in `optax.projections`.
         hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
 
@@ -91,16 +95,14 @@ class GradientLearner:
         set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
             check.positive("radius", self.radius)
-        wanted = "an optax GradientTransformation"
-        check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
-        set_field(self, "optimizer", interned(self.optimizer))
+        set_field(self, "optimizer", as_optimizer(self.optimizer))
         check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
     @property
-    def loss(self) -> Any:
-        """The loss whose gradient is estimated, None where the estimator does not say."""
-        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+    def traits(self) -> LearnerTraits:
+        """The loss whose gradient is estimated, where the estimator has one."""
+        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
         """w_1 = 0 for instances of one dimension.

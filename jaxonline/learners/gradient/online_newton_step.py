@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline.game.protocols import ForLoss, Specs
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
 
@@ -36,7 +38,7 @@ class OnlineNewtonInfo(NamedTuple):
 
 
 @struct
-class OnlineNewtonStep:
+class OnlineNewtonStep(LearnerDefaults):
     """A linear predictor <w, x> that follows A^-1 g, A = epsilon I + sum g g', in the ball |w| <= radius.
 
     w' = w - A^-1 g / gamma, projected on the ball in the norm of A. For alpha-exp-concave losses, gradients of at most
@@ -77,9 +79,9 @@ class OnlineNewtonStep:
         check.positive("radius", self.radius)
 
     @property
-    def loss(self) -> Any:
-        """The loss whose gradient is followed, None where the estimator does not say."""
-        return self.estimator.loss if isinstance(self.estimator, ForLoss) else None
+    def traits(self) -> LearnerTraits:
+        """The loss whose gradient is followed, where the estimator has one."""
+        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> OnlineNewtonState:
         """w = 0, A = epsilon I.

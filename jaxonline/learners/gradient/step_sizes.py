@@ -9,9 +9,9 @@ import numpy as np
 from annotated_types import Gt
 from jaxtyping import Array, Float, Int
 
-from jaxonline.learners.gradient._interned import interned
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.closures import interned
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, Rounds, Takes

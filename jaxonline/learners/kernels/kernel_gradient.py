@@ -9,7 +9,9 @@ from typing import Any
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.estimators.gradients import PlugInEstimator
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.kernels import Kernel
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
@@ -18,7 +20,7 @@ from jaxonline.parameters.struct import set_field, static, struct
 
 
 @struct
-class KernelGradient:
+class KernelGradient(LearnerDefaults):
     """w <- w - step l'(w(x)) k(x, .), scaled back to the ball of a radius in the RKHS of any kernel, for any loss.
 
     The estimator brings the loss, and says which instance is taken for the true one: `FullGradient(loss)` the clean
@@ -70,17 +72,13 @@ class KernelGradient:
             check.positive("radius", self.radius)
 
     @property
-    def loss(self) -> Any:
-        """The loss of the estimator."""
-        return self.estimator.loss
+    def traits(self) -> LearnerTraits:
+        """The loss of the estimator, and how to make room for more rounds."""
+        return LearnerTraits(loss=self.estimator.loss, capacity_hint=capacity_hint(self.n_rounds))
 
     def overflow_probability(self, n_rounds: int) -> float:
         """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
         return float(n_rounds > self.n_rounds)
-
-    def capacity_hint(self) -> str:
-        """How to make room for more rounds."""
-        return capacity_hint(self.n_rounds)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """w = 0 for instances of one dimension.

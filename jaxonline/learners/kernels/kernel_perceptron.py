@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.kernels import Kernel
 from jaxonline.learners.kernels.supports import Supports, no_points
 from jaxonline.parameters import check
@@ -25,7 +27,7 @@ class KernelPerceptronInfo(NamedTuple):
 
 
 @struct
-class KernelPerceptron:
+class KernelPerceptron(LearnerDefaults):
     """The perceptron in the RKHS of a kernel: w = sum of y_i k(x_i, .) over its mistakes. Labels are -1 or +1.
 
     As in `Perceptron` the move is the score w(x), and a score of 0 counts as a mistake. With k(x, x) <= r^2 and a u of
@@ -59,11 +61,11 @@ class KernelPerceptron:
         check.instance("kernel", self.kernel, Kernel, "a kernel")
         check.count("max_mistakes", self.max_mistakes)
 
-    def capacity_hint(self) -> str:
+    @property
+    def traits(self) -> LearnerTraits:
         """How to make room for more mistakes."""
-        return (
-            f"it stores one point a mistake and has room for {self.max_mistakes:,}: build it with a larger max_mistakes"
-        )
+        room = f"it stores one point a mistake and has room for {self.max_mistakes:,}"
+        return LearnerTraits(capacity_hint=f"{room}: build it with a larger max_mistakes")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Supports:
         """w = 0.

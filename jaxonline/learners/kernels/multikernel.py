@@ -9,6 +9,7 @@ import jax
 from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.feedback import FullOracle
+from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.linear.vaw import VAW, VAWState
@@ -30,7 +31,7 @@ class MultiKernelState(NamedTuple):
 
 
 @struct
-class MultiKernel:
+class MultiKernel(ForwardsToLearner):
     """A forecaster for each kernel, and a combiner whose instances are the vectors of their predictions.
 
     Args:
@@ -68,6 +69,11 @@ class MultiKernel:
         if self.expert.features is not None:
             raise ArgumentError("expert", "must have no features of its own: the dictionary makes them")
 
+    @property
+    def learner(self) -> Any:  # type: ignore[override]
+        """The combiner, a learner over the forecasters' predictions."""
+        return self.combiner
+
     def init(self, key: Key[Array, ""], specs: Specs) -> MultiKernelState:
         """The forecasters' and the combiner's first states."""
         z = jax.eval_shape(self.dictionary, specs.instance)
@@ -89,7 +95,7 @@ class MultiKernel:
 
     def weights(self, state: MultiKernelState) -> Float[Array, "N"]:
         """The combiner's weights of the kernels."""
-        return self.combiner.weights(state.combiner)
+        return super().weights(state.combiner)
 
     def _advice(self, key: Any, state: MultiKernelState, z: Float[Array, "N p"]) -> Float[Array, "N"]:
         return jax.vmap(lambda one, row: self.expert.predict(key, one, row))(state.experts, z)

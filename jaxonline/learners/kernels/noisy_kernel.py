@@ -13,7 +13,7 @@ recurrence, and w as tensors and copies (`expansion`), so that a run costs O(T^2
 """
 
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,9 @@ from jaxonline._xla.barriers import looked_up, zero_after
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.game.protocols import Specs, StatesNoise
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
@@ -66,7 +68,7 @@ class NoisyKernelInfo(NamedTuple):
 
 
 @struct
-class NoisyKernel:
+class NoisyKernel(LearnerDefaults):
     """Algorithm 1: gradient descent in an RKHS from a random number of noisy copies.
 
     In regression labels may be noisy: factor j of g~ takes label j, so that a round asks for as many labels as g~ has
@@ -110,9 +112,6 @@ class NoisyKernel:
     radius: Float[ArrayLike, ""] | None
     storage: Storage
 
-    long_rounds: ClassVar[bool] = True
-    """MLIR builds their loops a fifth faster than XLA without it, and takes a third longer to do so."""
-
     def __post_init__(self):
         kinds = (("feature_map", FeatureMap), ("gradient_length", GradientLength), ("storage", Storage))
         for name, kind in kinds:
@@ -122,21 +121,22 @@ class NoisyKernel:
             check.positive("radius", self.radius)
             _warn_of_truncation(self.feature_map, self.gradient_length.series, self.radius)
 
+    @property
+    def traits(self) -> LearnerTraits:
+        """Long rounds, and how to raise the capacity."""
+        hint = (
+            "Storage.for_horizon(feature_map, length, dimension, n_rounds, risk) "
+            "with the whole horizon or a smaller risk, or laws that ask for fewer copies (a larger p)"
+        )
+        return LearnerTraits(long_rounds=True, capacity_hint=hint)
+
     def overflow_probability(self, n_rounds: int) -> float:
         """A bound on the probability that a run of `n_rounds` finds no room for a copy."""
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds)
 
-    def capacity_hint(self) -> str:
-        """How to raise the capacity."""
-        return (
-            "Storage.for_horizon(feature_map, length, dimension, n_rounds, risk) "
-            "with the whole horizon or a smaller risk, or laws that ask for fewer copies (a larger p)"
-        )
-
-    def check_feedback(self, feedback: Any) -> None:
-        """Refuse noise on the labels of classification."""
-        kind = self.gradient_length.kind
-        if kind == "classification" and isinstance(feedback, StatesNoise) and feedback.label_noise is not None:
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise for noise on the labels of classification."""
+        if self.gradient_length.kind == "classification" and feedback.label_noise is not None:
             raise ArgumentError(
                 "label_noise",
                 "must be None for NoisyKernel with a classification loss, whose estimate of the gradient "

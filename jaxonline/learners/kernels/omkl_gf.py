@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, as_step_size
@@ -52,7 +53,7 @@ class OMKLGFState(NamedTuple):
 
 
 @struct
-class OMKLGF:
+class OMKLGF(LearnerDefaults):
     """Each round a node is drawn, and only the kernels joined to it predict and learn.
 
     Args:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, as_step_size
@@ -31,7 +32,7 @@ class RakerState(NamedTuple):
 
 
 @struct
-class Raker:
+class Raker(LearnerDefaults):
     """Gradient descent for each kernel, and the mean of the kernels weighted by exp(-sum step loss).
 
     Args:

@@ -13,7 +13,9 @@ from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.estimators.surrogates import Surrogate
 from jaxonline.feedback.noise import Noise, TwoPoints
-from jaxonline.game.protocols import Specs, StatesNoise
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import as_step_size
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
 from jaxonline.parameters import check
@@ -24,7 +26,7 @@ _SAME = 1e-5  # covariances that differ by less, in units of their largest entry
 
 
 @struct
-class SurrogateKernel:
+class SurrogateKernel(LearnerDefaults):
     """Algorithm 2 of paper B: gradient descent in the RKHS of the surrogate kernel k^.
 
     It is right under Gaussian noise of the covariance that its surrogate was told, the same in every round, and biased
@@ -79,21 +81,22 @@ class SurrogateKernel:
         if self.radius is not None:
             check.positive("radius", self.radius)
 
+    @property
+    def traits(self) -> LearnerTraits:
+        """How to make room for more rounds."""
+        return LearnerTraits(capacity_hint=capacity_hint(self.n_rounds))
+
     def overflow_probability(self, n_rounds: int) -> float:
         """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""
         return float(n_rounds > self.n_rounds)
 
-    def capacity_hint(self) -> str:
-        """How to make room for more rounds."""
-        return capacity_hint(self.n_rounds)
-
-    def check_feedback(self, feedback: Any) -> None:
-        """Refuse noise under which it is biased, and warn of noise of which nobody can say whether it is."""
-        if not isinstance(feedback, StatesNoise):
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """Raise for noise under which the learner is biased, and warn of noise whose law cannot be seen."""
+        if not feedback.makes_copies and feedback.noise is None:
             return
         law, told = feedback.noise, check.concrete(self.surrogate.covariance)
         if law is None or isinstance(law, TwoPoints) or (isinstance(law, Noise) and law.law != "gaussian"):
-            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel, got {_said(law, feedback)}")
+            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel, got {_said(law)}")
         if not isinstance(law, Noise):
             warnings.warn(
                 f"SurrogateKernel is biased where noise={law!r} is not Gaussian of the covariance of its surrogate, "
@@ -150,10 +153,8 @@ class SurrogateKernel:
         return x if rotation is None else x @ jnp.asarray(rotation, x.dtype)
 
 
-def _said(law: Any, feedback: Any) -> str:
-    if law is None:
-        return f"{type(feedback).__name__}, whose noise has no one law"
-    return repr(law)
+def _said(law: Any) -> str:
+    return "noise without a single law" if law is None else repr(law)
 
 
 def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:

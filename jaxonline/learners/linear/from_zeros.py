@@ -3,10 +3,11 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 
 
-class FromZeros:
+class FromZeros(LearnerDefaults):
     """The state is a vector of the size of the instances, 0 before round 1."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:

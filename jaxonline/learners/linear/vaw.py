@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
 from jaxonline.parameters import check
@@ -49,7 +50,7 @@ class VAWInfo(NamedTuple):
 
 
 @struct
-class VAW:
+class VAW(LearnerDefaults):
     """The forecaster <w_t, z_t> with z = features(x), for full information and the squared loss.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
@@ -37,7 +38,7 @@ class VotedPerceptronInfo(NamedTuple):
 
 
 @struct
-class VotedPerceptron:
+class VotedPerceptron(LearnerDefaults):
     """All hypotheses of the perceptron vote, each as often as it has survived. Labels are -1 or +1.
 
     The hypotheses are those of `Perceptron`, and each mistake of the last one makes a new one; the move is the mean of

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
@@ -32,7 +33,7 @@ class DoublingState(NamedTuple):
 
 
 @struct
-class Doubling:
+class Doubling(ForwardsToLearner):
     """A learner made for 1 round, then one for 2, then for 4, ... each beginning anew, in one compiled program.
 
     If the learner for T rounds has a regret of at most c sqrt(T), this one's is at most c sqrt(T) sqrt(2)/(sqrt(2) - 1)
@@ -66,9 +67,25 @@ class Doubling:
         made = self.learner_for(1.0)
         check.instance("learner_for(1.0)", made, isinstance(made, Learner), "a learner, with init, predict and update")
 
+    @property
+    def learner(self) -> Any:  # type: ignore[override]
+        """The first learner, for one round. Those for other horizons have the same traits."""
+        return self.learner_for(1.0)
+
+    def overflow_probability(self, n_rounds: int) -> float | None:
+        """The sum over the phases, each of which begins with empty storage; at most 1."""
+        lengths = [2**phase for phase in range((n_rounds + 1).bit_length() - 1)]
+        lengths.append(n_rounds - sum(lengths))
+        risks = [super(Doubling, self).overflow_probability(length) for length in lengths if length]
+        return None if None in risks else min(1.0, sum(risks))  # type: ignore[arg-type]
+
+    def weights(self, state: DoublingState) -> Float[Array, "K"]:
+        """The weights of the present learner."""
+        return self._present(state).weights(state.learner)
+
     def init(self, key: Key[Array, ""], specs: Specs) -> DoublingState:
-        """The first learner, for one round."""
-        start = self.learner_for(1.0).init(key, specs)
+        """The first learner's state."""
+        start = self.learner.init(key, specs)
         return DoublingState(start, start, jnp.int32(0), jnp.int32(1))
 
     def predict(self, key: Key[Array, ""], state: DoublingState, x: PyTree) -> PyTree:

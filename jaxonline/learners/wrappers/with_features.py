@@ -4,20 +4,21 @@ Rahimi and Recht (2007) have the features, and learners on them.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.game.binding import check_feedback
-from jaxonline.game.protocols import ForLoss, Learner, Specs, StatesNoise
+from jaxonline.game.defaults import ForwardsToLearner
+from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
 
 
 @struct
-class WithFeatures:
+class WithFeatures(ForwardsToLearner):
     """A learner of features: it predicts from phi(x), and phi is applied to every instance and copy it asks for.
 
     Labels, queries and what they cost stay as they are. On noisy copies features are not unbiased, E phi(x~) is not
@@ -51,15 +52,9 @@ class WithFeatures:
         check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
         check.function("features", self.features, "an instance")
 
-    @property
-    def loss(self) -> Any:
-        """The learner's, None where it does not say."""
-        return self.learner.loss if isinstance(self.learner, ForLoss) else None
-
-    def check_feedback(self, feedback: Any) -> None:
-        """The learner looks at the feedback, the law of whose noise is lost in the features."""
-        if isinstance(feedback, StatesNoise):
-            check_feedback(self.learner, _FeaturedNoise(feedback.label_noise))
+    def check_feedback(self, feedback: FeedbackTraits) -> None:
+        """The check of the learner; the noise of features has no single law."""
+        super().check_feedback(feedback._replace(noise=None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """The learner's state for instances like phi(x)."""
@@ -72,13 +67,6 @@ class WithFeatures:
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
         """The learner's update from an oracle of features."""
         return self.learner.update(key, state, FeaturedOracle(oracle, self.features))
-
-
-class _FeaturedNoise(NamedTuple):
-    """What is known of the noise of features (`StatesNoise`)."""
-
-    label_noise: Any
-    noise: None = None
 
 
 class FeaturedOracle:

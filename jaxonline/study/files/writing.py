@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxonline.game import Entrant, Game
-from jaxonline.learners.gradient._interned import interned
+from jaxonline.parameters.closures import interned
 from jaxonline.study.files import keys
 from jaxonline.study.files.building import as_toml
 from jaxonline.study.files.catalogue import catalogue, fitting

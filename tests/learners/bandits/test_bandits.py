@@ -182,7 +182,7 @@ RANGED = {"UCB1", "MOSS", "KL-UCB", "Bernoulli Thompson", "EXP3-IX", "EXP3.P", "
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP4", "LinUCB"))
 def test_losses_outside_the_range_of_the_theorem(name):
     if name not in RANGED:
-        assert not hasattr(LEARNERS[name], "loss_range")
+        assert LEARNERS[name].traits.loss_range is None
         return
     x = np.full((2, 2, 2), 0.5)
     for losses in ([[0.0, 1.5], [0.0, 1.0]], [[0.0, 1.0], [-0.1, 1.0]]):

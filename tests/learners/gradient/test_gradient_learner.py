@@ -13,6 +13,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import MeanOfCopies, TwoCopies
+from jaxonline.game.defaults import is_adaptive
 
 ROUNDS = 40
 
@@ -156,7 +157,7 @@ def run_loop(loop: Loop, rounds: list[Seen]) -> tuple[np.ndarray, np.ndarray]:
 def open_oracles(feedback, key, X, y, y_hat):
     """Copies [T, 4, d] and labels [T] of a run with these predictions, from the oracles that the referee opens."""
     oracle_key = jo.game.stream_keys(key).oracle
-    adaptive = isinstance(feedback, jo.game.AdaptiveFeedback)
+    adaptive = is_adaptive(feedback)
 
     def one(state, seen):
         t, x, y, y_hat = seen

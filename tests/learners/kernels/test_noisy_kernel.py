@@ -165,7 +165,7 @@ def test_noisy_labels_are_for_regression():
     for entrant in entrants:
         with pytest.raises(ValueError, match="label_noise must be None for NoisyKernel with a classification loss"):
             jo.simulate(game_of(Exponential()), {"a": entrant}, n_runs=2, n_rounds=3)
-    learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS)
+    learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS.traits)
 
 
 def test_a_series_that_is_cut_too_early_is_said():

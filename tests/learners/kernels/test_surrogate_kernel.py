@@ -333,10 +333,10 @@ def test_other_noise_than_it_was_told_is_refused_before_the_game(law):
 @pytest.mark.parametrize("same", [0.3, [0.3, 0.3, 0.3], 0.3 * np.eye(3), np.float32(0.3)], ids=str)
 def test_the_same_noise_in_other_words_is_taken(same):
     """And noise of the labels, which is harmless."""
-    TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)))
-    TOLD.check_feedback(jo.FullInformation())  # it does not say what its noise is
+    TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)).traits)
+    TOLD.check_feedback(jo.game.FeedbackTraits())  # it does not say what its noise is
 
 
 def test_the_noise_of_features_is_not_that_of_the_instances():
     with pytest.raises(ValueError, match="noise must be Gaussian for SurrogateKernel"):
-        with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)))
+        with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)).traits)

@@ -1,0 +1,31 @@
+"""Optimisers: optax transformations of the gradient."""
+
+import inspect
+from typing import Any
+
+import optax
+
+from jaxonline.parameters import check
+from jaxonline.parameters.closures import built, interned
+
+
+def as_optimizer(optimizer: Any) -> optax.GradientTransformation:
+    """An optax transformation, or what a function without arguments returns; equal ones are one object.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    transformation = built(optimizer) if _is_factory(optimizer) else optimizer
+    good = isinstance(transformation, optax.GradientTransformation)
+    check.instance("optimizer", optimizer, good, "an optax GradientTransformation, or a function that returns one")
+    return interned(transformation)
+
+
+def _is_factory(value: Any) -> bool:
+    """Whether a value is a function that can be called without arguments."""
+    if not inspect.isroutine(value):
+        return False
+    parameters = inspect.signature(value).parameters.values()
+    return all(
+        each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters
+    )

@@ -1,0 +1,145 @@
+"""Every learner of the registry pickled and copied: the same program, and the same numbers."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from registry import LEARNERS
+from tiers import some
+
+import jaxonline as jo
+from jaxonline.estimators import FullGradient
+from jaxonline.parameters.closures import interned
+
+COPIES = {"pickle": lambda item: pickle.loads(pickle.dumps(item)), "deepcopy": copy.deepcopy}
+PLAYED = (  # with a program each
+    "two copies, adam, schedule, ball", "kernel gradient", "AER", "Baseline", "exponentiated gradient", "doubling",
+    "noisy kernel, Gaussian, ball", "Fourier features, naive copy", "multi-kernel",
+)  # fmt: skip
+
+
+def bits(tree):
+    return [(np.asarray(leaf).dtype, np.asarray(leaf).tobytes()) for leaf in jax.tree.leaves(tree)]
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_copy_is_the_same_program_with_the_same_numbers(name, way):
+    learner = LEARNERS[name]().learner
+    other = COPIES[way](learner)
+    assert type(other) is type(learner)
+    assert jax.tree.structure(other) == jax.tree.structure(learner)
+    assert hash(jax.tree.structure(other)) == hash(jax.tree.structure(learner))
+    assert bits(other) == bits(learner)
+
+
+@pytest.mark.parametrize("name", some(PLAYED, *PLAYED[:2]))
+def test_a_copy_plays_the_same_in_the_same_program(name):
+    entry, traces = LEARNERS[name](), []
+    game = jo.Game(entry.rows(4), entry.feedback, loss=entry.loss)
+
+    @jax.jit
+    def played(learner):
+        traces.append(learner)
+        return jo.play(game, learner, jax.random.key(0), 4)
+
+    with entry.promotion():
+        first = bits(played(entry.learner))
+        assert all(bits(played(copied(entry.learner))) == first for copied in COPIES.values())
+    assert len(traces) == 1
+
+
+OPTIMIZERS = {
+    "adam": lambda: optax.adam(1.0),
+    "masked numbers": lambda: optax.chain(optax.clip(0.5), optax.scale_by_rms(decay=0.8), optax.scale(-1.0)),
+    "momentum, schedule": lambda: optax.sgd(optax.cosine_decay_schedule(1.0, 30), momentum=0.7, nesterov=True),
+    "lookup": lambda: optax.named_chain(("clip", optax.clip(1.0)), ("rate", optax.scale(-1.0))),
+    "joined": lambda: optax.sgd(optax.join_schedules(2 * [optax.linear_schedule(1, 0, 9)], [5])),
+    "adaptive": lambda: optax.contrib.cocob(),
+    "hyperparameters": lambda: optax.inject_hyperparams(optax.sgd)(learning_rate=1.0),
+    "lion": lambda: optax.lion(1.0),
+    "adagrad": lambda: optax.adagrad(1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_transformations_of_optax(name):
+    """The copy updates as the original."""
+    optimizer = interned(OPTIMIZERS[name]())
+    w, g = jnp.arange(3.0), jnp.array([0.3, -2.0, 0.1])
+    learner = jo.GradientLearner(FullGradient(), 0.1, optimizer=optimizer)
+    copied = pickle.loads(pickle.dumps(learner)).optimizer
+
+    def twice(optimizer):
+        updates, state = optimizer.update(g, optimizer.init(w), w)
+        return optimizer.update(0.5 * g, state, w + updates)
+
+    with jax.numpy_dtype_promotion("standard"):
+        assert bits(twice(copied)) == bits(twice(optimizer))
+    if name not in ("joined", "lookup", "hyperparameters"):  # which hold lists or dictionaries
+        assert copied is optimizer
+
+
+def test_a_pickled_learner_is_read_by_another_process():
+    content = pickle.dumps(LEARNERS["two copies, adam, schedule, ball"]().learner)
+    code = (
+        "import pickle, sys; learner = pickle.load(sys.stdin.buffer); "
+        "import jax, optax, jaxonline as jo; "
+        "again = jo.replace(learner, optimizer=optax.adam(1.0, b1=0.8, b2=0.95), "
+        "step_size=optax.exponential_decay(0.2, 10.0, 0.5)); "
+        "assert jax.tree.structure(again) == jax.tree.structure(learner)"
+    )
+    subprocess.run([sys.executable, "-c", code], input=content, check=True)
+
+
+def by_module() -> optax.GradientTransformation:
+    """Signs of the gradient, as a transformation of the user's own."""
+
+    def update(updates, state, params=None):
+        return jax.tree.map(lambda g: -jnp.sign(g), updates), state
+
+    return optax.GradientTransformation(lambda params: (), update)
+
+
+def with_optimizer(optimizer):
+    return jo.GradientLearner(FullGradient(), 0.1, optimizer=optimizer)
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_transformation_of_ones_own_as_a_function_that_builds_it(way):
+    learner = with_optimizer(by_module)
+    assert isinstance(learner.optimizer, optax.GradientTransformation)
+    assert jax.tree.structure(with_optimizer(by_module)) == jax.tree.structure(learner)
+    assert jax.tree.structure(COPIES[way](learner)) == jax.tree.structure(learner)
+
+
+def test_what_pickle_cannot_write_says_what_to_do(monkeypatch):
+    monkeypatch.delitem(sys.modules, "cloudpickle", raising=False)
+    wanted = r"optimizer: pickle cannot write .*by_module.<locals>.*, pass a function defined there"
+    learner = with_optimizer(optax.chain(by_module(), optax.scale(0.5)))
+    with pytest.raises(pickle.PicklingError, match=wanted):
+        pickle.dumps(learner)
+    assert jax.tree.structure(copy.deepcopy(learner)) == jax.tree.structure(learner)
+    with pytest.raises(pickle.PicklingError, match=r"optimizer: pickle cannot write .*<lambda>"):
+        pickle.dumps(with_optimizer(lambda: by_module()))
+    with pytest.raises(pickle.PicklingError, match=r"learner_for: pickle cannot write .*<lambda>"):
+        pickle.dumps(jo.learners.Doubling(lambda n_rounds: jo.learners.UCB1()))
+
+
+def test_cloudpickle_writes_functions_of_any_kind():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    learner = with_optimizer(optax.chain(by_module(), optax.scale(0.5)))
+    other = pickle.loads(cloudpickle.dumps(learner))
+    assert other.optimizer.update(jnp.array([3.0]), other.optimizer.init(None))[0].tolist() == [-0.5]
+
+
+def test_an_optimizer_is_a_transformation_or_a_function_that_returns_one():
+    for wrong in (optax.adam, lambda: 1.0, optax.GradientTransformation, "adam"):
+        with pytest.raises(TypeError, match="optimizer must be an optax GradientTransformation"):
+            with_optimizer(wrong)
