@@ -23,6 +23,14 @@ from jaxonline.parameters.struct import cast_leaves
 MAX_COPIES = 8
 
 
+@pytest.fixture(params=LEARNERS)
+def entry(request):
+    """Every learner of the registry in turn, under the dtype promotion that it bears."""
+    entry = LEARNERS[request.param]()
+    with entry.promotion():
+        yield entry
+
+
 class Poisoned:
     """Answers what is asked, and poison for what is not: hidden x and y, copies that are not charged, anything else."""
 
