@@ -13,6 +13,7 @@ Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Its 
 import math
 from collections.abc import Sequence
 
+from jaxonline.parameters.types import NonNegative
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,7 +49,7 @@ class FourierFeatures:
 
     frequencies: Float[ArrayLike, "m d"] | Sequence
     phases: Float[ArrayLike, "m"] | Sequence[float] | None = None
-    at_zero: ArrayLike = 1.0
+    at_zero: NonNegative = 1.0
 
     def __post_init__(self):
         for name in ("frequencies", "phases"):
@@ -65,7 +66,6 @@ class FourierFeatures:
             raise ArgumentError(
                 "phases", f"must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}"
             )
-        check.not_negative("at_zero", self.at_zero)
 
     @classmethod
     def draw(

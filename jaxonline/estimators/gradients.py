@@ -10,6 +10,9 @@ loss takes the noisy label for the true one as well, and is biased by that too: 
 
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from jaxonline.parameters.types import Count, NonNegative, Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
@@ -251,11 +254,10 @@ class MeanOfCopies:
         ([-2.0, -2.0], 5)
     """
 
-    n_copies: int = static()
+    n_copies: Count = static()
     loss: Loss = Squared()
 
     def __post_init__(self):
-        check.count("n_copies", self.n_copies)
         set_field(self, "loss", as_loss("loss", self.loss))
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
@@ -290,12 +292,8 @@ class Regularised:
         [4.5, 5.0]
     """
 
-    estimator: Any
-    strength: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
-        check.not_negative("strength", self.strength)
+    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
+    strength: NonNegative
 
     @property
     def loss(self) -> Any:

@@ -15,6 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jaxonline.parameters.types import Gt, Number, Positive
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,10 +51,7 @@ class Geometric:
         (0.5, 0.125, 1.0)
     """
 
-    p: ArrayLike
-
-    def __post_init__(self):
-        check.number("p", self.p, gt=1.0)
+    p: Annotated[Number, Gt(1)]
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """One draw of N, an int32."""
@@ -219,7 +219,8 @@ def law_from_magnitudes(magnitudes: Vector, *, overhead: float = math.inf) -> La
     return Law(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
 
-def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.inf) -> np.ndarray:
+@checked
+def magnitudes(coefficients: Vector, second_moment: Positive, radius: float = math.inf) -> np.ndarray:
     """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of gamma_n prod (X_j - c).
 
     An a_n too small for float64 is 1e-300: not 0, so that no term that exists is left out of a law.
@@ -229,7 +230,6 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
             series have no finite sum, and no law has a finite second moment that this one could approach).
     """
     gammas = check.vector("coefficients", coefficients).astype(np.float64)
-    check.positive("second_moment", second_moment)
     if second_moment >= radius**2:
         raise ArgumentError(
             "second_moment",

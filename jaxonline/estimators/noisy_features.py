@@ -9,6 +9,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Count
+from jaxonline.parameters.checked import checked
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
@@ -179,8 +181,9 @@ class FeatureMap(abc.ABC):
         indices = jnp.arange(check.count("capacity", capacity), dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
 
+    @checked
     def estimate(
-        self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+        self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
         """Map_Estimate: an estimate Psi~ with E Psi~ = Psi(x) up to `bias(capacity, |x|^2)`.
 
@@ -192,7 +195,6 @@ class FeatureMap(abc.ABC):
         Raises:
             TypeError, ValueError: `capacity` is not an integer of at least 1.
         """
-        check.count("capacity", capacity)
         counts_key, copies_key = jax.random.split(key)
         return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
 

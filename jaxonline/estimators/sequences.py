@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from jaxonline.parameters.types import Number, Positive
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -51,15 +52,13 @@ class PolynomialSequence:
     """
 
     differences: Sequence[Sequence[float]] | np.ndarray | jax.Array
-    centre: ArrayLike = 0.0
-    scale: ArrayLike = 1.0
+    centre: Number = 0.0
+    scale: Positive = 1.0
 
     def __post_init__(self):
         table = check.finite_array("differences", self.differences, ndim=2).astype(np.float64)
         if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
             raise ArgumentError("differences", f"must be a square lower triangular matrix, got shape {table.shape}")
-        check.number("centre", self.centre)
-        check.positive("scale", self.scale)
         set_field(self, "differences", table)
 
     def value(self, x: float) -> float:

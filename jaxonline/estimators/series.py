@@ -14,6 +14,8 @@ import dataclasses
 import math
 from collections.abc import Callable
 
+from jaxonline.parameters.types import Number, Positive
+from jaxonline.parameters.checked import checked
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -65,15 +67,13 @@ class SeriesEstimator:
     law: AnyLaw
     roots: Vector = dataclasses.field(init=False, repr=False)
     """sign(gamma_n) |gamma_n|^(1/n): a factor for each copy, so that float32 meets no 1/n! times x^n."""
-    centre: ArrayLike = 0.0
-    constant: ArrayLike = 0.0
+    centre: Number = 0.0
+    constant: Number = 0.0
     radius: float = static(default=math.inf)
     reach: ArrayLike = math.inf
 
     def __post_init__(self):
         table = check.vector("coefficients", self.coefficients).astype(np.float64)
-        check.number("centre", self.centre)
-        check.number("constant", self.constant)
         require_law("law", self.law)
         if isinstance(self.law, Law):
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
@@ -84,6 +84,7 @@ class SeriesEstimator:
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
+    @checked
     def for_loss(
         cls,
         loss: SeriesLoss,
@@ -131,7 +132,6 @@ class SeriesEstimator:
             >>> len(SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 0.5).coefficients)
             21
         """
-        check.flag("constant_outside", constant_outside)
         radius = require_series("loss", loss).radius(centre)
         check.instance(
             "law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one"
@@ -261,7 +261,8 @@ def table_reach(loss: SeriesLoss, coefficients: Vector, centre: float = 0.0) -> 
     return low
 
 
-def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: float, radius: float) -> None:
+@checked
+def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: Positive, radius: float) -> None:
     """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
 
     A geometric law weighs term n by p^n: it needs p E (X - c)^2 < radius^2. Other laws need E (X - c)^2 < radius^2.
@@ -269,7 +270,6 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: fl
     Raises:
         ValueError: it is infinite; the message says why.
     """
-    check.positive("second_moment", second_moment)
     spread = _spread(law)
     if spread * second_moment >= radius**2:
         name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"

@@ -14,6 +14,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jaxonline.parameters.types import Positive
+from jaxonline.parameters.checked import checked
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
@@ -190,7 +192,8 @@ def surrogate_error(
     return float(np.abs(profiles[0] - profiles[1]).max())
 
 
-def lemma7_bound(variance: float, c: float, dimension: int) -> float:
+@checked
+def lemma7_bound(variance: Positive, c: float, dimension: int) -> float:
     """The paper's bound exp(2 sigma^2 c) on R^2 = k^(x, x) for the worked case `Cauchy(d)` cut at u = c/d.
 
     E13: exp(2 sigma c) is printed.
@@ -203,7 +206,6 @@ def lemma7_bound(variance: float, c: float, dimension: int) -> float:
         >>> round(lemma7_bound(0.25, 2.0, 4), 4)  # e^1
         2.7183
     """
-    check.positive("variance", variance)
     check.number("c", c, gt=0.0, lt=check.count("dimension", dimension) / (4.0 * host_float("variance", variance)))
     return math.exp(2.0 * variance * c)
 

@@ -50,18 +50,18 @@ _signature = functools.cache(inspect.signature)
 def check_value(parameter: Parameter, value: Any) -> Any:
     """The value that a parameter takes, converted if its annotation says so.
 
-    Values that are not known yet (tracers, shape structs) pass.
+    Values that are not known yet (tracers, shape structs) pass, but a number in the place of a component is converted.
 
     Raises:
         ArgumentError: the value is outside the declared range.
         ArgumentTypeError: the value has another type.
     """
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
-    if (value is None and "nothing" in parameter.takes) or check.unknown(value):
+    if value is None and "nothing" in parameter.takes:
         return value
-    if parameter.convert is not None:
+    if parameter.convert is not None and (parameter.kinds or not check.unknown(value)):
         return parameter.convert(value, name)
-    if not parameter.constrained:
+    if check.unknown(value) or not parameter.constrained:
         return value
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:

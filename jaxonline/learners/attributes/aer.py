@@ -11,6 +11,8 @@ from typing import Any
 
 from jaxtyping import ArrayLike, Float
 
+from jaxonline.parameters.types import Positive
+from jaxonline.parameters.checked import checked
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
 from jaxonline.learners.attributes.baseline import on_the_l1_ball
@@ -19,8 +21,9 @@ from jaxonline.learners.gradient.step_sizes import InverseTime
 from jaxonline.parameters import check
 
 
+@checked
 def aer(
-    n_attributes: int, regularizer: Float[ArrayLike, ""], radius: Float[ArrayLike, ""], hypothesis: str = "average"
+    n_attributes: int, regularizer: Positive, radius: Positive, hypothesis: str = "average"
 ) -> GradientLearner:
     """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
 
@@ -48,8 +51,6 @@ def aer(
         >>> result.queries[0, :, -1].tolist()
         [100.0, 100.0, 100.0, 100.0]
     """
-    check.positive("regularizer", regularizer)
-    check.positive("radius", radius)
     return GradientLearner(
         Regularised(AttributeGradient(n_attributes), regularizer),
         InverseTime(1 / regularizer),
@@ -59,8 +60,9 @@ def aer(
     )
 
 
+@checked
 def aerr(
-    n_attributes: int, step_size: Any, radius: Float[ArrayLike, ""], hypothesis: str = "average"
+    n_attributes: int, step_size: Any, radius: Positive, hypothesis: str = "average"
 ) -> GradientLearner:
     """AERR (Hazan and Koren 2012): attributes of y^ are drawn by w_i^2 / |w|^2, and w is projected on an l2 ball.
 
@@ -82,5 +84,4 @@ def aerr(
         >>> from jaxonline.learners import aerr
         >>> entrant = jo.Entrant(aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
-    check.positive("radius", radius)
     return GradientLearner(AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis)

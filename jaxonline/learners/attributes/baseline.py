@@ -6,6 +6,7 @@ Algorithm 1, with errata E15 (the sign of w'v) and E16 (the estimate of x x' is 
 
 from typing import Any, ClassVar, NamedTuple
 
+from jaxonline.parameters.types import Count, Positive
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -72,15 +73,13 @@ class Baseline:
     """
 
     n_attributes: int = static()
-    radius: Float[ArrayLike, ""]
+    radius: Positive
     cone: bool = static(default=False)
-    n_steps: int = static(default=20)
+    n_steps: Count = static(default=20)
     loss: ClassVar[Loss] = Squared()
 
     def __post_init__(self):
         check_even("n_attributes", self.n_attributes)
-        check.positive("radius", self.radius)
-        check.count("n_steps", self.n_steps)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BaselineState:
         """Nothing is known, and w_1 = 0.

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Interval, NonNegative, Number
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
@@ -36,15 +39,12 @@ class EpsilonGreedy:
         [0.8, 0.1, 0.1]
     """
 
-    epsilon: Float[ArrayLike, ""]
-    power: Float[ArrayLike, ""] = 0.0
-
-    def __post_init__(self):
-        check.not_negative("epsilon", self.epsilon)
-        check.not_negative("power", self.power)
+    epsilon: NonNegative
+    power: NonNegative = 0.0
 
     @classmethod
-    def decreasing(cls, n_arms: int, gap: float, c: float = 6.0) -> "EpsilonGreedy":
+    @checked
+    def decreasing(cls, n_arms: int, gap: Annotated[Number, Interval(gt=0, le=1)], c: float = 6.0) -> "EpsilonGreedy":
         """epsilon_t = min(1, c K / (d^2 t)), where d is at most the gap between the best arm and the second.
 
         With c > 5 the probability of a worse arm in round t is at most c / (d^2 t) + o(1/t), Theorem 3.
@@ -52,7 +52,6 @@ class EpsilonGreedy:
         Raises:
             ValueError: `n_arms` below 1, `gap` not above 0 and at most 1, `c` not above 0.
         """
-        check.number("gap", gap, gt=0.0, le=1.0)
         return cls(float(check.positive("c", c)) * check.count("n_arms", n_arms) / gap**2, power=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:

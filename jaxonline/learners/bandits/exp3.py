@@ -6,6 +6,9 @@ Theorem 3.1.
 
 from typing import Any
 
+from jaxonline.parameters.types import Ge, Probability, Rounds
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,14 +53,13 @@ class EXP3:
     """
 
     combiner: Any
-    exploration: Float[ArrayLike, ""] = 0.0
+    exploration: Probability = 0.0
 
     def __post_init__(self):
         eta: Any = self.combiner
         if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
             set_field(self, "combiner", EWA(check.positive("eta", eta)))
         check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
-        check.number("exploration", self.exploration, ge=0.0, le=1.0)
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -65,14 +67,13 @@ class EXP3:
         return range_of_losses(self.combiner)
 
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3":
+    @checked
+    def over_horizon(cls, n_arms: Annotated[int, Ge(2)], n_rounds: Rounds) -> "EXP3":
         """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K).
 
         Raises:
             ValueError: `n_arms` below 2, `n_rounds` below 1.
         """
-        check.count("n_arms", n_arms, ge=2)
-        check.count("n_rounds", n_rounds)
         return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms)))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

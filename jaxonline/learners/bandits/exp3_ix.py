@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import Ge, NonNegative, Positive, Rounds
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
@@ -40,24 +43,19 @@ class EXP3IX:
         ([0.333, 0.333, 0.333], 2.0)
     """
 
-    eta: Float[ArrayLike, ""]
-    gamma: Float[ArrayLike, ""]
+    eta: Positive
+    gamma: NonNegative
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.not_negative("gamma", self.gamma)
-
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3IX":
+    @checked
+    def over_horizon(cls, n_arms: Annotated[int, Ge(2)], n_rounds: Rounds) -> "EXP3IX":
         """eta = sqrt(2 ln K / (K T)), gamma = eta / 2: Theorem 1.
 
         Raises:
             ValueError: `n_arms` below 2, `n_rounds` below 1.
         """
-        check.count("n_arms", n_arms, ge=2)
-        check.count("n_rounds", n_rounds)
         eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))
         return cls(eta, eta / 2)
 

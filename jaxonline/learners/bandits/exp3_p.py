@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import Interval, Number, Positive, Probability
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
@@ -40,19 +43,15 @@ class EXP3P:
         [0.2, 2.2]
     """
 
-    eta: Float[ArrayLike, ""]
-    beta: Float[ArrayLike, ""]
-    exploration: Float[ArrayLike, ""]
+    eta: Positive
+    beta: Probability
+    exploration: Probability
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.number("beta", self.beta, ge=0.0, le=1.0)
-        check.number("exploration", self.exploration, ge=0.0, le=1.0)
-
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int, delta: float = 1.0) -> "EXP3P":
+    @checked
+    def over_horizon(cls, n_arms: int, n_rounds: int, delta: Annotated[Number, Interval(gt=0, le=1)] = 1.0) -> "EXP3P":
         """The numbers of Theorem 3.3: 0.95 sqrt(ln K / (T K)), sqrt(ln(K / delta) / (T K)), 1.05 sqrt(K ln K / T).
 
         Args:
@@ -64,7 +63,6 @@ class EXP3P:
             ValueError: a number out of its range.
         """
         K, T = check.count("n_arms", n_arms, ge=2), check.count("n_rounds", n_rounds)
-        check.number("delta", delta, gt=0.0, le=1.0)
         eta, beta = 0.95 * np.sqrt(np.log(K) / (T * K)), np.sqrt(np.log(K / delta) / (T * K))
         return cls(float(eta), float(min(1.0, beta)), float(min(1.0, 1.05 * np.sqrt(K * np.log(K) / T))))
 

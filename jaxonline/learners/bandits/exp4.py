@@ -5,6 +5,9 @@ With losses and without mixing, as in Bubeck and Cesa-Bianchi (2012), Theorem 4.
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import Count, Ge, Probability, Rounds
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,7 +51,7 @@ class EXP4:
     """
 
     combiner: Any
-    exploration: Float[ArrayLike, ""] = 0.0
+    exploration: Probability = 0.0
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -57,18 +60,15 @@ class EXP4:
         if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
             set_field(self, "combiner", EWA(check.positive("eta", eta)))
         check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
-        check.number("exploration", self.exploration, ge=0.0, le=1.0)
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_arms: int, n_rounds: int) -> "EXP4":
+    @checked
+    def over_horizon(cls, n_experts: Annotated[int, Ge(2)], n_arms: Count, n_rounds: Rounds) -> "EXP4":
         """eta = sqrt(2 ln N / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln N).
 
         Raises:
             ValueError: `n_experts` below 2, `n_arms` or `n_rounds` below 1.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_arms", n_arms)
-        check.count("n_rounds", n_rounds)
         return cls(float(np.sqrt(2.0 * np.log(n_experts) / (n_rounds * n_arms))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Ge, Number
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -33,10 +35,7 @@ class ExploreThenCommit:
         [0, 1, 0, 1, 1, 1, 1]
     """
 
-    pulls_each: ArrayLike
-
-    def __post_init__(self):
-        check.number("pulls_each", self.pulls_each, ge=1.0)
+    pulls_each: Annotated[Number, Ge(1)]
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

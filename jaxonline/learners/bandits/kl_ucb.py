@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import NonNegative
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
@@ -35,12 +36,9 @@ class KLUCB:
         [0, 1, 1, 1, 1, 1, 1]
     """
 
-    c: Float[ArrayLike, ""] = 0.0
+    c: NonNegative = 0.0
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def __post_init__(self):
-        check.not_negative("c", self.c)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

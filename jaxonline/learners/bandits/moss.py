@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import Ge, Number
+from typing import Annotated
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Int, Key
 
@@ -32,12 +34,9 @@ class MOSS:
         [0, 1, 1, 1, 1, 0, 1, 1]
     """
 
-    n_rounds: ArrayLike
+    n_rounds: Annotated[Number, Ge(1)]
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def __post_init__(self):
-        check.number("n_rounds", self.n_rounds, ge=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import Ge, Number, Positive
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -38,14 +40,10 @@ class BernoulliThompson:
         True
     """
 
-    prior_ones: Float[ArrayLike, ""] = 1.0
-    prior_zeros: Float[ArrayLike, ""] = 1.0
+    prior_ones: Annotated[Number, Ge(1)] = 1.0
+    prior_zeros: Annotated[Number, Ge(1)] = 1.0
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def __post_init__(self):
-        check.number("prior_ones", self.prior_ones, ge=1.0)
-        check.number("prior_zeros", self.prior_zeros, ge=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state; its losses are 0 or 1.
@@ -97,14 +95,9 @@ class GaussianThompson:
         True
     """
 
-    noise_std: Float[ArrayLike, ""] = 1.0
-    prior_mean: Float[ArrayLike, ""] = 0.0
-    prior_std: Float[ArrayLike, ""] = 1.0
-
-    def __post_init__(self):
-        check.positive("noise_std", self.noise_std)
-        check.number("prior_mean", self.prior_mean)
-        check.positive("prior_std", self.prior_std)
+    noise_std: Positive = 1.0
+    prior_mean: Number = 0.0
+    prior_std: Positive = 1.0
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from jaxonline.parameters.types import NonNegative
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
@@ -32,12 +33,9 @@ class UCB1:
         [0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
     """
 
-    exploration: Float[ArrayLike, ""] = 2.0
+    exploration: NonNegative = 2.0
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    def __post_init__(self):
-        check.not_negative("exploration", self.exploration)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Key
@@ -66,14 +67,12 @@ class Aggregating:
     low: Float[ArrayLike, ""] = 0.0
     high: Float[ArrayLike, ""] = 1.0
     loss: Any = Squared()
-    eta: Float[ArrayLike, ""] | None = None
+    eta: Positive | None = None
     late_start: bool = static(default=False)
 
     def __post_init__(self):
         check_range(self.low, self.high)
         check_loss(self.loss)
-        if self.eta is not None:
-            check.positive("eta", self.eta)
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
         elif self.eta is None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Positive
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
@@ -30,10 +31,7 @@ class BOA:
         True
     """
 
-    initial: Float[ArrayLike, ""] = INITIAL
-
-    def __post_init__(self):
-        check.positive("initial", self.initial)
+    initial: Positive = INITIAL
 
     def init(self, n_experts: int, dtype: Any) -> SecondOrderState:
         """Equal rates, no regret."""

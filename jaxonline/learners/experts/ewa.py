@@ -6,6 +6,7 @@ of round t in the weights of round t; the loss of round t-1 is meant).
 
 from typing import Any
 
+from jaxonline.parameters.types import Positive
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
@@ -35,10 +36,7 @@ class EWA:
         0.6225
     """
 
-    eta: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.positive("eta", self.eta)
+    eta: Positive
 
     @classmethod
     def over_range(cls, low: float, high: float) -> "EWA":

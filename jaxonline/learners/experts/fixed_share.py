@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Ge, Horizon, Positive, Probability
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,15 +41,12 @@ class FixedShare:
         ['0.05', '0.95']
     """
 
-    eta: Float[ArrayLike, ""]
-    share: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.number("share", self.share, ge=0.0, le=1.0)
+    eta: Positive
+    share: Probability
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int, n_switches: int) -> "FixedShare":
+    @checked
+    def over_horizon(cls, n_experts: Annotated[int, Ge(2)], n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: int) -> "FixedShare":
         """The rate and the share of `bounds.fixed_share`, for regret to all sequences with at most so many switches.
 
         share = m / (T - 1) and eta = sqrt(8 ((m + 1) ln K + (T - 1) H(share)) / T), H the binary entropy.
@@ -54,8 +54,6 @@ class FixedShare:
         Raises:
             ValueError: `n_experts` below 2, `n_rounds` below 2, `n_switches` outside 0 to T - 1.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds, ge=2)
         if check.count("n_switches", n_switches, ge=0) >= n_rounds:
             raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds}, got {n_switches}")
         share = n_switches / (n_rounds - 1)

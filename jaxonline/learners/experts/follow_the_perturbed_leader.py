@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Ge, Positive, Rounds
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,22 +49,20 @@ class FollowThePerturbedLeader:
         ([50.0, 0.0], [1, 1, 1, 1, 1])
     """
 
-    eta: Float[ArrayLike, ""]
+    eta: Positive
     perturbation: str = static(default="exponential")
 
     def __post_init__(self):
-        check.positive("eta", self.eta)
         check.choice("perturbation", self.perturbation, PERTURBATIONS)
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int) -> "FollowThePerturbedLeader":
+    @checked
+    def over_horizon(cls, n_experts: Annotated[int, Ge(2)], n_rounds: Rounds) -> "FollowThePerturbedLeader":
         """Exponential perturbations with eta = sqrt(ln K / T): the expected regret is at most 2 sqrt(T ln K).
 
         Raises:
             ValueError: `n_experts` below 2, `n_rounds` below 1.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds)
         return cls(float(np.sqrt(np.log(n_experts) / n_rounds)))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:

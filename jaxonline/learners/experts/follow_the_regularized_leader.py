@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Positive
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
@@ -37,11 +38,10 @@ class FollowTheRegularizedLeader:
         [0.375, 0.625]
     """
 
-    eta: Float[ArrayLike, ""]
+    eta: Positive
     regularizer: str = static(default="euclidean")
 
     def __post_init__(self):
-        check.positive("eta", self.eta)
         check.choice("regularizer", self.regularizer, REGULARIZERS)
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Ge, Rounds
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
@@ -50,14 +53,13 @@ class Hedge:
         return range_of_losses(self.combiner)
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int) -> "Hedge":
+    @checked
+    def over_horizon(cls, n_experts: Annotated[int, Ge(2)], n_rounds: Rounds) -> "Hedge":
         """Exponential weights with eta = sqrt(8 ln K / T): for losses in [0, 1] the regret is at most sqrt(T ln K / 2).
 
         Raises:
             ValueError: `n_experts` below 2, `n_rounds` below 1.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds)
         return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

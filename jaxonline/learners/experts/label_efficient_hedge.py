@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Ge, Interval, Number, Rounds
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,21 +58,19 @@ class LabelEfficientHedge:
     """
 
     combiner: Any
-    epsilon: Float[ArrayLike, ""]
+    epsilon: Annotated[Number, Interval(gt=0, le=1)]
 
     def __post_init__(self):
         check_combiner(self.combiner)
-        check.number("epsilon", self.epsilon, gt=0.0, le=1.0)
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int, n_questions: int) -> "LabelEfficientHedge":
+    @checked
+    def over_horizon(cls, n_experts: Annotated[int, Ge(2)], n_rounds: Rounds, n_questions: int) -> "LabelEfficientHedge":
         """epsilon = m / T for m expected questions, eta = sqrt(2 m ln K) / T: the regret is at most T sqrt(2 ln K / m).
 
         Raises:
             ValueError: `n_experts` below 2, `n_rounds` below 1, `n_questions` outside 1 to `n_rounds`.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds)
         if check.count("n_questions", n_questions) > n_rounds:
             raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds}, got {n_questions}")
         return cls(EWA(float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)), n_questions / n_rounds)

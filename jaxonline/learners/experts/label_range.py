@@ -1,5 +1,7 @@
 """Ranges of labels, and of losses, that a learner was promised."""
 
+from jaxonline.parameters.types import Number
+from jaxonline.parameters.checked import checked
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
@@ -24,10 +26,9 @@ def check_range(low: ArrayLike, high: ArrayLike) -> None:
         raise ArgumentError("high", f"must be above low, got low={ends[0]} and high={ends[1]}")
 
 
-def width(low: float, high: float) -> float:
+@checked
+def width(low: Number, high: Number) -> float:
     """The width of a range."""
-    check.number("low", low)
-    check.number("high", high)
     if not high > low:
         raise ArgumentError("high", f"must be above low, got low={low:g} and high={high:g}")
     return float(high - low)

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
@@ -44,10 +45,7 @@ class MLPoly:
         [0.0, 1.0]
     """
 
-    initial: Float[ArrayLike, ""] = INITIAL
-
-    def __post_init__(self):
-        check.positive("initial", self.initial)
+    initial: Positive = INITIAL
 
     def init(self, n_experts: int, dtype: Any) -> MLPolyState:
         """Equal rates, no regret."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Interval, Number
+from typing import Annotated
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
@@ -40,10 +42,7 @@ class WeightedMajority:
         ([True, False, False], [0, 2, 3])
     """
 
-    beta: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.number("beta", self.beta, gt=0.0, lt=1.0)
+    beta: Annotated[Number, Interval(gt=0, lt=1)]
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Int[Array, "K"]:
         """No mistakes, of as many experts as the instance has entries; their numbers are the state.

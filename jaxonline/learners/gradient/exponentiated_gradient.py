@@ -5,6 +5,9 @@ Nemirovski and Yudin (1983), Beck and Teboulle (2003); Shalev-Shwartz (2012), se
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive, Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
@@ -65,16 +68,14 @@ class ExponentiatedGradient:
         ['0.99', '0.01']
     """
 
-    estimator: Any
+    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
     step_size: Any
-    scale: Float[ArrayLike, ""] = 1.0
+    scale: Positive = 1.0
     signed: bool = static(default=False)
     optimizer: optax.GradientTransformation = static(default=_SGD)
 
     def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
         set_field(self, "step_size", as_step_size(self.step_size))
-        check.positive("scale", self.scale)
         wanted = "an optax GradientTransformation"
         check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
         set_field(self, "optimizer", interned(self.optimizer))

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive
 import jax
 import jax.numpy as jnp
 import optax
@@ -53,14 +54,11 @@ class GradientBandit:
         (True, True)
     """
 
-    delta: Float[ArrayLike, ""]
-    step_size: Float[ArrayLike, ""]
-    radius: Float[ArrayLike, ""] = 1.0
+    delta: Positive
+    step_size: Positive
+    radius: Positive = 1.0
 
     def __post_init__(self):
-        check.positive("delta", self.delta)
-        check.positive("step_size", self.step_size)
-        check.positive("radius", self.radius)
         delta, radius = check.concrete(self.delta), check.concrete(self.radius)
         if delta is not None and radius is not None and not (delta < radius).all():
             raise ArgumentError("delta", f"must be below the radius, {radius}, got {delta}")

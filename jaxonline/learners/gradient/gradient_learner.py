@@ -6,6 +6,8 @@ Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive, Takes
+from typing import Annotated
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
@@ -79,22 +81,18 @@ class GradientLearner:
         ... )
     """
 
-    estimator: Any
+    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
     step_size: Any
-    radius: Float[ArrayLike, ""] | None = None
+    radius: Positive | None = None
     optimizer: optax.GradientTransformation = static(default=_SGD)
-    projection: Callable = static(default=optax.projections.projection_l2_ball)
+    projection: Annotated[Callable, Takes("(w, radius)")] = static(default=optax.projections.projection_l2_ball)
     hypothesis: str = static(default="last")
 
     def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
         set_field(self, "step_size", as_step_size(self.step_size))
-        if self.radius is not None:
-            check.positive("radius", self.radius)
         wanted = "an optax GradientTransformation"
         check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
         set_field(self, "optimizer", interned(self.optimizer))
-        check.function("projection", self.projection, "(w, radius)")
         check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
     @property

@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive, Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
@@ -65,16 +68,10 @@ class OnlineNewtonStep:
         [0.0, 0.25]
     """
 
-    estimator: Any
-    gamma: Float[ArrayLike, ""]
-    epsilon: Float[ArrayLike, ""]
-    radius: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
-        check.positive("gamma", self.gamma)
-        check.positive("epsilon", self.epsilon)
-        check.positive("radius", self.radius)
+    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
+    gamma: Positive
+    epsilon: Positive
+    radius: Positive
 
     @property
     def loss(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline.parameters.types import Positive, Rounds
 from jaxonline.estimators.gradients import PlugInEstimator
 from jaxonline.game.protocols import Specs
 from jaxonline.kernels import Kernel
@@ -58,16 +59,13 @@ class KernelGradient:
     kernel: Kernel
     estimator: Any
     step_size: Any
-    n_rounds: int = static()
-    radius: Float[ArrayLike, ""] | None = None
+    n_rounds: Rounds = static()
+    radius: Positive | None = None
 
     def __post_init__(self):
         check.instance("kernel", self.kernel, Kernel, "a kernel")
         check.instance("estimator", self.estimator, PlugInEstimator, "FullGradient, NaiveCopy or MeanOfCopies")
         set_field(self, "step_size", as_step_size(self.step_size))
-        check.count("n_rounds", self.n_rounds)
-        if self.radius is not None:
-            check.positive("radius", self.radius)
 
     @property
     def loss(self) -> Any:

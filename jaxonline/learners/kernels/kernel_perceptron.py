@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Count
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
@@ -53,11 +54,10 @@ class KernelPerceptron:
     """
 
     kernel: Kernel
-    max_mistakes: int = static()
+    max_mistakes: Count = static()
 
     def __post_init__(self):
         check.instance("kernel", self.kernel, Kernel, "a kernel")
-        check.count("max_mistakes", self.max_mistakes)
 
     def capacity_hint(self) -> str:
         """How to make room for more mistakes."""

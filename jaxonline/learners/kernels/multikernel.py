@@ -5,6 +5,9 @@ Rokhlin and Gurtovaya (2025), Theorems 2 (the combiner is VAW: "VAW2") and 3 (EW
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
@@ -57,12 +60,11 @@ class MultiKernel:
         ((3,), (2, 2))
     """
 
-    dictionary: Any
+    dictionary: Annotated[Callable, Takes("an instance")]
     combiner: Any
     expert: VAW = VAW()
 
     def __post_init__(self):
-        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "combiner", as_learner(self.combiner))
         check.instance("expert", self.expert, VAW, "a VAW")
         if self.expert.features is not None:

@@ -6,6 +6,9 @@ experiments of Rokhlin and Gurtovaya (2025).
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Count, Interval, NonNegative, NonNegativeInt, Number, Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
@@ -82,25 +85,19 @@ class OMKLGF:
         (2,)
     """
 
-    dictionary: Any
+    dictionary: Annotated[Callable, Takes("an instance")]
     step_size: Any = InverseSqrt(0.1)
     exploration: Any = InverseSqrt(0.1)
-    penalty: Float[ArrayLike, ""] = 1e-3
-    least_probability: Float[ArrayLike, ""] = 0.05
-    n_nodes: int = static(default=2)
-    n_draws: int = static(default=5)
-    redraw_rounds: int = static(default=301)
+    penalty: NonNegative = 1e-3
+    least_probability: Annotated[Number, Interval(gt=0, le=1)] = 0.05
+    n_nodes: Count = static(default=2)
+    n_draws: Count = static(default=5)
+    redraw_rounds: NonNegativeInt = static(default=301)
     sampler: str = static(default="correct")
 
     def __post_init__(self):
-        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "step_size", as_step_size(self.step_size))
         set_field(self, "exploration", as_step_size(self.exploration, "exploration"))
-        check.not_negative("penalty", self.penalty)
-        check.number("least_probability", self.least_probability, gt=0.0, le=1.0)
-        check.count("n_nodes", self.n_nodes)
-        check.count("n_draws", self.n_draws)
-        check.count("redraw_rounds", self.redraw_rounds, ge=0)
         check.choice("sampler", self.sampler, SAMPLERS)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> OMKLGFState:

@@ -5,6 +5,9 @@ Shen, Chen and Giannakis (2019); the settings are those of the experiments of Ro
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import NonNegative, Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -54,14 +57,12 @@ class Raker:
         ['0.00', '0.20']
     """
 
-    dictionary: Any
+    dictionary: Annotated[Callable, Takes("an instance")]
     step_size: Any = InverseSqrt(0.1)
-    penalty: Float[ArrayLike, ""] = 1e-3
+    penalty: NonNegative = 1e-3
 
     def __post_init__(self):
-        check.function("dictionary", self.dictionary, "an instance")
         set_field(self, "step_size", as_step_size(self.step_size))
-        check.not_negative("penalty", self.penalty)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RakerState:
         """theta = 0, equal weights."""

@@ -7,6 +7,7 @@ workshop 2010), section 6, Algorithm 2.
 import warnings
 from typing import Any
 
+from jaxonline.parameters.types import Positive, Rounds
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
@@ -69,15 +70,12 @@ class SurrogateKernel:
 
     surrogate: Surrogate
     step_size: Any
-    n_rounds: int = static()
-    radius: Float[ArrayLike, ""] | None = None
+    n_rounds: Rounds = static()
+    radius: Positive | None = None
 
     def __post_init__(self):
         check.instance("surrogate", self.surrogate, Surrogate, "a Surrogate of a kernel")
         set_field(self, "step_size", as_step_size(self.step_size))
-        check.count("n_rounds", self.n_rounds)
-        if self.radius is not None:
-            check.positive("radius", self.radius)
 
     def overflow_probability(self, n_rounds: int) -> float:
         """1 where a run of `n_rounds` rounds needs more room than there is, else 0."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Ge, Number
+from typing import Annotated
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
@@ -37,10 +39,7 @@ class PNormPerceptron(FromZeros):
         ['1.923', '-0.481']
     """
 
-    p: Float[ArrayLike, ""] = 2.0
-
-    def __post_init__(self):
-        check.number("p", self.p, ge=2.0)
+    p: Annotated[Number, Ge(2)] = 2.0
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

@@ -15,6 +15,9 @@ learner absorbs blocks of one round; over a sequence that is known `offline` abs
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Positive, Takes
+from typing import Annotated
+from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
@@ -76,15 +79,10 @@ class VAW:
         ([0.0, 0.5, 0.667], [0.0, 0.333, 0.5])
     """
 
-    regularizer: Float[ArrayLike, ""] = 1.0
+    regularizer: Positive = 1.0
     forward: bool = static(default=True)
-    features: Any = None
+    features: Annotated[Callable, Takes("an instance")] | None = None
     allow_float32: bool = static(default=False)
-
-    def __post_init__(self):
-        check.positive("regularizer", self.regularizer)
-        if self.features is not None:
-            check.function("features", self.features, "an instance")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
         """P = I / lambda, w = 0."""

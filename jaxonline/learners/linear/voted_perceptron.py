@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Count
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
@@ -62,11 +63,8 @@ class VotedPerceptron:
         ([1, 1, 2, 2, 0], [True, True, True, False, True, False])
     """
 
-    max_mistakes: int = static()
+    max_mistakes: Count = static()
     averaged: bool = static(default=False)
-
-    def __post_init__(self):
-        check.count("max_mistakes", self.max_mistakes)
 
     def capacity_hint(self) -> str:
         """How to make room for more mistakes."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from jaxonline.parameters.types import Gt, Number, Positive
+from typing import Annotated
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
@@ -40,13 +42,8 @@ class Winnow(FromZeros):
         ([2.0, 0.0], [True, True, True, False, False, False])
     """
 
-    promotion: Float[ArrayLike, ""] = 2.0
-    threshold: Float[ArrayLike, ""] | None = None
-
-    def __post_init__(self):
-        check.number("promotion", self.promotion, gt=1.0)
-        if self.threshold is not None:
-            check.positive("threshold", self.threshold)
+    promotion: Annotated[Number, Gt(1)] = 2.0
+    threshold: Positive | None = None
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, x> - threshold."""

@@ -4,6 +4,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Interval, Number, Positive
+from jaxonline.parameters.checked import checked
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,7 +33,8 @@ class BatchPredictor(NamedTuple):
     mean_loss: float
     n_rounds: int
 
-    def risk_bound(self, confidence: float = 0.95, loss_range: float = 1.0) -> float:
+    @checked
+    def risk_bound(self, confidence: Annotated[Number, Interval(gt=0, lt=1)] = 0.95, loss_range: Positive = 1.0) -> float:
         """M + range sqrt(ln(1 / (1 - confidence)) / (2 T)): above the risk of the mean hypothesis, with `confidence`.
 
         For rows that are independent draws, a loss that is convex in the hypothesis, and losses in an interval of
@@ -40,8 +44,6 @@ class BatchPredictor(NamedTuple):
         Raises:
             ValueError: `confidence` outside (0, 1), or `loss_range` not above 0.
         """
-        check.number("confidence", confidence, gt=0.0, lt=1.0)
-        check.positive("loss_range", loss_range)
         return self.mean_loss + loss_range * float(np.sqrt(np.log(1.0 / (1.0 - confidence)) / (2.0 * self.n_rounds)))
 
 

@@ -6,6 +6,8 @@ Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Takes
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
@@ -59,10 +61,9 @@ class Doubling:
         ['0.50', '0.50', '0.16', '0.50', '0.24', '0.09', '0.03']
     """
 
-    learner_for: Callable[..., Any] = static()
+    learner_for: Annotated[Callable, Takes("the number of rounds")] = static()
 
     def __post_init__(self):
-        check.function("learner_for", self.learner_for, "the number of rounds")
         made = self.learner_for(1.0)
         check.instance("learner_for(1.0)", made, isinstance(made, Learner), "a learner, with init, predict and update")
 

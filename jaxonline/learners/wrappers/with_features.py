@@ -6,6 +6,8 @@ Rahimi and Recht (2007) have the features, and learners on them.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from jaxonline.parameters.types import Takes
+from typing import Annotated
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
@@ -45,11 +47,10 @@ class WithFeatures:
     """
 
     learner: Any
-    features: Any
+    features: Annotated[Callable, Takes("an instance")]
 
     def __post_init__(self):
         check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
-        check.function("features", self.features, "an instance")
 
     @property
     def loss(self) -> Any:
