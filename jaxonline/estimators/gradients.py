@@ -8,20 +8,18 @@ One noisy label is enough for the squared loss, whose gradient is linear in the 
 loss takes the noisy label for the true one as well, and is biased by that too: l'(a - y~) has not the mean l'(a - y).
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
-
-from jaxonline.parameters.types import Count, NonNegative, Takes
-from typing import Annotated
 from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.protocols import ForLoss
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert, Count, NonNegative, Takes
 
 
 @runtime_checkable
@@ -99,15 +97,16 @@ def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, 
     return 2 * (w @ x - y) * direction
 
 
+AnyEstimator = Annotated[Callable, Takes("(key, w, oracle)"), Component("estimator")]
+AnyLoss = Annotated[Loss, Convert(lambda loss, name: as_loss(name, loss))]
+
+
 @struct
 class FullGradient:
     """The gradient itself, under full information.
 
     Args:
         loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
-
-    Raises:
-        TypeError: if `loss` is not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -117,10 +116,7 @@ class FullGradient:
         [-2.0, -2.0]
     """
 
-    loss: Loss = Squared()
-
-    def __post_init__(self):
-        set_field(self, "loss", as_loss("loss", self.loss))
+    loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The true one."""
@@ -202,9 +198,6 @@ class NaiveCopy:
     Args:
         loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
 
-    Raises:
-        TypeError: if `loss` is not a loss.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import NaiveCopy
@@ -216,10 +209,7 @@ class NaiveCopy:
         [-2.0, -2.0]
     """
 
-    loss: Loss = Squared()
-
-    def __post_init__(self):
-        set_field(self, "loss", as_loss("loss", self.loss))
+    loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """One noisy copy and a noisy label."""
@@ -236,12 +226,8 @@ class MeanOfCopies:
     """The mean of n noisy copies used as if it were clean: for the squared loss biased by 2 Sigma w / n.
 
     Args:
-        n_copies: the number of copies of a round, at least 1.
+        n_copies: the number of copies of a round.
         loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
-
-    Raises:
-        ValueError: if `n_copies` is less than 1.
-        TypeError: if `n_copies` is not an integer, or `loss` not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -255,10 +241,7 @@ class MeanOfCopies:
     """
 
     n_copies: Count = static()
-    loss: Loss = Squared()
-
-    def __post_init__(self):
-        set_field(self, "loss", as_loss("loss", self.loss))
+    loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The mean of the copies and a noisy label."""
@@ -276,11 +259,7 @@ class Regularised:
 
     Args:
         estimator: of the loss's gradient.
-        strength: at least 0.
-
-    Raises:
-        ValueError: if `strength` is negative.
-        TypeError: if `estimator` is not a function.
+        strength: the factor of |w|^2 / 2.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -292,7 +271,7 @@ class Regularised:
         [4.5, 5.0]
     """
 
-    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
+    estimator: AnyEstimator
     strength: NonNegative
 
     @property

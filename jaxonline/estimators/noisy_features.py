@@ -9,15 +9,14 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Count
-from jaxonline.parameters.checked import checked
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count
 
 Counts = Any
 """How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
@@ -167,8 +166,9 @@ class FeatureMap(abc.ABC):
         The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
         """
 
+    @checked
     def given(
-        self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+        self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
         """Map_Estimate conditional on the random numbers `counts`, for stratified verification.
 
@@ -176,21 +176,20 @@ class FeatureMap(abc.ABC):
             key: of the noise.
             counts: N, or (N1, N2) for the Gaussian map.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: the largest number of copies, at least 1.
+            capacity: the largest number of copies.
         """
-        indices = jnp.arange(check.count("capacity", capacity), dtype=jnp.uint32)
+        indices = jnp.arange(capacity, dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
 
-    @checked
     def estimate(
-        self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
+        self, key: Key[Array, ""], draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
     ) -> NoisyFeature:
         """Map_Estimate: an estimate Psi~ with E Psi~ = Psi(x) up to `bias(capacity, |x|^2)`.
 
         Args:
             key: of the counts and of the noise. The same key with a larger capacity gives the same estimate.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: the largest number of copies, at least 1.
+            capacity: the largest number of copies.
 
         Raises:
             TypeError, ValueError: `capacity` is not an integer of at least 1.

@@ -14,19 +14,19 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from jaxonline.parameters.types import Number, Positive
-from jaxonline.parameters.checked import checked
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector, require_law
+from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Table
 from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Count, NonNegative, Number, Positive
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
@@ -43,7 +43,7 @@ class SeriesEstimator:
     A draw of N above K costs no copies and gives the constant. All loops run to the N that was drawn: no cap.
 
     Args:
-        coefficients: gamma_0 .. gamma_K, a finite vector.
+        coefficients: gamma_0 .. gamma_K, a vector.
         law: the law of N, a `Geometric` or a `Law`, which must reach every n with gamma_n != 0.
         centre: c, the point of expansion.
         constant: added to every estimate.
@@ -52,7 +52,7 @@ class SeriesEstimator:
             polynomial that is all there.
 
     Raises:
-        ValueError: coefficients that are not a finite vector; a law that never draws an n with gamma_n != 0.
+        ValueError: a law that never draws an n with gamma_n != 0.
 
     Example:
         >>> import jax
@@ -63,9 +63,9 @@ class SeriesEstimator:
         9.0
     """
 
-    coefficients: Vector
+    coefficients: Table
     law: AnyLaw
-    roots: Vector = dataclasses.field(init=False, repr=False)
+    roots: np.ndarray = dataclasses.field(init=False, repr=False)
     """sign(gamma_n) |gamma_n|^(1/n): a factor for each copy, so that float32 meets no 1/n! times x^n."""
     centre: Number = 0.0
     constant: Number = 0.0
@@ -73,14 +73,12 @@ class SeriesEstimator:
     reach: ArrayLike = math.inf
 
     def __post_init__(self):
-        table = check.vector("coefficients", self.coefficients).astype(np.float64)
-        require_law("law", self.law)
+        table = self.coefficients
         if isinstance(self.law, Law):
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
                 n = int(missed[0])
                 raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
-        set_field(self, "coefficients", table)
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
@@ -89,12 +87,12 @@ class SeriesEstimator:
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., AnyLaw],
-        second_moment: float,
+        second_moment: Positive,
         *,
-        centre: float = 0.0,
+        centre: Number = 0.0,
         constant_outside: bool = False,
-        n_terms: int | None = None,
-        reach: float | None = None,
+        n_terms: Count | None = None,
+        reach: NonNegative | None = None,
     ) -> "SeriesEstimator":
         """The estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
 
@@ -137,7 +135,7 @@ class SeriesEstimator:
             "law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one"
         )
         check_finite_variance(law, second_moment, radius)
-        mean_reach = math.sqrt(second_moment) if reach is None else float(check.not_negative("reach", reach))
+        mean_reach = math.sqrt(second_moment) if reach is None else float(reach)
         farthest = max(math.sqrt(_spread(law) * second_moment), mean_reach)
         gammas = loss.coefficients(enough_terms(loss, farthest, centre) if n_terms is None else n_terms, centre)
         rest = loss.tail_bound(n_used(gammas), farthest, centre)
@@ -206,7 +204,7 @@ class SeriesEstimator:
         return jnp.where(n == 0, jnp.sign(root) * factor, jnp.sign(root)), factor
 
 
-def n_used(coefficients: Vector) -> int:
+def n_used(coefficients: Table) -> int:
     """The length of a table of coefficients without the zeros at its end."""
     there = np.flatnonzero(np.asarray(coefficients))
     return int(there[-1]) + 1 if len(there) else 0
@@ -241,7 +239,7 @@ def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
     return high
 
 
-def table_reach(loss: SeriesLoss, coefficients: Vector, centre: float = 0.0) -> float:
+def table_reach(loss: SeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
     """The largest |E X - c| at which what l' has beyond a table of its coefficients is 1e-9 of the sum of the table's
     |gamma_n| |E X - c|^n or less; inf where the table has all of a polynomial."""
     sizes, used = np.abs(np.asarray(coefficients, np.float64)), n_used(coefficients)

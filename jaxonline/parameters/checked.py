@@ -50,7 +50,7 @@ _signature = functools.cache(inspect.signature)
 def check_value(parameter: Parameter, value: Any) -> Any:
     """The value that a parameter takes, converted if its annotation says so.
 
-    Values that are not known yet (tracers, shape structs) pass, but a number in the place of a component is converted.
+    Values that are not known yet (tracers, shape structs) are converted like others, and are not checked.
 
     Raises:
         ArgumentError: the value is outside the declared range.
@@ -59,13 +59,15 @@ def check_value(parameter: Parameter, value: Any) -> Any:
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
     if value is None and "nothing" in parameter.takes:
         return value
-    if parameter.convert is not None and (parameter.kinds or not check.unknown(value)):
+    if parameter.convert is not None:
         return parameter.convert(value, name)
     if check.unknown(value) or not parameter.constrained:
         return value
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
         return value
+    if takes == {"flag"}:
+        return check.flag(name, value)
     if takes == {"integer"}:
         return check.count(name, value, **limits)
     if takes == {"number"}:

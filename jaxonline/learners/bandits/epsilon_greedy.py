@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from jaxonline.parameters.types import Interval, NonNegative, Number
-from jaxonline.parameters.checked import checked
-from typing import Annotated
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Key
 
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count, NonNegative, Positive, PositiveProbability
 
 
 @struct
@@ -23,11 +21,8 @@ class EpsilonGreedy:
     with the smallest mean it is the first.
 
     Args:
-        epsilon: at least 0.
-        power: at least 0; 0 for a constant epsilon, 1 for the rate of Theorem 3 (`decreasing`).
-
-    Raises:
-        ValueError: a number out of its range.
+        epsilon: the probability of a uniform draw in round 1, and in all rounds with `power` 0.
+        power: of t; 0 for a constant epsilon, 1 for the rate of Theorem 3 (`decreasing`).
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -44,15 +39,12 @@ class EpsilonGreedy:
 
     @classmethod
     @checked
-    def decreasing(cls, n_arms: int, gap: Annotated[Number, Interval(gt=0, le=1)], c: float = 6.0) -> "EpsilonGreedy":
+    def decreasing(cls, n_arms: Count, gap: PositiveProbability, c: Positive = 6.0) -> "EpsilonGreedy":
         """epsilon_t = min(1, c K / (d^2 t)), where d is at most the gap between the best arm and the second.
 
         With c > 5 the probability of a worse arm in round t is at most c / (d^2 t) + o(1/t), Theorem 3.
-
-        Raises:
-            ValueError: `n_arms` below 1, `gap` not above 0 and at most 1, `c` not above 0.
         """
-        return cls(float(check.positive("c", c)) * check.count("n_arms", n_arms) / gap**2, power=1.0)
+        return cls(float(c) * n_arms / gap**2, power=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

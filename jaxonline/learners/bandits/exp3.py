@@ -6,22 +6,19 @@ Theorem 3.1.
 
 from typing import Any
 
-from jaxonline.parameters.types import Ge, Probability, Rounds
-from jaxonline.parameters.checked import checked
-from typing import Annotated
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.ewa import EWA
+from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
 from jaxonline.learners.experts.hedge import range_of_losses
-from jaxonline.learners.experts.over_advice import check_combiner, n_experts
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Probability, Rounds
 
 
 @struct
@@ -34,12 +31,8 @@ class EXP3:
     the combiner's theorem wants them there.
 
     Args:
-        combiner: eta, above 0, for exponential weights (EXP3 itself), or a `Combiner`.
-        exploration: gamma from 0 to 1: p = (1 - gamma) weights + gamma / K.
-
-    Raises:
-        ValueError: an eta that is not above 0, `exploration` outside [0, 1].
-        TypeError: `combiner` is neither a number nor a combiner.
+        combiner: eta for exponential weights (EXP3 itself), or a `Combiner`.
+        exploration: gamma in p = (1 - gamma) weights + gamma / K.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -52,14 +45,8 @@ class EXP3:
         (True, [0.333, 0.333, 0.333])
     """
 
-    combiner: Any
+    combiner: RateOrCombiner
     exploration: Probability = 0.0
-
-    def __post_init__(self):
-        eta: Any = self.combiner
-        if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
-            set_field(self, "combiner", EWA(check.positive("eta", eta)))
-        check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -68,12 +55,8 @@ class EXP3:
 
     @classmethod
     @checked
-    def over_horizon(cls, n_arms: Annotated[int, Ge(2)], n_rounds: Rounds) -> "EXP3":
-        """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K).
-
-        Raises:
-            ValueError: `n_arms` below 2, `n_rounds` below 1.
-        """
+    def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3":
+        """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K)."""
         return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms)))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

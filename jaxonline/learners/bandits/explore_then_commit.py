@@ -1,17 +1,15 @@
 """Explore, then commit: Robbins (1952); Lattimore and Szepesvari (2020), Algorithm 1."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from jaxonline.parameters.types import Ge, Number
-from typing import Annotated
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Number
 
 
 @struct
@@ -21,10 +19,7 @@ class ExploreThenCommit:
     The first of several. `bounds.explore_then_commit` has its theorem, for every m.
 
     Args:
-        pulls_each: m, at least 1.
-
-    Raises:
-        ValueError: `pulls_each` below 1.
+        pulls_each: m, the number of pulls of each arm.
 
     Example:
         >>> import jax

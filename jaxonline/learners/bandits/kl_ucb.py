@@ -2,14 +2,13 @@
 
 from typing import Any, ClassVar
 
-from jaxonline.parameters.types import NonNegative
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 
 NEWTON_STEPS = 8  # from where `kl_lower_bound` starts, enough for float64
 
@@ -23,10 +22,7 @@ class KLUCB:
     Lai and Robbins (`bounds.lai_robbins`). Losses known beforehand are held to [0, 1].
 
     Args:
-        c: at least 0. The theorem has 3; 0 is the authors' advice.
-
-    Raises:
-        ValueError: `c` below 0.
+        c: the factor of ln ln t. The theorem has 3; 0 is the authors' advice.
 
     Example:
         >>> import jax

@@ -1,16 +1,14 @@
 """MOSS, minimax optimal strategy in the stochastic case: Audibert and Bubeck (2009), with losses."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from jaxonline.parameters.types import Ge, Number
-from typing import Annotated
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Horizon, Number
 
 
 @struct
@@ -21,10 +19,7 @@ class MOSS:
     (`bounds.moss`); losses known beforehand are held to that.
 
     Args:
-        n_rounds: the horizon T, at least 1.
-
-    Raises:
-        ValueError: `n_rounds` below 1.
+        n_rounds: the horizon T.
 
     Example:
         >>> import jax
@@ -34,7 +29,7 @@ class MOSS:
         [0, 1, 1, 1, 1, 0, 1, 1]
     """
 
-    n_rounds: Annotated[Number, Ge(1)]
+    n_rounds: Annotated[Number, Ge(1), Horizon()]
 
     loss_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Key
 
-from jaxonline.parameters.types import NonNegative, Positive
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import NonNegative, Positive
 
 
 class RidgeOfArms:

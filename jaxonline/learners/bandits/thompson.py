@@ -1,17 +1,15 @@
 """Thompson sampling: Thompson (1933); Agrawal and Goyal (2012, 2013), with losses in place of rewards."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from jaxonline.parameters.types import Ge, Number, Positive
-from typing import Annotated
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Number, Positive
 from jaxonline.random.beta_draws import beta_draws
 
 
@@ -25,11 +23,8 @@ class BernoulliThompson:
     known beforehand are held to [0, 1].
 
     Args:
-        prior_ones: at least 1; 1 for the uniform prior.
-        prior_zeros: at least 1; 1 for the uniform prior.
-
-    Raises:
-        ValueError: a number of the prior below 1.
+        prior_ones: losses of 1 in the prior; 1 for the uniform prior.
+        prior_zeros: losses of 0 in the prior; 1 for the uniform prior.
 
     Example:
         >>> import jax
@@ -78,12 +73,9 @@ class GaussianThompson:
     and Goyal (2013), which needs no Gaussian losses, but losses in [0, 1].
 
     Args:
-        noise_std: above 0.
-        prior_mean: a number.
-        prior_std: above 0.
-
-    Raises:
-        ValueError: a number out of its range.
+        noise_std: the standard deviation of losses about their mean.
+        prior_mean: of the mean loss of an arm.
+        prior_std: of the mean loss of an arm.
 
     Example:
         >>> import jax

@@ -2,14 +2,13 @@
 
 from typing import Any, ClassVar
 
-from jaxonline.parameters.types import NonNegative
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 
 
 @struct
@@ -20,10 +19,7 @@ class UCB1:
     bound it is the first. `bounds.ucb1` is Theorem 1, for losses in [0, 1]; losses known beforehand are held to that.
 
     Args:
-        exploration: the 2 below the root, at least 0. For Gaussian losses of variance s^2, 8 s^2 is the same.
-
-    Raises:
-        ValueError: `exploration` below 0.
+        exploration: the 2 below the root. For Gaussian losses of variance s^2, 8 s^2 is the same.
 
     Example:
         >>> import jax

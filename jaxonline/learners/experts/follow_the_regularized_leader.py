@@ -1,16 +1,13 @@
 """Follow the regularised leader on the simplex: Shalev-Shwartz (2012), section 2.3."""
 
-from typing import Any
+from typing import Any, Literal
 
-from jaxonline.parameters.types import Positive
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
-
-REGULARIZERS = ("euclidean", "entropy")
+from jaxonline.parameters.types import Positive
 
 
 @struct
@@ -23,11 +20,8 @@ class FollowTheRegularizedLeader:
     (`bounds.regularized_leader`).
 
     Args:
-        eta: above 0.
-        regularizer: "euclidean" or "entropy".
-
-    Raises:
-        ValueError: `eta` is not above 0, or an unknown `regularizer`.
+        eta: the rate, which multiplies the losses.
+        regularizer: R: |w|^2 / 2 or sum w ln w.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,10 +33,7 @@ class FollowTheRegularizedLeader:
     """
 
     eta: Positive
-    regularizer: str = static(default="euclidean")
-
-    def __post_init__(self):
-        check.choice("regularizer", self.regularizer, REGULARIZERS)
+    regularizer: Literal["euclidean", "entropy"] = static(default="euclidean")
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
         """No losses."""

@@ -2,20 +2,19 @@
 
 from typing import Any
 
-from jaxonline.parameters.types import Ge, Rounds
-from jaxonline.parameters.checked import checked
-from typing import Annotated
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.game.protocols import Specs
+from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.fixed_share import FixedShare
 from jaxonline.learners.experts.follow_the_regularized_leader import FollowTheRegularizedLeader
-from jaxonline.learners.experts.over_advice import check_combiner, n_experts
-from jaxonline.parameters import check
+from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Rounds
 
 
 @struct
@@ -28,9 +27,6 @@ class Hedge:
     Args:
         combiner: `EWA` for Hedge itself; `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
 
-    Raises:
-        TypeError: `combiner` is not a combiner.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.feedback import FullOracle
@@ -42,10 +38,7 @@ class Hedge:
         [0.441, 0.559]
     """
 
-    combiner: Any
-
-    def __post_init__(self):
-        check_combiner(self.combiner)
+    combiner: AnyCombiner
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -54,12 +47,8 @@ class Hedge:
 
     @classmethod
     @checked
-    def over_horizon(cls, n_experts: Annotated[int, Ge(2)], n_rounds: Rounds) -> "Hedge":
-        """Exponential weights with eta = sqrt(8 ln K / T): for losses in [0, 1] the regret is at most sqrt(T ln K / 2).
-
-        Raises:
-            ValueError: `n_experts` below 2, `n_rounds` below 1.
-        """
+    def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "Hedge":
+        """Exponential weights, eta = sqrt(8 ln K / T): for losses in [0, 1] the regret is at most sqrt(T ln K / 2)."""
         return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

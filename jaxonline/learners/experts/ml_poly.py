@@ -2,14 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Positive
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL
 from jaxonline.learners.experts.weights import proportional
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 class MLPolyState(NamedTuple):
@@ -31,10 +30,7 @@ class MLPoly:
     """Weights proportional to n max(R, 0), uniform when all are 0.
 
     Args:
-        initial: of the rates, above 0. (R's `opera` starts at e^700.)
-
-    Raises:
-        ValueError: `initial` is not above 0.
+        initial: of the rates. (R's `opera` starts at e^700.)
 
     Example:
         >>> import jax.numpy as jnp

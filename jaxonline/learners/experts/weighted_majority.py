@@ -1,18 +1,16 @@
 """The weighted majority algorithm: Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 2.1."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from jaxonline.parameters.types import Interval, Number
-from typing import Annotated
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Interval, Number
 
 
 @struct
@@ -25,10 +23,7 @@ class WeightedMajority:
     one that draws its expert can (`DrawnExpert`).
 
     Args:
-        beta: what a mistake multiplies a weight by, above 0 and below 1 (0 is `Halving`).
-
-    Raises:
-        ValueError: `beta` out of its range.
+        beta: what a mistake multiplies a weight by (0 would be `Halving`).
 
     Example:
         >>> import jax, numpy as np

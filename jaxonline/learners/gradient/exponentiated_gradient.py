@@ -3,21 +3,20 @@
 Nemirovski and Yudin (1983), Beck and Teboulle (2003); Shalev-Shwartz (2012), section 2.6.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from jaxonline.parameters.types import Positive, Takes
-from typing import Annotated
-from collections.abc import Callable
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import ForLoss, Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient._interned import interned
-from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Component, Positive
 
 _SGD = optax.sgd(1.0)
 
@@ -48,14 +47,10 @@ class ExponentiatedGradient:
     Args:
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
-        scale: the l1 norm of the weights, above 0.
+        scale: the l1 norm of the weights.
         signed: weights of any sign.
         optimizer: an optax transformation of the gradient [n] on the simplex, with learning rate 1, to what is added
             to the logarithms; plain descent by default.
-
-    Raises:
-        ValueError: a number that is not above 0.
-        TypeError: `estimator` is not a function, or `optimizer` no optax transformation.
 
     Example:
         >>> import jax, numpy as np
@@ -68,14 +63,13 @@ class ExponentiatedGradient:
         ['0.99', '0.01']
     """
 
-    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
-    step_size: Any
+    estimator: AnyEstimator
+    step_size: StepSize
     scale: Positive = 1.0
     signed: bool = static(default=False)
-    optimizer: optax.GradientTransformation = static(default=_SGD)
+    optimizer: Annotated[optax.GradientTransformation, Component("optimizer")] = static(default=_SGD)
 
     def __post_init__(self):
-        set_field(self, "step_size", as_step_size(self.step_size))
         wanted = "an optax GradientTransformation"
         check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
         set_field(self, "optimizer", interned(self.optimizer))

@@ -2,16 +2,16 @@
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Positive
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 class GradientBanditInfo(NamedTuple):
@@ -34,12 +34,12 @@ class GradientBandit:
     is a vector [d], a point's loss is that of the feedback, `LossOfMove(loss)`.
 
     Args:
-        delta: above 0, below `radius`.
-        step_size: above 0. For both see `bounds.gradient_bandit`.
-        radius: of the ball, above 0.
+        delta: the distance between the moves and w, below `radius`.
+        step_size: of the descent. For both see `bounds.gradient_bandit`.
+        radius: of the ball.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: `delta` is not below `radius`.
 
     Example:
         >>> import jax, numpy as np

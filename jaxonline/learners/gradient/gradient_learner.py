@@ -4,20 +4,21 @@ Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from jaxonline.parameters.types import Positive, Takes
-from typing import Annotated
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import ForLoss, Specs
 from jaxonline.learners.gradient._interned import interned
-from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Component, Positive, Takes
 
+Hypothesis = Literal["last", "average"]
 _SGD = optax.sgd(1.0)
 
 
@@ -59,14 +60,10 @@ class GradientLearner:
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It
             multiplies the optimiser's update.
-        radius: the projection's radius (l2 ball by default), above 0; None for no projection.
+        radius: the projection's radius (l2 ball by default); None for no projection.
         optimizer: an optax transformation with learning rate 1, plain gradient descent by default.
         projection: a function (w, radius) -> w, as in `optax.projections`.
         hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
-
-    Raises:
-        ValueError: for a step size or radius that is not above 0, or an unknown `hypothesis`.
-        TypeError: if `estimator`, `optimizer` or `projection` is not what it must be.
 
     Example:
         >>> import optax
@@ -81,19 +78,19 @@ class GradientLearner:
         ... )
     """
 
-    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
-    step_size: Any
+    estimator: AnyEstimator
+    step_size: StepSize
     radius: Positive | None = None
-    optimizer: optax.GradientTransformation = static(default=_SGD)
-    projection: Annotated[Callable, Takes("(w, radius)")] = static(default=optax.projections.projection_l2_ball)
-    hypothesis: str = static(default="last")
+    optimizer: Annotated[optax.GradientTransformation, Component("optimizer")] = static(default=_SGD)
+    projection: Annotated[Callable, Takes("(w, radius)"), Component("projection")] = static(
+        default=optax.projections.projection_l2_ball
+    )
+    hypothesis: Hypothesis = static(default="last")
 
     def __post_init__(self):
-        set_field(self, "step_size", as_step_size(self.step_size))
         wanted = "an optax GradientTransformation"
         check.instance("optimizer", self.optimizer, optax.GradientTransformation, wanted)
         set_field(self, "optimizer", interned(self.optimizer))
-        check.choice("hypothesis", self.hypothesis, ("last", "average"))
 
     @property
     def loss(self) -> Any:

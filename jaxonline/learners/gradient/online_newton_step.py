@@ -2,16 +2,14 @@
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Positive, Takes
-from typing import Annotated
-from collections.abc import Callable
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.protocols import ForLoss, Specs
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 NEWTON_STEPS = 40  # of the secular equation, which converges quadratically from its left
 
@@ -50,13 +48,9 @@ class OnlineNewtonStep:
 
     Args:
         estimator: `estimator(key, w, oracle)`, the gradient at w (`jaxonline.estimators`), `FullGradient(loss)`.
-        gamma: above 0.
-        epsilon: above 0.
-        radius: of the ball, above 0.
-
-    Raises:
-        ValueError: a number that is not above 0.
-        TypeError: `estimator` is not a function.
+        gamma: the steps are A^-1 g / gamma.
+        epsilon: of A, before round 1.
+        radius: of the ball.
 
     Example:
         >>> import jax, numpy as np
@@ -68,7 +62,7 @@ class OnlineNewtonStep:
         [0.0, 0.25]
     """
 
-    estimator: Annotated[Callable, Takes("(key, w, oracle)")]
+    estimator: AnyEstimator
     gamma: Positive
     epsilon: Positive
     radius: Positive

@@ -2,15 +2,14 @@
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Count
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.game.protocols import Specs
 from jaxonline.kernels import Kernel
 from jaxonline.learners.kernels.supports import Supports, no_points
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
 
 
 class KernelPerceptronInfo(NamedTuple):
@@ -35,11 +34,7 @@ class KernelPerceptron:
 
     Args:
         kernel: a kernel (`jaxonline.kernels`).
-        max_mistakes: the largest number of mistakes, at least 1.
-
-    Raises:
-        TypeError: `kernel` is not a kernel.
-        ValueError: `max_mistakes` below 1.
+        max_mistakes: the largest number of mistakes.
 
     Example:
         >>> import jax, numpy as np
@@ -55,9 +50,6 @@ class KernelPerceptron:
 
     kernel: Kernel
     max_mistakes: Count = static()
-
-    def __post_init__(self):
-        check.instance("kernel", self.kernel, Kernel, "a kernel")
 
     def capacity_hint(self) -> str:
         """How to make room for more mistakes."""

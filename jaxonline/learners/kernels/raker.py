@@ -5,18 +5,16 @@ Shen, Chen and Giannakis (2019); the settings are those of the experiments of Ro
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import NonNegative, Takes
-from typing import Annotated
-from collections.abc import Callable
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.learners.gradient.step_sizes import InverseSqrt, as_step_size
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 
 
 class RakerState(NamedTuple):
@@ -40,11 +38,7 @@ class Raker:
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: of theta and of the weights.
-        penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2, at least 0.
-
-    Raises:
-        ValueError: a step size not above 0, a negative penalty.
-        TypeError: `dictionary` is not callable.
+        penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
 
     Example:
         >>> import jax, numpy as np
@@ -57,12 +51,9 @@ class Raker:
         ['0.00', '0.20']
     """
 
-    dictionary: Annotated[Callable, Takes("an instance")]
-    step_size: Any = InverseSqrt(0.1)
+    dictionary: AnyDictionary
+    step_size: StepSize = InverseSqrt(0.1)
     penalty: NonNegative = 1e-3
-
-    def __post_init__(self):
-        set_field(self, "step_size", as_step_size(self.step_size))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RakerState:
         """theta = 0, equal weights."""

@@ -15,18 +15,16 @@ learner absorbs blocks of one round; over a sequence that is known `offline` abs
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Positive, Takes
-from typing import Annotated
-from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.estimators.fourier import Features
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
-from jaxonline.parameters import check
 from jaxonline.parameters.dtypes import need_float64
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Positive
 
 
 class VAWState(NamedTuple):
@@ -56,7 +54,7 @@ class VAW:
     """The forecaster <w_t, z_t> with z = features(x), for full information and the squared loss.
 
     Args:
-        regularizer: lambda, above 0.
+        regularizer: lambda.
         forward: True for VAW (the current instance is in S_t), False for online ridge.
         features: a function of an instance that is a pytree (`FourierFeatures`, a `Dictionary`), or None for the
             instance itself. An array of any shape is flattened, so a dictionary of N kernels makes the concatenated
@@ -64,8 +62,7 @@ class VAW:
         allow_float32: accept instances of float32, in which long runs drift.
 
     Raises:
-        ValueError: `regularizer` is not above 0; at `init`, instances of float32 without `allow_float32`.
-        TypeError: `features` is not callable.
+        ValueError: at `init`, instances of float32 without `allow_float32`.
 
     Example:
         >>> import jax, numpy as np
@@ -81,7 +78,7 @@ class VAW:
 
     regularizer: Positive = 1.0
     forward: bool = static(default=True)
-    features: Annotated[Callable, Takes("an instance")] | None = None
+    features: Features | None = None
     allow_float32: bool = static(default=False)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:

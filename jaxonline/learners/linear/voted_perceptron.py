@@ -2,13 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from jaxonline.parameters.types import Count
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.protocols import Specs
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
 
 
 class VotedPerceptronState(NamedTuple):
@@ -46,11 +45,8 @@ class VotedPerceptron:
     counts as a mistake. A round costs 2 M d flops, for any number of mistakes.
 
     Args:
-        max_mistakes: M, the largest number of mistakes of the perceptron, at least 1; see `bounds.perceptron`.
+        max_mistakes: M, the largest number of mistakes of the perceptron; see `bounds.perceptron`.
         averaged: the averaged perceptron.
-
-    Raises:
-        ValueError: `max_mistakes` below 1.
 
     Example:
         >>> import jax, numpy as np

@@ -2,11 +2,8 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from jaxonline.parameters.types import Interval, Number, Positive
-from jaxonline.parameters.checked import checked
-from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +14,9 @@ from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, play_round, start, stream_keys
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.types import Component, Interval, Number, Positive, RandomKey, Takes
 
 
 class BatchPredictor(NamedTuple):
@@ -34,26 +33,26 @@ class BatchPredictor(NamedTuple):
     n_rounds: int
 
     @checked
-    def risk_bound(self, confidence: Annotated[Number, Interval(gt=0, lt=1)] = 0.95, loss_range: Positive = 1.0) -> float:
+    def risk_bound(
+        self, confidence: Annotated[Number, Interval(gt=0, lt=1)] = 0.95, loss_range: Positive = 1.0
+    ) -> float:
         """M + range sqrt(ln(1 / (1 - confidence)) / (2 T)): above the risk of the mean hypothesis, with `confidence`.
 
         For rows that are independent draws, a loss that is convex in the hypothesis, and losses in an interval of
         length `loss_range`. It is Corollary 2 of the paper by the Hoeffding-Azuma inequality for steps of a range,
         whose deviation is half of the printed one, sqrt(2 ln(1 / (1 - confidence)) / T).
-
-        Raises:
-            ValueError: `confidence` outside (0, 1), or `loss_range` not above 0.
         """
         return self.mean_loss + loss_range * float(np.sqrt(np.log(1.0 / (1.0 - confidence)) / (2.0 * self.n_rounds)))
 
 
+@checked
 def online_to_batch(
-    learner: Any,
+    learner: Annotated[Any, Component("learner")],
     X: Float[ArrayLike, "T d"],
     y: Float[ArrayLike, "T"],
-    loss: Any,
-    hypothesis: Callable[[PyTree], PyTree] | None = None,
-    seed: int = 0,
+    loss: Annotated[Any, Component("loss")],
+    hypothesis: Annotated[Callable[[PyTree], PyTree], Takes("the learner's state")] | None = None,
+    seed: RandomKey = 0,
 ) -> BatchPredictor:
     """Play a learner once over rows in their order, and average the hypotheses that it played.
 
@@ -88,8 +87,6 @@ def online_to_batch(
     """
     check.rows("X", X, "y", y)
     game = Game(DataStream(X, y), FullInformation(), loss=loss)
-    if hypothesis is not None:
-        check.function("hypothesis", hypothesis, "the learner's state")
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
     key = check.key_of("seed", seed)

@@ -4,10 +4,8 @@ Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from jaxonline.parameters.types import Takes
-from typing import Annotated
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, PyTree
@@ -15,6 +13,7 @@ from jaxtyping import Array, Int, Key, PyTree
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Takes
 
 
 class DoublingState(NamedTuple):

@@ -4,18 +4,22 @@ Rahimi and Recht (2007) have the features, and learners on them.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from jaxonline.parameters.types import Takes
-from typing import Annotated
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.estimators.fourier import Features
 from jaxonline.game.binding import check_feedback
 from jaxonline.game.protocols import ForLoss, Learner, Specs, StatesNoise
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component, Convert
+
+
+def _require_learner(learner: Any, name: str) -> Any:
+    return check.instance(name, learner, Learner, "a learner, with init, predict and update")
 
 
 @struct
@@ -31,9 +35,6 @@ class WithFeatures:
         learner: a learner of vectors of the features' length.
         features: a pytree that is a function of an instance (`FourierFeatures`).
 
-    Raises:
-        TypeError: `learner` is not a learner, or `features` not callable.
-
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
@@ -46,11 +47,8 @@ class WithFeatures:
         (100,)
     """
 
-    learner: Any
-    features: Annotated[Callable, Takes("an instance")]
-
-    def __post_init__(self):
-        check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
+    learner: Annotated[Any, Component("learner"), Convert(_require_learner)]
+    features: Features
 
     @property
     def loss(self) -> Any:
