@@ -19,7 +19,7 @@ from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Positive
+from jaxonline.parameters.types import PositiveFloat
 
 _TERMS, _MOST_TERMS = 256, 4096
 _CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
@@ -29,8 +29,8 @@ _SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
 @checked
 def best_feature_map(
     kernel: DotProductKernel | Gaussian,
-    copy_moment: Positive,
-    pair_moment: Positive | None = None,
+    copy_moment: PositiveFloat,
+    pair_moment: PositiveFloat | None = None,
     overhead: Overhead = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
     """The feature map of a kernel with the laws that minimise E|Psi~|^2, or that times its price.

@@ -40,7 +40,7 @@ from jaxonline.kernels.dot_product import DotProductKernel
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import exp, host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, NonNegative
+from jaxonline.parameters.types import Count, NonNegativeFloat
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
@@ -114,7 +114,7 @@ class DotProductFeatureMap(FeatureMap):
         return float(self.law.tail(capacity + 1))
 
     @checked
-    def bias(self, capacity: Count, squared_norm: NonNegative) -> float:
+    def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
         squared_norm = host_float("squared_norm", squared_norm)
         kept = reached_by(self.law, capacity + 1)
@@ -125,7 +125,7 @@ class DotProductFeatureMap(FeatureMap):
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
     @checked
-    def second_moment(self, copy_moment: NonNegative) -> float:
+    def second_moment(self, copy_moment: NonNegativeFloat) -> float:
         """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
 
         With a bound on E |x~|^2 for `copy_moment` it is the B_Psi of the paper.
@@ -249,7 +249,7 @@ class GaussianFeatureMap(FeatureMap):
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
     @checked
-    def bias(self, capacity: Count, squared_norm: NonNegative) -> float:
+    def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
         s = host_float("squared_norm", squared_norm)
         s /= host_float("width", self.kernel.width) ** 2
@@ -265,7 +265,7 @@ class GaussianFeatureMap(FeatureMap):
         return math.inf if math.isnan(found) else found
 
     @checked
-    def second_moment(self, copy_moment: NonNegative, pair_moment: NonNegative | None = None) -> float:
+    def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
         """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
 
         For the paper's law it is (p/(p-1))^2 I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2) with M = E |x~|^2 and

@@ -1,12 +1,11 @@
 """Exact moments of noisy copies and of estimates of feature vectors: numbers in float64, on the host."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline.estimators.laws import AnyLaw, Geometric
@@ -23,7 +22,7 @@ def _require_covariance(covariance: Any, name: str) -> Any:
     return check.covariance(name, check.listed(name, covariance))
 
 
-Covariance = Annotated[Numbers, Convert(_require_covariance)]
+Covariance = Annotated[Numbers | Sequence, Convert(_require_covariance)]
 """A variance (number), variances [d] or a matrix [d, d]."""
 
 
@@ -44,7 +43,7 @@ def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     return float(np.trace(second)), float((second**2).sum())
 
 
-def _second_moments(x: ArrayLike, covariance: ArrayLike) -> np.ndarray:
+def _second_moments(x: Any, covariance: Any) -> np.ndarray:
     """E x~ x~' [d, d] of a copy x~ with mean x."""
     x, covariance = np.asarray(x, float), np.asarray(covariance, float)
     if covariance.ndim < 2:

@@ -26,7 +26,7 @@ from jaxonline.losses import SeriesLoss
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Positive
+from jaxonline.parameters.types import PositiveFloat
 
 
 @struct
@@ -78,7 +78,7 @@ class GradientLength:
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., Any],
-        second_moment: Positive,
+        second_moment: PositiveFloat,
         **options: Any,
     ) -> "GradientLength":
         """The estimator for a loss.
@@ -108,7 +108,7 @@ class GradientLength:
             >>> [(len(each.series.coefficients), round(each.series.reach, 1)) for each in guesses]
             [(13, 1.3), (27, 6.4)]
         """
-        return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)
+        return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)  # type: ignore[arg-type]
 
     def estimate(
         self,

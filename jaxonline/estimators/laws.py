@@ -24,7 +24,7 @@ from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, Positive, Shape
+from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
 from jaxonline.random.threefry import words
 
 
@@ -40,7 +40,7 @@ Table = Annotated[Any, Shape("n"), Convert(_as_table)]
 """A vector of known numbers, kept in float64 on the host."""
 Weights = Annotated[Any, Shape("n"), Ge(0), Convert(_as_weights)]
 """A `Table` without negative numbers."""
-Overhead = Annotated[Positive, OrInfinity()]
+Overhead = Annotated[float, Gt(0), OrInfinity()]
 """The price of a call in copies."""
 
 
@@ -155,7 +155,7 @@ AnyLaw = Geometric | Law
 """The laws of N: each has `sample`, `log_pmf`, `pmf`, `tail`, `log_table`, `mean`."""
 
 
-def minimum_variance(coefficients: Table, second_moment: Positive, radius: float = math.inf) -> Law:
+def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> Law:
     """The law that minimises the second moment, and so the variance: p_n ~ |gamma_n| (E X^2)^(n/2).
 
     By Cauchy-Schwarz, sum a_n^2/p_n >= (sum a_n)^2 with equality at p_n ~ a_n; here a_n = |gamma_n| (E X^2)^(n/2).
@@ -181,7 +181,7 @@ def minimum_variance(coefficients: Table, second_moment: Positive, radius: float
 
 @checked
 def cost_aware(
-    coefficients: Table, second_moment: Positive, radius: float = math.inf, *, overhead: Overhead = 1.0
+    coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
 ) -> Law:
     """The law that minimises (E theta^2) (overhead + E N): p_n ~ |gamma_n| (E X^2)^(n/2) / sqrt(overhead + n).
 
@@ -231,7 +231,7 @@ def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -
 
 
 @checked
-def magnitudes(coefficients: Table, second_moment: Positive, radius: float = math.inf) -> np.ndarray:
+def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of gamma_n prod (X_j - c).
 
     An a_n too small for float64 is 1e-300: not 0, so that no term that exists is left out of a law.

@@ -28,7 +28,7 @@ from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Convert, Count, Number, Positive, Shape, Takes
+from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
 
 _LOSS_OF_DIGITS = 1e-6
 ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
@@ -136,7 +136,7 @@ class PolynomialSequenceEstimator:
     @classmethod
     @checked
     def for_sequence(
-        cls, sequence: PolynomialSequence, second_moment: Positive, mean: Number = 0.0
+        cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
         """The estimator with the law of smallest variance for E (X - centre)^2 and E X (guesses will do).
 
@@ -188,7 +188,9 @@ class PolynomialSequenceEstimator:
 
 
 @checked
-def chebyshev(f: ArrayFunction, degree: Count, lower: Number, upper: Number, nodes: Count = 1024) -> PolynomialSequence:
+def chebyshev(
+    f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
+) -> PolynomialSequence:
     """The Chebyshev series of f on [lower, upper], cut at each degree: Q_n - Q_(n-1) = c_n T_n.
 
     Close to the best polynomials there are. The c_n come from f at `nodes` Chebyshev points; they are those of the
@@ -223,7 +225,7 @@ def chebyshev(f: ArrayFunction, degree: Count, lower: Number, upper: Number, nod
 
 
 @checked
-def bernstein(f: ArrayFunction, degree: Count, lower: Number, upper: Number) -> PolynomialSequence:
+def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
     """The Bernstein polynomials of f on [lower, upper], degrees 0 (f in the middle) to K.
 
     They converge for every continuous f, slowly: |Q_K - f| is up to 5/4 times the change of f over a

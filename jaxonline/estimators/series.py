@@ -26,7 +26,13 @@ from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Count, NonNegative, Number, Positive
+from jaxonline.parameters.types import (
+    Count,
+    FiniteFloat,
+    NonNegativeFloat,
+    Number,
+    PositiveFloat,
+)
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
@@ -87,12 +93,12 @@ class SeriesEstimator:
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., AnyLaw],
-        second_moment: Positive,
+        second_moment: PositiveFloat,
         *,
-        centre: Number = 0.0,
+        centre: FiniteFloat = 0.0,
         constant_outside: bool = False,
         n_terms: Count | None = None,
-        reach: NonNegative | None = None,
+        reach: NonNegativeFloat | None = None,
     ) -> "SeriesEstimator":
         """The estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
 
@@ -260,7 +266,7 @@ def table_reach(loss: SeriesLoss, coefficients: Table, centre: float = 0.0) -> f
 
 
 @checked
-def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: Positive, radius: float) -> None:
+def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: PositiveFloat, radius: float) -> None:
     """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
 
     A geometric law weighs term n by p^n: it needs p E (X - c)^2 < radius^2. Other laws need E (X - c)^2 < radius^2.

@@ -16,7 +16,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Number, Positive
+from jaxonline.parameters.types import FiniteFloat, PositiveFloat
 
 
 def truncation_bias(loss: SeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
@@ -44,7 +44,9 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
 
 
 @checked
-def exact_second_moment(estimator: SeriesEstimator, second_moment: Positive, mean: Number | None = None) -> float:
+def exact_second_moment(
+    estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
+) -> float:
     """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, and what a constant adds to it; in float64.
 
     For the geometric law this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n.
@@ -74,7 +76,7 @@ def exact_second_moment(estimator: SeriesEstimator, second_moment: Positive, mea
 
 
 @checked
-def exact_variance(estimator: SeriesEstimator, second_moment: Positive, mean: Number) -> float:
+def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
     """Var theta, in float64: what remains of the second moment beyond the square of the mean.
 
     Args:

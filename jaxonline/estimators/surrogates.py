@@ -26,7 +26,7 @@ from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Count, Positive
+from jaxonline.parameters.types import Count, PositiveFloat
 
 
 class GaussianParts(NamedTuple):
@@ -129,7 +129,7 @@ class Surrogate(Kernel):
 def radial_surrogate(
     kernel: SchoenbergKernel,
     covariance: Covariance,
-    cut: Positive,
+    cut: PositiveFloat,
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> Surrogate:
@@ -169,7 +169,7 @@ def radial_surrogate(
 def surrogate_error(
     kernel: SchoenbergKernel,
     covariance: Covariance,
-    cut: Positive,
+    cut: PositiveFloat,
     dimension: Count | None = None,
     n_nodes: Count = 128,
 ) -> float:
@@ -190,7 +190,7 @@ def surrogate_error(
 
 
 @checked
-def lemma7_bound(variance: Positive, c: Positive, dimension: Count) -> float:
+def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
     """The paper's bound exp(2 sigma^2 c) on R^2 = k^(x, x) for the worked case `Cauchy(d)` cut at u = c/d.
 
     E13: exp(2 sigma c) is printed.

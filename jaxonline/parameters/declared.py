@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -219,7 +220,7 @@ def _constrain(
         name = type(constraint).__name__.lower()
         limits = {name: getattr(constraint, name)}
     if limits:
-        if limits.get("ge", 0) == -(2**63):
+        if limits.get("ge", 0) in (-(2**63), -math.inf):
             limits = {}
         more["limits"] = more.get("limits", Limits())._replace(**limits)
         more["constrained"] = True

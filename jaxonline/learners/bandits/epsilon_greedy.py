@@ -1,6 +1,6 @@
 """Epsilon-greedy: Auer, Cesa-Bianchi and Fischer (2002), Figure 3."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Key
@@ -10,7 +10,7 @@ from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, NonNegative, Positive, PositiveProbability
+from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat
 
 
 @struct
@@ -39,7 +39,9 @@ class EpsilonGreedy:
 
     @classmethod
     @checked
-    def decreasing(cls, n_arms: Count, gap: PositiveProbability, c: Positive = 6.0) -> "EpsilonGreedy":
+    def decreasing(
+        cls, n_arms: Count, gap: Annotated[float, Interval(gt=0, le=1)], c: PositiveFloat = 6.0
+    ) -> "EpsilonGreedy":
         """epsilon_t = min(1, c K / (d^2 t)), where d is at most the gap between the best arm and the second.
 
         With c > 5 the probability of a worse arm in round t is at most c / (d^2 t) + o(1/t), Theorem 3.

@@ -16,7 +16,7 @@ from jaxonline.learners.experts.label_range import width
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, Convert, Gt, Number, Positive
+from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
 
 
 @struct
@@ -40,7 +40,7 @@ class EWA:
 
     @classmethod
     @checked
-    def over_range(cls, low: Number, high: Number) -> "EWA":
+    def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """The largest rate for the squared loss of predictions and labels in [low, high]: 1 / (2 (high - low)^2).
 
         It is 1/2 on [0, 1] and 1/(8 Y^2) on [-Y, Y].

@@ -12,7 +12,7 @@ from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.learners.kernels.expansion import chunks_of
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Number, Rounds
+from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Rounds
 
 _MAX_LEVELS = 512
 _LARGEST_TENSOR = 4096
@@ -49,7 +49,7 @@ class Storage:
         length: GradientLength,
         dimension: Count,
         n_rounds: Rounds,
-        risk: Annotated[Number, Interval(ge=1e-12, lt=1)] = 1e-6,
+        risk: Annotated[float, Interval(ge=1e-12, lt=1)] = 1e-6,
     ) -> "Storage":
         """The sizes with which a run of `n_rounds` overflows with a probability of about `risk`, or less.
 

@@ -16,7 +16,13 @@ from jaxonline.game import Game, bind, play_round, start, stream_keys
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.types import Component, Interval, Number, Positive, RandomKey, Takes
+from jaxonline.parameters.types import (
+    Component,
+    OpenUnitFloat,
+    PositiveFloat,
+    RandomKey,
+    Takes,
+)
 
 
 class BatchPredictor(NamedTuple):
@@ -33,9 +39,7 @@ class BatchPredictor(NamedTuple):
     n_rounds: int
 
     @checked
-    def risk_bound(
-        self, confidence: Annotated[Number, Interval(gt=0, lt=1)] = 0.95, loss_range: Positive = 1.0
-    ) -> float:
+    def risk_bound(self, confidence: OpenUnitFloat = 0.95, loss_range: PositiveFloat = 1.0) -> float:
         """M + range sqrt(ln(1 / (1 - confidence)) / (2 T)): above the risk of the mean hypothesis, with `confidence`.
 
         For rows that are independent draws, a loss that is convex in the hypothesis, and losses in an interval of
