@@ -28,7 +28,7 @@ X, X2 = np.array([0.6, 0.5, -0.2]), np.array([0.3, 0.9, 0.1])
 SIZE = 2.5  # k(x, x): not 1, where a root does not show; nor are width and scale
 
 
-def _inner_product(layout: str) -> Any:
+def _inner_product(layout: Any) -> Any:
     def sample(kernel: ShiftInvariantKernel, key: jax.Array) -> jax.Array:
         features = FourierFeatures.draw(key, kernel, 3, 4, layout)
         return features(jnp.asarray(X, jnp.float32)) @ features(jnp.asarray(X2, jnp.float32))

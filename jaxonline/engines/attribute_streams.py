@@ -22,19 +22,20 @@ where C is the sum of the c: an update touches k/2 coordinates of u and v and th
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.estimators.index_sampling import check_even, uniform_subset
+from jaxonline.estimators.index_sampling import EvenCount, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Count, Gt, Shape
 
-LAWS = ("aer", "aerr")
 EXACT = jax.lax.Precision.HIGHEST
 _MAX_SECANTS = 64
 _SETTLE = 32  # rounds after which tau begins at 0 again, and c at 1
@@ -126,17 +127,18 @@ class _Rule(NamedTuple):
     total: Callable[[Any], Array]
 
 
+@checked
 def play_streams(
-    law: str,
+    law: Literal["aer", "aerr"],
     X: Float[ArrayLike, "n d"],
     y: Float[ArrayLike, "n"],
     rows: Int[ArrayLike, "S m"],
     keys: Key[Array, "K"],
-    rates: Float[ArrayLike, "G"],
-    radii: Float[ArrayLike, "G"],
-    n_attributes: int,
+    rates: Annotated[Any, Shape("G"), Gt(0)],
+    radii: Annotated[Any, Shape("G"), Gt(0)],
+    n_attributes: EvenCount,
     record_at: tuple[int, ...] | None = None,
-    dimension: int | None = None,
+    dimension: Count | None = None,
 ) -> Float[Array, "records S G d"]:
     """The averaged hypotheses of AER or AERR, the means of w_2, ..., w_(t+1) after t rounds: the papers' output.
 
@@ -144,21 +146,21 @@ def play_streams(
     same coordinates in the same round, and the same numbers draw for y^.
 
     Args:
-        law: "aer" or "aerr".
+        law: of the indices, that of AER or of AERR.
         X: instances.
         y: targets.
         rows: the rows of X in the order in which each stream meets them, m rounds.
         keys: of the streams [S], or one for all of them [1], which takes less time; round t = 1, 2, ... has
             `game.keys.part_key(key, t, UPDATE)`, as in the game.
-        rates: lambda for AER, the constant step size for AERR; above 0.
-        radii: B, above 0, one for each rate.
-        n_attributes: k, even, from 2 to d.
+        rates: lambda for AER, the constant step size for AERR.
+        radii: B, one for each rate.
+        n_attributes: k, at most d.
         record_at: the rounds t of which to return hypotheses, rising; by default the last. Rows after the last are
             not played, so that streams of many lengths can be one program.
         dimension: the first coordinates of X that are played with; by default all. The hypotheses are 0 beyond.
 
     Raises:
-        ValueError: an argument outside its range, shapes that do not match.
+        ValueError: shapes that do not match, rounds or rows that are not there, `n_attributes` odd or above d.
 
     Example:
         >>> import jax, numpy as np
@@ -169,17 +171,13 @@ def play_streams(
         >>> w.shape, int(abs(w[0, 0, 0]).argmax())
         ((1, 1, 2, 4), 0)
     """
-    check.choice("law", law, LAWS)
-    check_even("n_attributes", n_attributes)
     X, y = check.rows("X", X, "y", y)
-    d = X.shape[1] if dimension is None else check.count("dimension", dimension)
+    d = X.shape[1] if dimension is None else dimension
     if not n_attributes <= d <= X.shape[1]:
         raise ArgumentError(
             "n_attributes", f"must be at most d = {d}, which is at most {X.shape[1]}, got {n_attributes}"
         )
-    check.numbers("rates", rates, gt=0.0)
-    check.numbers("radii", radii, gt=0.0)
-    if np.shape(rates) != np.shape(radii) or np.ndim(rates) != 1:
+    if np.shape(rates) != np.shape(radii):
         raise ValueError(f"rates and radii must be vectors of one length, got {np.shape(rates)} and {np.shape(radii)}")
     rows = np.asarray(rows)
     if rows.ndim != 2 or len(keys) not in (1, len(rows)) or rows.min() < 0 or rows.max() >= len(X):

@@ -5,7 +5,7 @@ gained is time: no game is built, so that all of it can be jitted and vmapped ov
 blocks of rounds.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.linear.vaw import VAW
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Component
 from jaxonline.random.threefry import written_out
 
 
@@ -40,12 +41,12 @@ class Aggregation(NamedTuple):
 
 
 def aggregate(
-    combiner: Any,
+    combiner: Annotated[Any, Component("combiner", "learner")],
     experts: Float[ArrayLike, "T K"],
     targets: Float[ArrayLike, "T"],
-    loss: Any = None,
+    loss: Annotated[Any, Component("loss")] = None,
     *,
-    dtype: str = "float64",
+    dtype: Literal["float64", "float32"] = "float64",
 ) -> Aggregation:
     """Combine the predictions of any experts over a sequence: their predictions and the targets are enough.
 

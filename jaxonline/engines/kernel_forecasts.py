@@ -1,7 +1,7 @@
 """VAW and online ridge for each kernel of a dictionary; many kernels are played side by side, on every core."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -11,19 +11,23 @@ from jaxonline._xla.compile_options import jitted, of_products
 from jaxonline._xla.threads import default_at_once, in_parallel
 from jaxonline.engines.scanning import cast_to
 from jaxonline.engines.vaw_blocks import BLOCK, Forecasts, scan_blocks
+from jaxonline.estimators.fourier import Features
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Positive
 
 KERNELS_PER_CORE = 12  # at most: their matrices of 100 x 100 float64 fit a core's second cache
 TURNS_PER_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time
 
 
+@checked
 def expert_forecasts(
-    features: Any,
+    features: Features,
     X: Float[ArrayLike, "T d"],
     y: Float[ArrayLike, "T"],
     *,
-    regularizer: float = 1.0,
-    dtype: str = "float64",
+    regularizer: Positive = 1.0,
+    dtype: Literal["float64", "float32"] = "float64",
 ) -> Forecasts:
     """Predictions [T, N] of online ridge and of VAW for each of N kernels: the experts of a `MultiKernel`.
 
@@ -32,12 +36,11 @@ def expert_forecasts(
             its features: a `Dictionary`, stacked `FourierFeatures`.
         X: instances, one row a round, at least one.
         y: targets.
-        regularizer: lambda, above 0.
+        regularizer: lambda.
         dtype: "float64", or "float32" in which long runs drift.
 
     Raises:
-        ValueError: shapes that do not match, entries that are not finite, a `regularizer` not above 0, or float64
-            where JAX has it disabled.
+        ValueError: shapes that do not match, entries that are not finite, or float64 where JAX has it disabled.
 
     Example:
         >>> import jax, numpy as np
@@ -49,7 +52,6 @@ def expert_forecasts(
         ([0.0, 0.333, 0.5], (3, 2))
     """
     X, y = check.rows("X", X, "y", y)
-    check.positive("regularizer", regularizer)
     jobs, gather = expert_jobs(*cast_to(dtype, features=features, X=X, y=y, regularizer=regularizer))
     return gather(in_parallel(jobs))
 

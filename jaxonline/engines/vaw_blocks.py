@@ -1,6 +1,6 @@
 """VAW and online ridge over a whole sequence: a block of rounds is absorbed by matrix products (`vaw.absorb`)."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +9,8 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from jaxonline.engines.scanning import cast_to, scan_first
 from jaxonline.learners.linear.vaw import absorb, initial_state
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Count, Positive
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
 
@@ -25,26 +27,26 @@ class Forecasts(NamedTuple):
     vaw: Float[Array, "..."]
 
 
+@checked
 def forecast(
     Z: Float[ArrayLike, "T m"],
     y: Float[ArrayLike, "T"],
     *,
-    regularizer: ArrayLike = 1.0,
-    block: int = BLOCK,
-    dtype: str = "float64",
+    regularizer: Positive = 1.0,
+    block: Count = BLOCK,
+    dtype: Literal["float64", "float32"] = "float64",
 ) -> tuple[Forecasts, Any]:
     """All predictions of `VAW` and of online ridge over a sequence, and the final `VAWState` of both.
 
     Args:
         Z: instances, one row a round, at least one.
         y: targets. The prediction of round t does not depend on y_t or later ones.
-        regularizer: lambda, above 0.
-        block: rounds absorbed at once, at least 1; predictions depend on it by rounding only.
+        regularizer: lambda.
+        block: rounds absorbed at once; predictions depend on it by rounding only.
         dtype: "float64", or "float32" in which long runs drift.
 
     Raises:
-        ValueError: shapes that do not match, entries that are not finite, a `regularizer` not above 0, or float64
-            where JAX has it disabled.
+        ValueError: shapes that do not match, entries that are not finite, or float64 where JAX has it disabled.
 
     Example:
         >>> import jax, numpy as np
@@ -55,8 +57,6 @@ def forecast(
         (['0.000', '0.333', '0.500'], '0.750')
     """
     Z, y = check.rows("Z", Z, "y", y)
-    check.positive("regularizer", regularizer)
-    check.count("block", block)
     return _forecast(*cast_to(dtype, Z=Z, y=y, regularizer=regularizer), block)
 
 

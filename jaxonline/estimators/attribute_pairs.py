@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._xla.compile_options import in_one_program
-from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset
+from jaxonline.estimators.index_sampling import EvenCount, check_enumerable, uniform_subset
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
@@ -38,10 +38,10 @@ class AttributePairs:
     v_i and v_j get (d/k) x_i and (d/k) x_j; A_ij and A_ji get (d^2/k) x_i x_j. Both are unbiased.
 
     Args:
-        n_attributes: k, even, at least 2; at a call, k/2 must be at most d^2.
+        n_attributes: k; at a call, k/2 must be at most d^2.
 
     Raises:
-        TypeError, ValueError: for an odd or too large `n_attributes`.
+        ValueError: `n_attributes` is odd; at a call, it is too large.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -55,10 +55,7 @@ class AttributePairs:
         [[1.0, 2.0], [2.0, 4.0]]
     """
 
-    n_attributes: int = static()
-
-    def __post_init__(self):
-        check_even("n_attributes", self.n_attributes)
+    n_attributes: EvenCount = static()
 
     def __call__(self, key: Key[Array, ""], d: int, oracle: Any) -> PairMoments:
         """The estimates, from `oracle.attributes(indices)`."""

@@ -10,7 +10,7 @@ law. The estimators of their Algorithm 1 are in `jaxonline.estimators.attribute_
 
 import itertools
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,9 +18,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline._xla.compile_options import in_one_program
-from jaxonline.estimators.index_sampling import check_enumerable, check_even, uniform_subset, weighted_indices
+from jaxonline.estimators.index_sampling import EvenCount, check_enumerable, uniform_subset, weighted_indices
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
@@ -46,11 +45,11 @@ class AttributeGradient:
     (|w|^2 / w_i) x_i (Hazan and Koren's AERR), which suits a bounded l2 norm. y^ = 0 while w = 0.
 
     Args:
-        n_attributes: k, even, at least 2; at a call, k/2 must be at most d.
-        law: "l1" or "l2". (Erratum E14: paper C prints another x in y^.)
+        n_attributes: k; at a call, k/2 must be at most d.
+        law: of the indices for y^, see above. (Erratum E14: paper C prints another x in y^.)
 
     Raises:
-        TypeError, ValueError: for an odd or too large `n_attributes`, or an unknown `law`.
+        ValueError: `n_attributes` is odd; at a call, it is too large.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -65,13 +64,9 @@ class AttributeGradient:
         (12, [-4.0, -8.0, -12.0])
     """
 
-    n_attributes: int = static()
-    law: str = static(default="l1")
+    n_attributes: EvenCount = static()
+    law: Literal["l1", "l2"] = static(default="l1")
     loss: ClassVar[Loss] = Squared()
-
-    def __post_init__(self):
-        check_even("n_attributes", self.n_attributes)
-        check.choice("law", self.law, ("l1", "l2"))
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """The estimate at w, from `oracle.attributes(indices)` and `oracle.label()`."""

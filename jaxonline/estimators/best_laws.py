@@ -14,23 +14,24 @@ from scipy import special
 
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.feature_moments import log_coefficients
-from jaxonline.estimators.laws import Law, law_from_magnitudes
+from jaxonline.estimators.laws import Law, Overhead, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
-from jaxonline.kernels.dot_product import require_dot_product
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.types import PositiveFloat
 
 _TERMS, _MOST_TERMS = 256, 4096
 _CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
 _SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
 
 
+@checked
 def best_feature_map(
     kernel: DotProductKernel | Gaussian,
-    copy_moment: float,
-    pair_moment: float | None = None,
-    overhead: float = math.inf,
+    copy_moment: PositiveFloat,
+    pair_moment: PositiveFloat | None = None,
+    overhead: Overhead = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
     """The feature map of a kernel with the laws that minimise E|Psi~|^2, or that times its price.
 
@@ -40,16 +41,15 @@ def best_feature_map(
 
     Args:
         kernel: with a series, or a `Gaussian`.
-        copy_moment: M = E|x~|^2, above 0.
-        pair_moment: F = E <x~, x~'>^2 of two copies, above 0; M^2 when None. For the Gaussian kernel only.
+        copy_moment: M = E|x~|^2.
+        pair_moment: F = E <x~, x~'>^2 of two copies; M^2 when None. For the Gaussian kernel only.
         overhead: the price of an estimate in copies, besides those it asks for: laws in proportion to
             a_n / sqrt(overhead + n) ask for fewer. With inf copies cost nothing. Of the Gaussian kernel's two laws
             each has the mean price of the other one as a part of its overhead.
 
     Raises:
-        ValueError: moments or overhead not above 0, a series that diverges at `copy_moment`, or moments so large that
+        ValueError: a series that diverges at `copy_moment`, or moments so large that
             more than 4096 levels matter.
-        TypeError: `kernel` has no series and is not a `Gaussian`.
 
     Example:
         >>> from jaxonline.estimators import DotProductFeatureMap, Geometric
@@ -62,8 +62,8 @@ def best_feature_map(
         >>> [round(each.expected_queries(), 3) for each in (best, paper)]
         [0.953, 1.0]
     """
-    copy_moment = float(check.positive("copy_moment", copy_moment))
-    pair_moment = copy_moment**2 if pair_moment is None else float(check.positive("pair_moment", pair_moment))
+    copy_moment = float(copy_moment)
+    pair_moment = copy_moment**2 if pair_moment is None else float(pair_moment)
     if isinstance(kernel, Gaussian):
         width2 = host_float("width", kernel.width) ** 2
 
@@ -84,7 +84,7 @@ def best_feature_map(
             if best >= beside * (1.0 - _CLOSE):  # it falls: with less beside them levels ask for less, and so do pairs
                 return GaussianFeatureMap(kernel, law, pair_law)
             beside = best
-    kernel_radius = require_dot_product("kernel", kernel).radius()
+    kernel_radius = kernel.radius()
     if copy_moment >= kernel_radius:
         raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
 

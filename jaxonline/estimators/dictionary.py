@@ -5,20 +5,23 @@ Source: Rokhlin and Gurtovaya (2025), sections 2 and 4.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
-from jaxonline.estimators.fourier import LAYOUTS
+from jaxonline.estimators.fourier import Layout
 from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
 from jaxonline.linalg.trigonometry import sincos
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, stack, struct
+from jaxonline.parameters.struct import stack, struct
+from jaxonline.parameters.types import Component, Count, Seed, Shape, Takes
 
 GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
 LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))
@@ -33,7 +36,7 @@ class Dictionary:
         phases: [N, m] for the layout "cosine", None for the layout "pair" (2m features a kernel).
 
     Raises:
-        ValueError: shapes that do not fit, entries that are not finite.
+        ValueError: shapes that do not fit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,42 +46,36 @@ class Dictionary:
         (3, [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     """
 
-    frequencies: Float[ArrayLike, "N m d"]
-    phases: Float[ArrayLike, "N m"] | None = None
+    frequencies: Annotated[Any, Shape("N", "m", "d")]
+    phases: Annotated[Any, Shape("N", "m")] | None = None
 
     def __post_init__(self):
-        set_field(self, "frequencies", check.listed("frequencies", self.frequencies))
-        if check.unknown(self.frequencies):
-            return
-        frequencies = check.finite_array("frequencies", self.frequencies, ndim=3)
-        if frequencies.size == 0:
-            raise ArgumentError("frequencies", f"must have at least one entry, got shape {frequencies.shape}")
-        if not isinstance(self.frequencies, jax.Array):
-            set_field(self, "frequencies", frequencies)
-        if self.phases is not None and np.shape(self.phases) != frequencies.shape[:2]:
-            raise ArgumentError("phases", f"must have shape {frequencies.shape[:2]}, got {np.shape(self.phases)}")
+        shape = np.shape(self.frequencies)[:2]
+        if self.phases is not None and np.shape(self.phases) != shape:
+            raise ArgumentError("phases", f"must have shape {shape}, got {np.shape(self.phases)}")
 
     @classmethod
+    @checked
     def draw(
         cls,
         key: Key[Array, ""],
         kernels: Sequence[ShiftInvariantKernel],
-        dimension: int,
-        n_frequencies: int,
-        layout: str = "pair",
+        dimension: Count,
+        n_frequencies: Count,
+        layout: Layout = "pair",
     ) -> "Dictionary":
         """Draw the features of shift-invariant kernels with k(0) = 1, independently for each kernel.
 
         Args:
             key: consumed; kernel i uses `fold_in(key, i)`.
             kernels: at least one.
-            dimension: of the instances, at least 1.
-            n_frequencies: m, at least 1.
-            layout: "pair" or "cosine".
+            dimension: of the instances.
+            n_frequencies: m.
+            layout: of the features of a frequency.
 
         Raises:
             TypeError: a kernel is not shift-invariant.
-            ValueError: no kernel, k(0) is not 1, a number below 1, or a `layout` that does not exist.
+            ValueError: no kernel, or k(0) is not 1.
 
         Example:
             >>> import jax
@@ -87,8 +84,7 @@ class Dictionary:
             >>> Dictionary.draw(jax.random.key(0), [Gaussian(1.0), Laplacian(2.0)], 3, 10).frequencies.shape
             (2, 10, 3)
         """
-        check.choice("layout", layout, LAYOUTS)
-        dimension, m = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
+        m = n_frequencies
         check.key("key", key)
         check.sequence("kernels", kernels, "kernel")
         for kernel in kernels:
@@ -110,23 +106,24 @@ class Dictionary:
         return cls(jnp.concatenate(parts), phases)
 
     @classmethod
-    def published(cls, seed: int, dimension: int, n_frequencies: int = 50) -> "Dictionary":
+    @checked
+    def published(cls, seed: Seed, dimension: Count, n_frequencies: Count = 50) -> "Dictionary":
         """The published dictionary of 76 kernels, drawn as published, with NumPy's legacy generator.
 
         51 Gaussian kernels of variance 10^(4i/50 - 2), then 25 Laplacian kernels of scale 10^(i/6 - 2), in this order.
 
         Args:
             seed: of `numpy.random.RandomState`.
-            dimension: of the instances, at least 1.
-            n_frequencies: m, at least 1.
+            dimension: of the instances.
+            n_frequencies: m.
 
         Example:
             >>> from jaxonline.estimators.dictionary import Dictionary
             >>> Dictionary.published(0, dimension=5).frequencies.shape
             (76, 50, 5)
         """
-        shape = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
-        generator = np.random.RandomState(check.count("seed", seed, ge=0))
+        shape = dimension, n_frequencies
+        generator = np.random.RandomState(seed)
         gaussian = [generator.randn(*shape) * np.sqrt(1 / variance) for variance in GAUSSIAN_VARIANCES]
         laplacian = [generator.standard_cauchy(shape) / scale for scale in LAPLACIAN_SCALES]
         return cls(np.swapaxes(np.stack(gaussian + laplacian), 1, 2))
@@ -169,3 +166,7 @@ def published_kernels() -> list[ShiftInvariantKernel]:
     """
     gaussian = [Gaussian.from_standard_deviation(math.sqrt(variance)) for variance in GAUSSIAN_VARIANCES]
     return [*gaussian, *map(Laplacian, LAPLACIAN_SCALES)]
+
+
+AnyDictionary = Annotated[Callable, Takes("an instance"), Component("`Dictionary`")]
+"""A pytree that is a function of an instance, with a row of features for each kernel."""

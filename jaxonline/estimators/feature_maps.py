@@ -33,13 +33,14 @@ from jaxonline.estimators.feature_moments import (
     reached_by,
     weighted_series,
 )
-from jaxonline.estimators.laws import AnyLaw, require_law
+from jaxonline.estimators.laws import AnyLaw
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
 from jaxonline.kernels import Gaussian
-from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
-from jaxonline.parameters import check
+from jaxonline.kernels.dot_product import DotProductKernel
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import exp, host_float
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count, NonNegativeFloat
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
@@ -51,9 +52,6 @@ class DotProductFeatureMap(FeatureMap):
     Args:
         kernel: a `DotProductKernel` (`jaxonline.kernels`).
         law: the law of N; the paper's is `Geometric(p)`.
-
-    Raises:
-        TypeError: `kernel` has no series, or `law` is not a law.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -70,10 +68,6 @@ class DotProductFeatureMap(FeatureMap):
 
     kernel: DotProductKernel
     law: AnyLaw
-
-    def __post_init__(self):
-        require_dot_product("kernel", self.kernel)
-        require_law("law", self.law)
 
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
         return self.law.sample(key)
@@ -115,31 +109,34 @@ class DotProductFeatureMap(FeatureMap):
         # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return self.law.mean()
 
-    def overflow_probability(self, capacity: int) -> float:
-        return float(self.law.tail(check.count("capacity", capacity) + 1))
+    @checked
+    def overflow_probability(self, capacity: Count) -> float:
+        return float(self.law.tail(capacity + 1))
 
-    def bias(self, capacity: int, squared_norm: float) -> float:
+    @checked
+    def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
-        squared_norm = host_float("squared_norm", check.not_negative("squared_norm", squared_norm))
-        kept = reached_by(self.law, check.count("capacity", capacity) + 1)
+        squared_norm = host_float("squared_norm", squared_norm)
+        kept = reached_by(self.law, capacity + 1)
         n = np.arange(capacity + 1)
         log_terms = log_coefficients(self.kernel, capacity + 1) + special.xlogy(n, squared_norm)
         with np.errstate(over="ignore"):
             lost = np.exp(np.where(kept, -np.inf, log_terms)).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
-    def second_moment(self, copy_moment: float) -> float:
+    @checked
+    def second_moment(self, copy_moment: NonNegativeFloat) -> float:
         """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
 
         With a bound on E |x~|^2 for `copy_moment` it is the B_Psi of the paper.
 
         Args:
-            copy_moment: E |x~|^2, at least 0.
+            copy_moment: E |x~|^2.
 
         Raises:
             ValueError: the second moment is infinite: p E |x~|^2 is not inside the disc of convergence.
         """
-        moment = host_float("copy_moment", check.not_negative("copy_moment", copy_moment))
+        moment = host_float("copy_moment", copy_moment)
 
         def series(a: float) -> float:
             if a >= self.kernel.radius():
@@ -164,9 +161,6 @@ class GaussianFeatureMap(FeatureMap):
         law: the law of N2; the paper's is `Geometric(p)`.
         pair_law: the law of N1; `law` when None, as in the paper.
 
-    Raises:
-        TypeError: `kernel` is not a `Gaussian`, or a law is not a law.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
@@ -183,11 +177,6 @@ class GaussianFeatureMap(FeatureMap):
     kernel: Gaussian
     law: AnyLaw
     pair_law: AnyLaw | None = None
-
-    def __post_init__(self):
-        check.instance("kernel", self.kernel, Gaussian, "a Gaussian")
-        require_law("law", self.law)
-        require_law("pair_law", self._pair_law())
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         pair_key, vector_key = jax.random.split(key)
@@ -253,16 +242,18 @@ class GaussianFeatureMap(FeatureMap):
         # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
-    def overflow_probability(self, capacity: int) -> float:
-        n1 = np.arange(check.count("capacity", capacity) // 2 + 1)
+    @checked
+    def overflow_probability(self, capacity: Count) -> float:
+        n1 = np.arange(capacity // 2 + 1)
         inside = np.exp(self._pair_law().log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
-    def bias(self, capacity: int, squared_norm: float) -> float:
+    @checked
+    def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
-        s = host_float("squared_norm", check.not_negative("squared_norm", squared_norm))
+        s = host_float("squared_norm", squared_norm)
         s /= host_float("width", self.kernel.width) ** 2
-        n = np.arange(check.count("capacity", capacity) + 1)
+        n = np.arange(capacity + 1)
         with np.errstate(over="ignore", invalid="ignore"):
             pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
             never = np.cumsum(np.where(reached_by(self._pair_law(), len(n)), 0.0, pair_terms))
@@ -273,7 +264,8 @@ class GaussianFeatureMap(FeatureMap):
             found = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
         return math.inf if math.isnan(found) else found
 
-    def second_moment(self, copy_moment: float, pair_moment: float | None = None) -> float:
+    @checked
+    def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
         """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
 
         For the paper's law it is (p/(p-1))^2 I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2) with M = E |x~|^2 and
@@ -281,15 +273,11 @@ class GaussianFeatureMap(FeatureMap):
         (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and violated by it).
 
         Args:
-            copy_moment: M, at least 0.
-            pair_moment: F, at least 0; M^2 when None.
+            copy_moment: M.
+            pair_moment: F; M^2 when None.
         """
-        moment = host_float("copy_moment", check.not_negative("copy_moment", copy_moment))
-        pairs = (
-            moment**2
-            if pair_moment is None
-            else host_float("pair_moment", check.not_negative("pair_moment", pair_moment))
-        )
+        moment = host_float("copy_moment", copy_moment)
+        pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
         width2 = host_float("width", self.kernel.width) ** 2
         pair_part = weighted_series(
             self._pair_law(),

@@ -1,22 +1,33 @@
 """Exact moments of noisy copies and of estimates of feature vectors: numbers in float64, on the host."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike
 from scipy import special
 
 from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.kernels import DotProductKernel
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.types import Convert, Numbers, Vector
 
 _SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
 
 
-def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
+def _require_covariance(covariance: Any, name: str) -> Any:
+    return check.covariance(name, check.listed(name, covariance))
+
+
+Covariance = Annotated[Numbers | Sequence, Convert(_require_covariance)]
+"""A variance (number), variances [d] or a matrix [d, d]."""
+
+
+@checked
+def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
 
     Args:
@@ -32,16 +43,16 @@ def copy_moments(x: ArrayLike, covariance: ArrayLike) -> tuple[float, float]:
     return float(np.trace(second)), float((second**2).sum())
 
 
-def _second_moments(x: ArrayLike, covariance: ArrayLike) -> np.ndarray:
+def _second_moments(x: Any, covariance: Any) -> np.ndarray:
     """E x~ x~' [d, d] of a copy x~ with mean x."""
-    x = check.finite_array("x", x, ndim=1).astype(float)
-    covariance = np.asarray(check.covariance("covariance", np.asarray(covariance, float)))
+    x, covariance = np.asarray(x, float), np.asarray(covariance, float)
     if covariance.ndim < 2:
         covariance = np.diag(np.broadcast_to(covariance, x.shape))
     return np.outer(x, x) + covariance
 
 
-def inner_moment(x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+@checked
+def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
     """E <x~, x2>^2."""
     x2 = np.asarray(x2, float)
     return float(x2 @ _second_moments(x, covariance) @ x2)

@@ -11,20 +11,23 @@ Sources: Rahimi and Recht (2007); Rokhlin and Gurtovaya (2025), section 2. (Its 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
+from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component, Count, NonNegative, Shape, Takes
 
-LAYOUTS = ("cosine", "pair")
+Layout = Literal["cosine", "pair"]
 
 
 @struct
@@ -34,10 +37,10 @@ class FourierFeatures:
     Args:
         frequencies: [m, d].
         phases: [m] for the layout "cosine", None for the layout "pair".
-        at_zero: k(x, x), at least 0.
+        at_zero: k(x, x).
 
     Raises:
-        ValueError: `frequencies` not a matrix, `phases` of another length, a negative `at_zero`.
+        ValueError: `phases` are of another length than `frequencies`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,43 +49,37 @@ class FourierFeatures:
         [1.0, 0.0]
     """
 
-    frequencies: Float[ArrayLike, "m d"] | Sequence
-    phases: Float[ArrayLike, "m"] | Sequence[float] | None = None
-    at_zero: ArrayLike = 1.0
+    frequencies: Annotated[Any, Shape("m", "d")]
+    phases: Annotated[Any, Shape("m")] | None = None
+    at_zero: NonNegative = 1.0
 
     def __post_init__(self):
-        for name in ("frequencies", "phases"):
-            set_field(self, name, check.listed(name, getattr(self, name)))
         shape = np.shape(self.frequencies)
-        if not check.unknown(self.frequencies):
-            check.finite_array("frequencies", self.frequencies, ndim=2)
-            check.numbers("frequencies", self.frequencies)
         if len(shape) != 2:
             raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates), got shape {shape}")
-        if self.phases is not None:
-            check.numbers("phases", self.phases)
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
             raise ArgumentError(
                 "phases", f"must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}"
             )
-        check.not_negative("at_zero", self.at_zero)
 
     @classmethod
+    @checked
     def draw(
-        cls, key: Key[Array, ""], kernel: ShiftInvariantKernel, dimension: int, n_frequencies: int, layout: str = "pair"
+        cls,
+        key: Key[Array, ""],
+        kernel: ShiftInvariantKernel,
+        dimension: Count,
+        n_frequencies: Count,
+        layout: Layout = "pair",
     ) -> "FourierFeatures":
         """Draw the features of a shift-invariant kernel.
 
         Args:
             key: consumed.
             kernel: a kernel with a spectral law (`Gaussian`, `Laplacian`, a radial kernel, sums and multiples).
-            dimension: of the instances, at least 1.
-            n_frequencies: m, at least 1; the layout "pair" makes 2m features of it.
-            layout: "cosine" or "pair".
-
-        Raises:
-            TypeError: `kernel` is not shift-invariant.
-            ValueError: a `layout` that does not exist, a number below 1.
+            dimension: of the instances.
+            n_frequencies: m; the layout "pair" makes 2m features of it.
+            layout: of the features of a frequency.
 
         Example:
             >>> import jax, jax.numpy as jnp
@@ -94,14 +91,11 @@ class FourierFeatures:
             (True, 1000)
         """
         check.key("key", key)
-        check.choice("layout", layout, LAYOUTS)
-        require_shift_invariant("kernel", kernel)
         frequency_key, phase_key = jax.random.split(key)
-        dimension, n = check.count("dimension", dimension), check.count("n_frequencies", n_frequencies)
-        frequencies = kernel.frequencies(frequency_key, dimension, n)
+        frequencies = kernel.frequencies(frequency_key, dimension, n_frequencies)
         phases = None
         if layout == "cosine":
-            phases = jax.random.uniform(phase_key, (n,), frequencies.dtype, 0.0, 2.0 * math.pi)
+            phases = jax.random.uniform(phase_key, (n_frequencies,), frequencies.dtype, 0.0, 2.0 * math.pi)
         return cls(frequencies, phases, kernel.at_zero())
 
     @property
@@ -120,16 +114,13 @@ class FourierFeatures:
         return scale * jnp.concatenate([jnp.cos(angles), jnp.sin(angles)])
 
 
+@checked
 def single_frequency_variance(
-    kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: str
+    kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: Layout
 ) -> Float[Array, ""]:
     """The exact variance of <phi(x), phi(x')> for one frequency; with m of them it is 1/m of this.
 
     For "pair" it is (k0^2 + k0 k(2x, 2x'))/2 - k(x, x')^2 with k0 = k(x, x), and k0^2/2 more for "cosine".
-
-    Raises:
-        ValueError: a `layout` that does not exist.
-        TypeError: `kernel` is not shift-invariant.
 
     Example:
         >>> import jax.numpy as jnp
@@ -139,9 +130,11 @@ def single_frequency_variance(
         >>> [float(single_frequency_variance(Gaussian(1.0), x, x, layout)) for layout in ("cosine", "pair")]
         [0.5, 0.0]
     """
-    check.choice("layout", layout, LAYOUTS)
-    require_shift_invariant("kernel", kernel)
     value = kernel(x, x2)
     k0 = jnp.asarray(kernel.at_zero(), value.dtype)
     pair = 0.5 * (k0**2 + k0 * kernel(2.0 * floating(x), 2.0 * floating(x2))) - value**2
     return pair if layout == "pair" else pair + 0.5 * k0**2
+
+
+Features = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
+"""A pytree that is a function of an instance."""

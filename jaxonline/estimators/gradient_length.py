@@ -11,7 +11,7 @@ and Lemma 2, with erratum E9 (the y inside the product is missing in print).
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -23,9 +23,10 @@ from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses import SeriesLoss
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import PositiveFloat
 
 
 @struct
@@ -53,9 +54,6 @@ class GradientLength:
         series: the estimator of l'.
         kind: "classification" (copies y <w, Psi~>, and g~ has an outer y) or "regression" (copies <w, Psi~> - y).
 
-    Raises:
-        ValueError: another `kind`.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, Geometric
@@ -72,18 +70,15 @@ class GradientLength:
     """
 
     series: SeriesEstimator
-    kind: str = static()
-
-    def __post_init__(self):
-        check.instance("series", self.series, SeriesEstimator, "a SeriesEstimator")
-        check.choice("kind", self.kind, ("classification", "regression"))
+    kind: Literal["classification", "regression"] = static()
 
     @classmethod
+    @checked
     def for_loss(
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., Any],
-        second_moment: float,
+        second_moment: PositiveFloat,
         **options: Any,
     ) -> "GradientLength":
         """The estimator for a loss.
@@ -113,7 +108,7 @@ class GradientLength:
             >>> [(len(each.series.coefficients), round(each.series.reach, 1)) for each in guesses]
             [(13, 1.3), (27, 6.4)]
         """
-        return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)
+        return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)  # type: ignore[arg-type]
 
     def estimate(
         self,

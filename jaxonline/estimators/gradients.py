@@ -8,16 +8,17 @@ One noisy label is enough for the squared loss, whose gradient is linear in the 
 loss takes the noisy label for the true one as well, and is biased by that too: l'(a - y~) has not the mean l'(a - y).
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert, Count, NonNegative, Takes
 
 
 @runtime_checkable
@@ -95,15 +96,16 @@ def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, 
     return 2 * (w @ x - y) * direction
 
 
+AnyEstimator = Annotated[Callable, Takes("(key, w, oracle)"), Component("estimator")]
+AnyLoss = Annotated[Loss, Convert(lambda loss, name: as_loss(name, loss))]
+
+
 @struct
 class FullGradient:
     """The gradient itself, under full information.
 
     Args:
         loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
-
-    Raises:
-        TypeError: if `loss` is not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -113,10 +115,7 @@ class FullGradient:
         [-2.0, -2.0]
     """
 
-    loss: Loss = Squared()
-
-    def __post_init__(self):
-        set_field(self, "loss", as_loss("loss", self.loss))
+    loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The true one."""
@@ -198,9 +197,6 @@ class NaiveCopy:
     Args:
         loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
 
-    Raises:
-        TypeError: if `loss` is not a loss.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators import NaiveCopy
@@ -212,10 +208,7 @@ class NaiveCopy:
         [-2.0, -2.0]
     """
 
-    loss: Loss = Squared()
-
-    def __post_init__(self):
-        set_field(self, "loss", as_loss("loss", self.loss))
+    loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """One noisy copy and a noisy label."""
@@ -232,12 +225,8 @@ class MeanOfCopies:
     """The mean of n noisy copies used as if it were clean: for the squared loss biased by 2 Sigma w / n.
 
     Args:
-        n_copies: the number of copies of a round, at least 1.
+        n_copies: the number of copies of a round.
         loss: of the prediction: of `jaxonline.losses`, or any class with value and gradient.
-
-    Raises:
-        ValueError: if `n_copies` is less than 1.
-        TypeError: if `n_copies` is not an integer, or `loss` not a loss.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -250,12 +239,8 @@ class MeanOfCopies:
         ([-2.0, -2.0], 5)
     """
 
-    n_copies: int = static()
-    loss: Loss = Squared()
-
-    def __post_init__(self):
-        check.count("n_copies", self.n_copies)
-        set_field(self, "loss", as_loss("loss", self.loss))
+    n_copies: Count = static()
+    loss: AnyLoss = Squared()
 
     def example(self, oracle: Any) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """The mean of the copies and a noisy label."""
@@ -273,11 +258,7 @@ class Regularised:
 
     Args:
         estimator: of the loss's gradient.
-        strength: at least 0.
-
-    Raises:
-        ValueError: if `strength` is negative.
-        TypeError: if `estimator` is not a function.
+        strength: the factor of |w|^2 / 2.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -289,12 +270,8 @@ class Regularised:
         [4.5, 5.0]
     """
 
-    estimator: Any
-    strength: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
-        check.not_negative("strength", self.strength)
+    estimator: AnyEstimator
+    strength: NonNegative
 
     @property
     def loss(self) -> Any:

@@ -1,28 +1,33 @@
 """Random indices: what the estimators from a few attributes look at."""
 
+from typing import Annotated, Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Convert, Count, Ge
 
 _MAX_OUTCOMES = 1 << 20
 
 
-def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: int) -> Int[Array, "size"]:
+@checked
+def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) -> Int[Array, "size"]:
     """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
 
     Args:
         key: consumed.
         d: the size of the whole set; where it is traced, it is not checked.
-        size: the size of the subset, from 1 to d.
+        size: the size of the subset, at most d.
 
     Raises:
-        ValueError: if `size` is not from 1 to d.
+        ValueError: `size` is above d.
     """
     known = check.concrete(d)
-    if check.count("size", size) > (size if known is None else int(known)):
+    if known is not None and size > known:
         raise ArgumentError("size", f"must be at most d = {d}, got {size}")
     last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)
     draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
@@ -50,10 +55,14 @@ def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int)
     return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
 
 
-def check_even(name: str, value: int) -> None:
-    """Check that a number of attributes is even: half of it for each of two estimates."""
+def _require_even(value: Any, name: str) -> int:
     if check.count(name, value, ge=2) % 2:
         raise ArgumentError(name, f"must be even (half of it for each of two estimates), got {value}")
+    return int(value)
+
+
+EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
+"""A number of attributes, of which each of two estimates takes half."""
 
 
 def check_enumerable(outcomes: int) -> None:

@@ -12,8 +12,7 @@ p = 4 would never exceed N = 11, and the estimator built on it would be biased b
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +20,28 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
 from jaxonline.random.threefry import words
 
-Vector = Sequence[float] | np.ndarray | jax.Array
+
+def _as_table(value: Any, name: str) -> np.ndarray:
+    return check.vector(name, value).astype(np.float64)
+
+
+def _as_weights(value: Any, name: str) -> np.ndarray:
+    return check.numbers(name, _as_table(value, name), ge=0.0)
+
+
+Table = Annotated[Any, Shape("n"), Convert(_as_table)]
+"""A vector of known numbers, kept in float64 on the host."""
+Weights = Annotated[Any, Shape("n"), Ge(0), Convert(_as_weights)]
+"""A `Table` without negative numbers."""
+Overhead = Annotated[float, Gt(0), OrInfinity()]
+"""The price of a call in copies."""
 
 
 @struct
@@ -36,10 +51,7 @@ class Geometric:
     Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels", Lemma 1.
 
     Args:
-        p: above 1; larger means fewer copies and a larger variance. A leaf: it can be swept.
-
-    Raises:
-        ValueError: `p` not above 1.
+        p: larger means fewer copies and a larger variance. A leaf: it can be swept.
 
     Example:
         >>> from jaxonline.estimators.laws import Geometric
@@ -48,10 +60,7 @@ class Geometric:
         (0.5, 0.125, 1.0)
     """
 
-    p: ArrayLike
-
-    def __post_init__(self):
-        check.number("p", self.p, gt=1.0)
+    p: Annotated[Number, Gt(1)]
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """One draw of N, an int32."""
@@ -88,10 +97,10 @@ class Law:
     """Any law of N on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
-        probabilities: a vector, not negative, with sum 1 (to 1e-6; it is then normalised exactly).
+        probabilities: a vector with sum 1 (to 1e-6; it is then normalised exactly).
 
     Raises:
-        ValueError: not a vector, a negative or non-finite entry, or a sum other than 1.
+        ValueError: a sum other than 1.
 
     Example:
         >>> from jaxonline.estimators.laws import Law
@@ -100,13 +109,12 @@ class Law:
         (0.5, 0.5, 1.0)
     """
 
-    probabilities: Vector
-    tails: Vector = dataclasses.field(init=False, repr=False)
+    probabilities: Weights
+    tails: np.ndarray = dataclasses.field(init=False, repr=False)
     """P(N >= 0), ..., P(N >= K): kept, because a running sum in float32 would give impossible n a probability."""
 
     def __post_init__(self):
-        table = check.vector("probabilities", self.probabilities).astype(np.float64)
-        check.numbers("probabilities", table, ge=0.0)
+        table = self.probabilities
         if not abs(table.sum() - 1.0) <= 1e-6:
             raise ArgumentError("probabilities", f"must have the sum 1, got the sum {table.sum():g}")
         tails = np.cumsum(table[::-1])[::-1]
@@ -147,7 +155,7 @@ AnyLaw = Geometric | Law
 """The laws of N: each has `sample`, `log_pmf`, `pmf`, `tail`, `log_table`, `mean`."""
 
 
-def minimum_variance(coefficients: Vector, second_moment: float, radius: float = math.inf) -> Law:
+def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> Law:
     """The law that minimises the second moment, and so the variance: p_n ~ |gamma_n| (E X^2)^(n/2).
 
     By Cauchy-Schwarz, sum a_n^2/p_n >= (sum a_n)^2 with equality at p_n ~ a_n; here a_n = |gamma_n| (E X^2)^(n/2).
@@ -157,11 +165,11 @@ def minimum_variance(coefficients: Vector, second_moment: float, radius: float =
     Args:
         coefficients: gamma_0 .. gamma_K, a vector. What the series has beyond K gets no probability, and is the
             bias of the estimator: see `jaxonline.estimators.series.truncation_bias`.
-        second_moment: E (X - c)^2 of one factor, above 0.
+        second_moment: E (X - c)^2 of one factor.
         radius: the radius of convergence of the whole series.
 
     Raises:
-        ValueError: coefficients that are not a finite vector or all 0, or E (X - c)^2 >= radius^2.
+        ValueError: coefficients that are all 0, or E (X - c)^2 >= radius^2.
 
     Example:
         >>> from jaxonline.estimators.laws import minimum_variance
@@ -171,7 +179,10 @@ def minimum_variance(coefficients: Vector, second_moment: float, radius: float =
     return law_from_magnitudes(magnitudes(coefficients, second_moment, radius))
 
 
-def cost_aware(coefficients: Vector, second_moment: float, radius: float = math.inf, *, overhead: float = 1.0) -> Law:
+@checked
+def cost_aware(
+    coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
+) -> Law:
     """The law that minimises (E theta^2) (overhead + E N): p_n ~ |gamma_n| (E X^2)^(n/2) / sqrt(overhead + n).
 
     Again by Cauchy-Schwarz: (sum a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. The product is what
@@ -181,12 +192,12 @@ def cost_aware(coefficients: Vector, second_moment: float, radius: float = math.
 
     Args:
         coefficients: gamma_0 .. gamma_K, a vector.
-        second_moment: E (X - c)^2 of one factor, above 0.
+        second_moment: E (X - c)^2 of one factor.
         radius: the radius of convergence of the whole series.
-        overhead: above 0.
+        overhead: the price of a call in copies.
 
     Raises:
-        ValueError: coefficients that are not a finite vector or all 0, or E (X - c)^2 >= radius^2.
+        ValueError: coefficients that are all 0, or E (X - c)^2 >= radius^2.
 
     Example:
         >>> from jaxonline.estimators.laws import cost_aware
@@ -196,40 +207,40 @@ def cost_aware(coefficients: Vector, second_moment: float, radius: float = math.
     return law_from_magnitudes(magnitudes(coefficients, second_moment, radius), overhead=overhead)
 
 
-def law_from_magnitudes(magnitudes: Vector, *, overhead: float = math.inf) -> Law:
+@checked
+def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> Law:
     """p_n ~ a_n / sqrt(1 + n/overhead): the best law where stratum n has the second moment a_n^2.
 
     Args:
-        magnitudes: a_0 .. a_K, a vector, not negative, not all 0.
+        magnitudes: a_0 .. a_K, a vector, not all 0.
         overhead: the price of a call in copies; inf minimises the second moment alone.
 
     Raises:
-        ValueError: an entry that is negative or not finite, or nothing but zeros.
+        ValueError: nothing but zeros.
 
     Example:
         >>> from jaxonline.estimators.laws import law_from_magnitudes
         >>> law_from_magnitudes([1.0, 3.0]).probabilities.tolist()
         [0.25, 0.75]
     """
-    table = check.vector("magnitudes", magnitudes).astype(np.float64)
-    check.numbers("magnitudes", table, ge=0.0)
+    table = magnitudes
     if not table.any():
         raise ArgumentError("magnitudes", "must not all be 0: there is nothing to estimate")
-    weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / _above_zero("overhead", overhead))
+    weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
     return Law(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
 
-def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.inf) -> np.ndarray:
+@checked
+def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of gamma_n prod (X_j - c).
 
     An a_n too small for float64 is 1e-300: not 0, so that no term that exists is left out of a law.
 
     Raises:
-        ValueError: coefficients that are not a finite vector, or E (X - c)^2 >= radius^2 (the a_n of the whole
+        ValueError: E (X - c)^2 >= radius^2 (the a_n of the whole
             series have no finite sum, and no law has a finite second moment that this one could approach).
     """
-    gammas = check.vector("coefficients", coefficients).astype(np.float64)
-    check.positive("second_moment", second_moment)
+    gammas = coefficients
     if second_moment >= radius**2:
         raise ArgumentError(
             "second_moment",
@@ -238,15 +249,6 @@ def magnitudes(coefficients: Vector, second_moment: float, radius: float = math.
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))
     return np.where(gammas != 0.0, np.maximum(sizes, 1e-300), 0.0)
-
-
-def _above_zero(name: str, value: float) -> float:
-    return value if isinstance(value, float) and value == math.inf else float(check.positive(name, value))
-
-
-def require_law(name: str, law: Any) -> "AnyLaw":
-    """The law, or a TypeError where it is none."""
-    return check.instance(name, law, (Geometric, Law), "a Geometric or a Law (jaxonline.estimators.laws)")
 
 
 def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:

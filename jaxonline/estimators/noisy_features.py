@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count
 
 Counts = Any
 """How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
@@ -165,8 +166,9 @@ class FeatureMap(abc.ABC):
         The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
         """
 
+    @checked
     def given(
-        self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: int
+        self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
         """Map_Estimate conditional on the random numbers `counts`, for stratified verification.
 
@@ -174,9 +176,9 @@ class FeatureMap(abc.ABC):
             key: of the noise.
             counts: N, or (N1, N2) for the Gaussian map.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: the largest number of copies, at least 1.
+            capacity: the largest number of copies.
         """
-        indices = jnp.arange(check.count("capacity", capacity), dtype=jnp.uint32)
+        indices = jnp.arange(capacity, dtype=jnp.uint32)
         return self.assemble(counts, jax.vmap(lambda j: draw(jax.random.fold_in(key, j)))(indices))
 
     def estimate(
@@ -187,12 +189,11 @@ class FeatureMap(abc.ABC):
         Args:
             key: of the counts and of the noise. The same key with a larger capacity gives the same estimate.
             draw: `draw(key)` returns an independent noisy copy of x.
-            capacity: the largest number of copies, at least 1.
+            capacity: the largest number of copies.
 
         Raises:
             TypeError, ValueError: `capacity` is not an integer of at least 1.
         """
-        check.count("capacity", capacity)
         counts_key, copies_key = jax.random.split(key)
         return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
 

@@ -13,22 +13,32 @@ Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data wit
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes, require_law
+from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
 
 _LOSS_OF_DIGITS = 1e-6
+ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
+
+
+def _as_triangular(value: Any, name: str) -> np.ndarray:
+    table = check.finite_array(name, value, ndim=2).astype(np.float64)
+    if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
+        raise ArgumentError(name, f"must be a square lower triangular matrix, got shape {table.shape}")
+    return table
 
 
 @struct
@@ -38,10 +48,10 @@ class PolynomialSequence:
     Args:
         differences: a square matrix; row n has the power-basis coefficients of Q_n - Q_(n-1) (row 0: of Q_0).
         centre: middle of the interval on which the Q_n approach f.
-        scale: half the length of the interval, above 0.
+        scale: half the length of the interval.
 
     Raises:
-        ValueError: not a finite square matrix, or row n has a degree above n, or `scale` not above 0.
+        ValueError: not a square matrix, or row n has a degree above n.
 
     Example:
         >>> from jaxonline.estimators.sequences import PolynomialSequence
@@ -50,17 +60,9 @@ class PolynomialSequence:
         7.0
     """
 
-    differences: Sequence[Sequence[float]] | np.ndarray | jax.Array
-    centre: ArrayLike = 0.0
-    scale: ArrayLike = 1.0
-
-    def __post_init__(self):
-        table = check.finite_array("differences", self.differences, ndim=2).astype(np.float64)
-        if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
-            raise ArgumentError("differences", f"must be a square lower triangular matrix, got shape {table.shape}")
-        check.number("centre", self.centre)
-        check.positive("scale", self.scale)
-        set_field(self, "differences", table)
+    differences: Annotated[Any, Shape("K", "K"), Convert(_as_triangular)]
+    centre: Number = 0.0
+    scale: Positive = 1.0
 
     def value(self, x: float) -> float:
         """Q_K(x): the mean of the estimator where E X = x."""
@@ -124,8 +126,6 @@ class PolynomialSequenceEstimator:
     law: AnyLaw
 
     def __post_init__(self):
-        check.instance("sequence", self.sequence, PolynomialSequence, "a PolynomialSequence")
-        require_law("law", self.law)
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
         missed = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(missed):
@@ -134,8 +134,9 @@ class PolynomialSequenceEstimator:
             )
 
     @classmethod
+    @checked
     def for_sequence(
-        cls, sequence: PolynomialSequence, second_moment: float, mean: float = 0.0
+        cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
         """The estimator with the law of smallest variance for E (X - centre)^2 and E X (guesses will do).
 
@@ -146,7 +147,7 @@ class PolynomialSequenceEstimator:
             [0.25, 0.75]
         """
         needed = np.any(np.asarray(sequence.differences) != 0.0, axis=1)
-        sizes = sequence.magnitudes(check.positive("second_moment", second_moment), mean)
+        sizes = sequence.magnitudes(second_moment, mean)
         return cls(sequence, law_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
@@ -186,8 +187,9 @@ class PolynomialSequenceEstimator:
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
 
 
+@checked
 def chebyshev(
-    f: Callable[[np.ndarray], np.ndarray], degree: int, lower: float, upper: float, nodes: int = 1024
+    f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
 ) -> PolynomialSequence:
     """The Chebyshev series of f on [lower, upper], cut at each degree: Q_n - Q_(n-1) = c_n T_n.
 
@@ -196,7 +198,7 @@ def chebyshev(
 
     Args:
         f: vectorised, finite on the interval. Copies of X may fall outside it, only E X may not.
-        degree: K, at least 1.
+        degree: K.
         lower: the interval's lower end.
         upper: its upper end.
         nodes: above `degree`.
@@ -210,7 +212,7 @@ def chebyshev(
         [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.0, 1.0]]
     """
     centre, scale = _interval(lower, upper)
-    degree, nodes = check.count("degree", degree), check.count("nodes", nodes, ge=degree + 1)
+    check.count("nodes", nodes, ge=degree + 1)
     angles = (np.arange(nodes) + 0.5) * np.pi / nodes
     values = _values(f, centre + scale * np.cos(angles))
     c = 2.0 / nodes * np.cos(np.outer(np.arange(degree + 1), angles)) @ values
@@ -222,7 +224,8 @@ def chebyshev(
     return _checked(table, centre, scale, values)
 
 
-def bernstein(f: Callable[[np.ndarray], np.ndarray], degree: int, lower: float, upper: float) -> PolynomialSequence:
+@checked
+def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
     """The Bernstein polynomials of f on [lower, upper], degrees 0 (f in the middle) to K.
 
     They converge for every continuous f, slowly: |Q_K - f| is up to 5/4 times the change of f over a
@@ -230,7 +233,7 @@ def bernstein(f: Callable[[np.ndarray], np.ndarray], degree: int, lower: float, 
 
     Args:
         f: vectorised, finite on the interval. Copies of X may fall outside it, only E X may not.
-        degree: K, at least 1.
+        degree: K.
         lower: the interval's lower end.
         upper: its upper end.
 
@@ -243,7 +246,6 @@ def bernstein(f: Callable[[np.ndarray], np.ndarray], degree: int, lower: float, 
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.5]]
     """
     centre, scale = _interval(lower, upper)
-    degree = check.count("degree", degree)
     table = [[Fraction(0)] * (degree + 1) for _ in range(degree + 1)]
     largest = np.zeros(1)
     before = table[0]
@@ -269,14 +271,13 @@ def _bernstein_row(values: np.ndarray, degree: int) -> list[Fraction]:
 
 
 def _interval(lower: float, upper: float) -> tuple[float, float]:
-    check.number("lower", lower)
     check.number("upper", upper, gt=float(lower))
     return 0.5 * (lower + upper), 0.5 * (upper - lower)
 
 
 def _values(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        values = check.finite_array("f on the interval", check.function("f", f, "an array")(x))
+        values = check.finite_array("f on the interval", f(x))
     return np.broadcast_to(values, x.shape).astype(np.float64)
 
 

@@ -19,12 +19,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Vector, require_law
+from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Table
 from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import (
+    Count,
+    FiniteFloat,
+    NonNegativeFloat,
+    Number,
+    PositiveFloat,
+)
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
@@ -41,7 +49,7 @@ class SeriesEstimator:
     A draw of N above K costs no copies and gives the constant. All loops run to the N that was drawn: no cap.
 
     Args:
-        coefficients: gamma_0 .. gamma_K, a finite vector.
+        coefficients: gamma_0 .. gamma_K, a vector.
         law: the law of N, a `Geometric` or a `Law`, which must reach every n with gamma_n != 0.
         centre: c, the point of expansion.
         constant: added to every estimate.
@@ -50,7 +58,7 @@ class SeriesEstimator:
             polynomial that is all there.
 
     Raises:
-        ValueError: coefficients that are not a finite vector; a law that never draws an n with gamma_n != 0.
+        ValueError: a law that never draws an n with gamma_n != 0.
 
     Example:
         >>> import jax
@@ -61,39 +69,36 @@ class SeriesEstimator:
         9.0
     """
 
-    coefficients: Vector
+    coefficients: Table
     law: AnyLaw
-    roots: Vector = dataclasses.field(init=False, repr=False)
+    roots: np.ndarray = dataclasses.field(init=False, repr=False)
     """sign(gamma_n) |gamma_n|^(1/n): a factor for each copy, so that float32 meets no 1/n! times x^n."""
-    centre: ArrayLike = 0.0
-    constant: ArrayLike = 0.0
+    centre: Number = 0.0
+    constant: Number = 0.0
     radius: float = static(default=math.inf)
     reach: ArrayLike = math.inf
 
     def __post_init__(self):
-        table = check.vector("coefficients", self.coefficients).astype(np.float64)
-        check.number("centre", self.centre)
-        check.number("constant", self.constant)
-        require_law("law", self.law)
+        table = self.coefficients
         if isinstance(self.law, Law):
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
                 n = int(missed[0])
                 raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
-        set_field(self, "coefficients", table)
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
+    @checked
     def for_loss(
         cls,
         loss: SeriesLoss,
         law: Geometric | Callable[..., AnyLaw],
-        second_moment: float,
+        second_moment: PositiveFloat,
         *,
-        centre: float = 0.0,
+        centre: FiniteFloat = 0.0,
         constant_outside: bool = False,
-        n_terms: int | None = None,
-        reach: float | None = None,
+        n_terms: Count | None = None,
+        reach: NonNegativeFloat | None = None,
     ) -> "SeriesEstimator":
         """The estimator of l'(E X) for a loss l, with enough coefficients and a finite variance.
 
@@ -131,13 +136,12 @@ class SeriesEstimator:
             >>> len(SeriesEstimator.for_loss(Exponential(), Geometric(2.0), 0.5).coefficients)
             21
         """
-        check.flag("constant_outside", constant_outside)
         radius = require_series("loss", loss).radius(centre)
         check.instance(
             "law", law, isinstance(law, Geometric) or callable(law), "a Geometric, or a function that makes one"
         )
         check_finite_variance(law, second_moment, radius)
-        mean_reach = math.sqrt(second_moment) if reach is None else float(check.not_negative("reach", reach))
+        mean_reach = math.sqrt(second_moment) if reach is None else float(reach)
         farthest = max(math.sqrt(_spread(law) * second_moment), mean_reach)
         gammas = loss.coefficients(enough_terms(loss, farthest, centre) if n_terms is None else n_terms, centre)
         rest = loss.tail_bound(n_used(gammas), farthest, centre)
@@ -206,7 +210,7 @@ class SeriesEstimator:
         return jnp.where(n == 0, jnp.sign(root) * factor, jnp.sign(root)), factor
 
 
-def n_used(coefficients: Vector) -> int:
+def n_used(coefficients: Table) -> int:
     """The length of a table of coefficients without the zeros at its end."""
     there = np.flatnonzero(np.asarray(coefficients))
     return int(there[-1]) + 1 if len(there) else 0
@@ -241,7 +245,7 @@ def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
     return high
 
 
-def table_reach(loss: SeriesLoss, coefficients: Vector, centre: float = 0.0) -> float:
+def table_reach(loss: SeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
     """The largest |E X - c| at which what l' has beyond a table of its coefficients is 1e-9 of the sum of the table's
     |gamma_n| |E X - c|^n or less; inf where the table has all of a polynomial."""
     sizes, used = np.abs(np.asarray(coefficients, np.float64)), n_used(coefficients)
@@ -261,7 +265,8 @@ def table_reach(loss: SeriesLoss, coefficients: Vector, centre: float = 0.0) -> 
     return low
 
 
-def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: float, radius: float) -> None:
+@checked
+def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: PositiveFloat, radius: float) -> None:
     """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
 
     A geometric law weighs term n by p^n: it needs p E (X - c)^2 < radius^2. Other laws need E (X - c)^2 < radius^2.
@@ -269,7 +274,6 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: fl
     Raises:
         ValueError: it is infinite; the message says why.
     """
-    check.positive("second_moment", second_moment)
     spread = _spread(law)
     if spread * second_moment >= radius**2:
         name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"

@@ -13,8 +13,10 @@ from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
 from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.types import FiniteFloat, PositiveFloat
 
 
 def truncation_bias(loss: SeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
@@ -41,14 +43,17 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
     return host_float("constant", estimator.constant) + float(drawn)
 
 
-def exact_second_moment(estimator: SeriesEstimator, second_moment: float, mean: float | None = None) -> float:
+@checked
+def exact_second_moment(
+    estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
+) -> float:
     """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, and what a constant adds to it; in float64.
 
     For the geometric law this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n.
 
     Args:
         estimator: any law.
-        second_moment: E (X - c)^2, above 0.
+        second_moment: E (X - c)^2.
         mean: E X; needed only where the estimator has a constant.
 
     Raises:
@@ -70,12 +75,13 @@ def exact_second_moment(estimator: SeriesEstimator, second_moment: float, mean: 
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 
-def exact_variance(estimator: SeriesEstimator, second_moment: float, mean: float) -> float:
+@checked
+def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
     """Var theta, in float64: what remains of the second moment beyond the square of the mean.
 
     Args:
         estimator: any law.
-        second_moment: E (X - c)^2, above 0.
+        second_moment: E (X - c)^2.
         mean: E X.
 
     Raises:

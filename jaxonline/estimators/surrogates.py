@@ -11,20 +11,22 @@ workshop 2010), section 6, Lemma 4, and appendix E with erratum E13 (2 sigma u i
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline.estimators.feature_moments import Covariance
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Count, PositiveFloat
 
 
 class GaussianParts(NamedTuple):
@@ -51,7 +53,6 @@ class Surrogate(Kernel):
         dimension: d; needed where `covariance` is a number.
 
     Raises:
-        TypeError: `kernel` is another kernel.
         ValueError: 2 (largest eigenvalue) >= width^2; a covariance that is not one, or of another dimension.
 
     Example:
@@ -65,19 +66,15 @@ class Surrogate(Kernel):
     """
 
     kernel: Gaussian | GaussianMixture
-    covariance: Float[ArrayLike, "..."] | Sequence
-    dimension: int | None = static(default=None)
+    covariance: Covariance
+    dimension: Count | None = static(default=None)
     variances: Float[ArrayLike, "d"] = dataclasses.field(init=False)
     """The eigenvalues of the covariance."""
     rotation: Float[ArrayLike, "d d"] | None = dataclasses.field(init=False)
     """Its eigenvectors, in columns; None where it is diagonal."""
 
     def __post_init__(self):
-        check.instance("kernel", self.kernel, (Gaussian, GaussianMixture), "a Gaussian or a GaussianMixture")
-        covariance = check.listed("covariance", self.covariance)
-        check.covariance("covariance", covariance)
-        variances, rotation = _eigenvectors(covariance, self.dimension)  # type: ignore[arg-type]
-        set_field(self, "covariance", covariance)
+        variances, rotation = _eigenvectors(self.covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)
         set_field(self, "rotation", rotation)
@@ -128,12 +125,13 @@ class Surrogate(Kernel):
         return GaussianMixture(rate[None], jnp.ones_like(rate)[None])
 
 
+@checked
 def radial_surrogate(
     kernel: SchoenbergKernel,
-    covariance: Float[ArrayLike, "..."] | Sequence,
-    cut: float,
-    dimension: int | None = None,
-    n_nodes: int = 128,
+    covariance: Covariance,
+    cut: PositiveFloat,
+    dimension: Count | None = None,
+    n_nodes: Count = 128,
 ) -> Surrogate:
     """The surrogate of the part u <= `cut` of a radial kernel.
 
@@ -144,13 +142,13 @@ def radial_surrogate(
     Args:
         kernel: a radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
         covariance: of the noise: a variance (number), variances [d] or a matrix [d, d].
-        cut: the upper limit of u, above 0 and below 1 / (2 * largest eigenvalue). (The paper asks for half of that,
+        cut: the upper limit of u, below 1 / (2 * largest eigenvalue). (The paper asks for half of that,
             c/d < 1/(4 sigma^2), for its bound on R; E13: c < d/(4 sigma) is printed.)
         dimension: d; needed where `covariance` is a number.
         n_nodes: how many Gaussian kernels.
 
     Raises:
-        TypeError: `kernel` has no mixing density, or a parameter is traced.
+        TypeError: a parameter is traced.
         ValueError: `cut` outside its range; a covariance that is not one, or of another dimension.
 
     Example:
@@ -162,23 +160,24 @@ def radial_surrogate(
         >>> round(float(surrogate.kernel(x, x)), 4), round(float(surrogate(x, x)), 4)
         (0.9817, 1.3264)
     """
-    variances = np.asarray(_eigenvectors(np.asarray(check.covariance("covariance", covariance), float), dimension)[0])
+    variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
     return Surrogate(truncate(kernel, cut, n_nodes), covariance, dimension)
 
 
+@checked
 def surrogate_error(
     kernel: SchoenbergKernel,
-    covariance: Float[ArrayLike, "..."] | Sequence,
-    cut: float,
-    dimension: int | None = None,
-    n_nodes: int = 128,
+    covariance: Covariance,
+    cut: PositiveFloat,
+    dimension: Count | None = None,
+    n_nodes: Count = 128,
 ) -> float:
     """The estimated error of the quadrature in k^: the largest change when the number of nodes is doubled.
 
     Taken over distances from 0 to 300 / sqrt(cut) along every eigenvector; arguments as in `radial_surrogate`.
     """
-    variances = np.asarray(_eigenvectors(np.asarray(check.covariance("covariance", covariance), float), dimension)[0])
+    variances = np.asarray(_eigenvectors(np.asarray(covariance, float), dimension)[0])
     _check_cut(cut, variances)
     profiles = []
     for n in (n_nodes, 2 * n_nodes):
@@ -190,7 +189,8 @@ def surrogate_error(
     return float(np.abs(profiles[0] - profiles[1]).max())
 
 
-def lemma7_bound(variance: float, c: float, dimension: int) -> float:
+@checked
+def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
     """The paper's bound exp(2 sigma^2 c) on R^2 = k^(x, x) for the worked case `Cauchy(d)` cut at u = c/d.
 
     E13: exp(2 sigma c) is printed.
@@ -203,8 +203,7 @@ def lemma7_bound(variance: float, c: float, dimension: int) -> float:
         >>> round(lemma7_bound(0.25, 2.0, 4), 4)  # e^1
         2.7183
     """
-    check.positive("variance", variance)
-    check.number("c", c, gt=0.0, lt=check.count("dimension", dimension) / (4.0 * host_float("variance", variance)))
+    check.number("c", c, lt=dimension / (4.0 * host_float("variance", variance)))
     return math.exp(2.0 * variance * c)
 
 
@@ -213,10 +212,8 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
         raise ArgumentError("dimension", "must be given where covariance is a number, got None")
-    if dimension is not None:
-        check.count("dimension", dimension)
-        if ndim > 0 and np.shape(covariance)[0] != dimension:
-            raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
+    if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
+        raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
     known_covariance = check.concrete(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)
@@ -230,7 +227,6 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
 
 def _check_cut(cut: float, variances: np.ndarray) -> None:
     limit = 0.5 / variances.max() if variances.max() > 0.0 else math.inf
-    check.positive("cut", cut)
     if cut >= limit:
         raise ArgumentError(
             "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"

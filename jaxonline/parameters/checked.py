@@ -50,22 +50,24 @@ _signature = functools.cache(inspect.signature)
 def check_value(parameter: Parameter, value: Any) -> Any:
     """The value that a parameter takes, converted if its annotation says so.
 
-    Values that are not known yet (tracers, shape structs) pass.
+    Values that are not known yet (tracers, shape structs) are converted like others, and are not checked.
 
     Raises:
         ArgumentError: the value is outside the declared range.
         ArgumentTypeError: the value has another type.
     """
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
-    if (value is None and "nothing" in parameter.takes) or check.unknown(value):
+    if value is None and "nothing" in parameter.takes:
         return value
     if parameter.convert is not None:
         return parameter.convert(value, name)
-    if not parameter.constrained:
+    if check.unknown(value) or not parameter.constrained:
         return value
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
         return value
+    if takes == {"flag"}:
+        return check.flag(name, value)
     if takes == {"integer"}:
         return check.count(name, value, **limits)
     if takes == {"number"}:

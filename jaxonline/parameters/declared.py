@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -142,7 +143,7 @@ def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
             takes, kinds = _constrain(constraint, takes, kinds, more)
         return takes, kinds, more
     if isinstance(annotation, type) and annotation in _PLAIN:
-        return {_PLAIN[annotation]}, (), {}
+        return {_PLAIN[annotation]}, (), {"constrained": annotation is bool}
     dimensions = getattr(annotation, "dim_str", None)  # of jaxtyping
     if dimensions is not None:
         return _read_array(annotation, dimensions)
@@ -219,7 +220,7 @@ def _constrain(
         name = type(constraint).__name__.lower()
         limits = {name: getattr(constraint, name)}
     if limits:
-        if limits.get("ge", 0) == -(2**63):
+        if limits.get("ge", 0) in (-(2**63), -math.inf):
             limits = {}
         more["limits"] = more.get("limits", Limits())._replace(**limits)
         more["constrained"] = True

@@ -7,20 +7,19 @@ Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partiall
 Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), AERR.
 """
 
-from typing import Any
-
-from jaxtyping import ArrayLike, Float
-
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
+from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.learners.attributes.baseline import on_the_l1_ball
-from jaxonline.learners.gradient.gradient_learner import GradientLearner
-from jaxonline.learners.gradient.step_sizes import InverseTime
-from jaxonline.parameters import check
+from jaxonline.learners.gradient.gradient_learner import GradientLearner, Hypothesis
+from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Positive
 
 
+@checked
 def aer(
-    n_attributes: int, regularizer: Float[ArrayLike, ""], radius: Float[ArrayLike, ""], hypothesis: str = "average"
+    n_attributes: EvenCount, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average"
 ) -> GradientLearner:
     """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
 
@@ -29,15 +28,14 @@ def aer(
     output after m examples leaves w_1 out, and is (m + 1) / m times that of round m + 1.
 
     Args:
-        n_attributes: k, even, at least 2, at most d (the budget of `Attributes`): an attribute that is chosen twice is
+        n_attributes: k, at most d (the budget of `Attributes`): an attribute that is chosen twice is
             charged twice.
-        regularizer: lambda, above 0; Theorem 2 asks for ((B + 1) d / B_2) sqrt(log(m) / (m k)).
-        radius: B, above 0.
-        hypothesis: "average", or "last" to predict with the last w.
+        regularizer: lambda; Theorem 2 asks for ((B + 1) d / B_2) sqrt(log(m) / (m k)).
+        radius: B.
+        hypothesis: the average of the w, or the last one, to predict with.
 
     Raises:
-        TypeError, ValueError: for an odd or too small `n_attributes`, a number that is not above 0, or an unknown
-            `hypothesis`; for n_attributes > d when it is played.
+        ValueError: `n_attributes` is odd; it is above d, when it is played.
 
     Example:
         >>> import numpy as np
@@ -48,8 +46,6 @@ def aer(
         >>> result.queries[0, :, -1].tolist()
         [100.0, 100.0, 100.0, 100.0]
     """
-    check.positive("regularizer", regularizer)
-    check.positive("radius", radius)
     return GradientLearner(
         Regularised(AttributeGradient(n_attributes), regularizer),
         InverseTime(1 / regularizer),
@@ -59,8 +55,9 @@ def aer(
     )
 
 
+@checked
 def aerr(
-    n_attributes: int, step_size: Any, radius: Float[ArrayLike, ""], hypothesis: str = "average"
+    n_attributes: EvenCount, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average"
 ) -> GradientLearner:
     """AERR (Hazan and Koren 2012): attributes of y^ are drawn by w_i^2 / |w|^2, and w is projected on an l2 ball.
 
@@ -68,19 +65,17 @@ def aerr(
     replacement. Its step size is constant, in proportion to sqrt(k / (d m)) (`bounds.aerr_regret`).
 
     Args:
-        n_attributes: k, even, at least 2, at most d.
+        n_attributes: k, at most d.
         step_size: as for `GradientLearner`.
-        radius: B, above 0.
-        hypothesis: "average", or "last" to predict with the last w.
+        radius: B.
+        hypothesis: the average of the w, or the last one, to predict with.
 
     Raises:
-        TypeError, ValueError: for an odd or too small `n_attributes`, a number that is not above 0, or an unknown
-            `hypothesis`; for n_attributes > d when it is played.
+        ValueError: `n_attributes` is odd; it is above d, when it is played.
 
     Example:
         >>> import jaxonline as jo
         >>> from jaxonline.learners import aerr
         >>> entrant = jo.Entrant(aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
-    check.positive("radius", radius)
     return GradientLearner(AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis)

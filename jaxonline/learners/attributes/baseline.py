@@ -8,16 +8,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 from optax.projections import projection_l1_ball
 
 from jaxonline.estimators.attribute_pairs import AttributePairs, on_the_cone
-from jaxonline.estimators.index_sampling import check_even
+from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, Positive
 
 
 class BaselineState(NamedTuple):
@@ -55,13 +55,13 @@ class Baseline(LearnerDefaults):
     descent leads, a stationary point.
 
     Args:
-        n_attributes: k, even, at least 2, at most 2 d^2.
-        radius: B, above 0.
+        n_attributes: k, at most 2 d^2.
+        radius: B.
         cone: whether A is first projected on the cone of positive semi-definite matrices.
-        n_steps: of descent a round, at least 1.
+        n_steps: of descent a round.
 
     Raises:
-        TypeError, ValueError: for an odd or too small `n_attributes`, or another number outside its range.
+        ValueError: `n_attributes` is odd.
 
     Example:
         >>> import numpy as np
@@ -72,16 +72,11 @@ class Baseline(LearnerDefaults):
         [100.0, 100.0, 100.0, 100.0]
     """
 
-    n_attributes: int = static()
-    radius: Float[ArrayLike, ""]
+    n_attributes: EvenCount = static()
+    radius: Positive
     cone: bool = static(default=False)
-    n_steps: int = static(default=20)
+    n_steps: Count = static(default=20)
     loss: ClassVar[Loss] = Squared()
-
-    def __post_init__(self):
-        check_even("n_attributes", self.n_attributes)
-        check.positive("radius", self.radius)
-        check.count("n_steps", self.n_steps)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BaselineState:
         """Nothing is known, and w_1 = 0.

@@ -1,16 +1,17 @@
 """Epsilon-greedy: Auer, Cesa-Bianchi and Fischer (2002), Figure 3."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat
 
 
 @struct
@@ -21,11 +22,8 @@ class EpsilonGreedy(LearnerDefaults):
     with the smallest mean it is the first.
 
     Args:
-        epsilon: at least 0.
-        power: at least 0; 0 for a constant epsilon, 1 for the rate of Theorem 3 (`decreasing`).
-
-    Raises:
-        ValueError: a number out of its range.
+        epsilon: the probability of a uniform draw in round 1, and in all rounds with `power` 0.
+        power: of t; 0 for a constant epsilon, 1 for the rate of Theorem 3 (`decreasing`).
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -37,24 +35,19 @@ class EpsilonGreedy(LearnerDefaults):
         [0.8, 0.1, 0.1]
     """
 
-    epsilon: Float[ArrayLike, ""]
-    power: Float[ArrayLike, ""] = 0.0
-
-    def __post_init__(self):
-        check.not_negative("epsilon", self.epsilon)
-        check.not_negative("power", self.power)
+    epsilon: NonNegative
+    power: NonNegative = 0.0
 
     @classmethod
-    def decreasing(cls, n_arms: int, gap: float, c: float = 6.0) -> "EpsilonGreedy":
+    @checked
+    def decreasing(
+        cls, n_arms: Count, gap: Annotated[float, Interval(gt=0, le=1)], c: PositiveFloat = 6.0
+    ) -> "EpsilonGreedy":
         """epsilon_t = min(1, c K / (d^2 t)), where d is at most the gap between the best arm and the second.
 
         With c > 5 the probability of a worse arm in round t is at most c / (d^2 t) + o(1/t), Theorem 3.
-
-        Raises:
-            ValueError: `n_arms` below 1, `gap` not above 0 and at most 1, `c` not above 0.
         """
-        check.number("gap", gap, gt=0.0, le=1.0)
-        return cls(float(check.positive("c", c)) * check.count("n_arms", n_arms) / gap**2, power=1.0)
+        return cls(float(c) * n_arms / gap**2, power=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -6,20 +6,20 @@ Theorem 3.1.
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
-from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.over_advice import check_combiner, n_experts
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
+from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Probability, Rounds
 
 
 @struct
@@ -32,12 +32,8 @@ class EXP3(LearnerDefaults):
     the combiner's theorem wants them there.
 
     Args:
-        combiner: eta, above 0, for exponential weights (EXP3 itself), or a `Combiner`.
-        exploration: gamma from 0 to 1: p = (1 - gamma) weights + gamma / K.
-
-    Raises:
-        ValueError: an eta that is not above 0, `exploration` outside [0, 1].
-        TypeError: `combiner` is neither a number nor a combiner.
+        combiner: eta for exponential weights (EXP3 itself), or a `Combiner`.
+        exploration: gamma in p = (1 - gamma) weights + gamma / K.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -50,15 +46,8 @@ class EXP3(LearnerDefaults):
         (True, [0.333, 0.333, 0.333])
     """
 
-    combiner: Any
-    exploration: Float[ArrayLike, ""] = 0.0
-
-    def __post_init__(self):
-        eta: Any = self.combiner
-        if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
-            set_field(self, "combiner", EWA(check.positive("eta", eta)))
-        check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
-        check.number("exploration", self.exploration, ge=0.0, le=1.0)
+    combiner: RateOrCombiner
+    exploration: Probability = 0.0
 
     @property
     def traits(self) -> LearnerTraits:
@@ -66,14 +55,9 @@ class EXP3(LearnerDefaults):
         return traits_of(self.combiner, LearnerTraits)
 
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3":
-        """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K).
-
-        Raises:
-            ValueError: `n_arms` below 2, `n_rounds` below 1.
-        """
-        check.count("n_arms", n_arms, ge=2)
-        check.count("n_rounds", n_rounds)
+    @checked
+    def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3":
+        """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K)."""
         return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms)))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
@@ -13,8 +13,9 @@ from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, NonNegative, Positive, Rounds
 
 
 @struct
@@ -26,11 +27,8 @@ class EXP3IX(LearnerDefaults):
     (`bounds.exp3_ix`). Losses known beforehand are held to [0, 1].
 
     Args:
-        eta: the rate of the weights, above 0.
-        gamma: of the estimates, at least 0; 0 for EXP3.
-
-    Raises:
-        ValueError: a number out of its range.
+        eta: the rate of the weights.
+        gamma: of the estimates; 0 for EXP3.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -42,24 +40,15 @@ class EXP3IX(LearnerDefaults):
         ([0.333, 0.333, 0.333], 2.0)
     """
 
-    eta: Float[ArrayLike, ""]
-    gamma: Float[ArrayLike, ""]
+    eta: Positive
+    gamma: NonNegative
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.not_negative("gamma", self.gamma)
-
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int) -> "EXP3IX":
-        """eta = sqrt(2 ln K / (K T)), gamma = eta / 2: Theorem 1.
-
-        Raises:
-            ValueError: `n_arms` below 2, `n_rounds` below 1.
-        """
-        check.count("n_arms", n_arms, ge=2)
-        check.count("n_rounds", n_rounds)
+    @checked
+    def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3IX":
+        """eta = sqrt(2 ln K / (K T)), gamma = eta / 2: Theorem 1."""
         eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))
         return cls(eta, eta / 2)
 

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
@@ -13,8 +13,9 @@ from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Positive, PositiveProbability, Probability, Rounds
 
 
 @struct
@@ -26,12 +27,9 @@ class EXP3P(LearnerDefaults):
     probability (`bounds.exp3_p`). Losses known beforehand are held to [0, 1].
 
     Args:
-        eta: the rate of the weights, above 0.
-        beta: of the estimates, from 0 to 1.
-        exploration: gamma from 0 to 1: p = (1 - gamma) weights + gamma / K.
-
-    Raises:
-        ValueError: a number out of its range.
+        eta: the rate of the weights.
+        beta: added to the gain of the estimates.
+        exploration: gamma in p = (1 - gamma) weights + gamma / K.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,31 +40,23 @@ class EXP3P(LearnerDefaults):
         [0.2, 2.2]
     """
 
-    eta: Float[ArrayLike, ""]
-    beta: Float[ArrayLike, ""]
-    exploration: Float[ArrayLike, ""]
+    eta: Positive
+    beta: Probability
+    exploration: Probability
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.number("beta", self.beta, ge=0.0, le=1.0)
-        check.number("exploration", self.exploration, ge=0.0, le=1.0)
-
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int, delta: float = 1.0) -> "EXP3P":
+    @checked
+    def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds, delta: PositiveProbability = 1.0) -> "EXP3P":
         """The numbers of Theorem 3.3: 0.95 sqrt(ln K / (T K)), sqrt(ln(K / delta) / (T K)), 1.05 sqrt(K ln K / T).
 
         Args:
-            n_arms: K, at least 2.
+            n_arms: K.
             n_rounds: T.
             delta: the probability with which the bound may fail; 1 for the bound that holds for all of them at once.
-
-        Raises:
-            ValueError: a number out of its range.
         """
-        K, T = check.count("n_arms", n_arms, ge=2), check.count("n_rounds", n_rounds)
-        check.number("delta", delta, gt=0.0, le=1.0)
+        K, T = n_arms, n_rounds
         eta, beta = 0.95 * np.sqrt(np.log(K) / (T * K)), np.sqrt(np.log(K / delta) / (T * K))
         return cls(float(eta), float(min(1.0, beta)), float(min(1.0, 1.05 * np.sqrt(K * np.log(K) / T))))
 

@@ -5,20 +5,19 @@ With losses and without mixing, as in Bubeck and Cesa-Bianchi (2012), Theorem 4.
 
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.draws import draw_arm
-from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.over_advice import check_combiner
-from jaxonline.parameters import check
+from jaxonline.learners.experts.ewa import RateOrCombiner
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count, CountFrom2, Probability, Rounds
 
 
 @struct
@@ -30,13 +29,11 @@ class EXP4(LearnerDefaults):
     the experts updates from the latter. Losses known beforehand are held to [0, 1].
 
     Args:
-        combiner: eta, above 0, for exponential weights (EXP4 itself), or a `Combiner`.
-        exploration: gamma from 0 to 1: p = (1 - gamma) mixture + gamma / K.
+        combiner: eta for exponential weights (EXP4 itself), or a `Combiner`.
+        exploration: gamma in p = (1 - gamma) mixture + gamma / K.
 
     Raises:
-        ValueError: an eta that is not above 0, `exploration` outside [0, 1]; at `init`, instances that are not matrices
-            with a column for each arm.
-        TypeError: `combiner` is neither a number nor a combiner.
+        ValueError: at `init`, instances that are not matrices with a column for each arm.
 
     Example:
         >>> import jax, numpy as np
@@ -49,28 +46,15 @@ class EXP4(LearnerDefaults):
         True
     """
 
-    combiner: Any
-    exploration: Float[ArrayLike, ""] = 0.0
+    combiner: RateOrCombiner
+    exploration: Probability = 0.0
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def __post_init__(self):
-        eta: Any = self.combiner
-        if isinstance(self.combiner, int | float | np.ndarray | np.generic | jax.Array):
-            set_field(self, "combiner", EWA(check.positive("eta", eta)))
-        check_combiner(self.combiner, "eta, or a combiner (init, weights, update)")
-        check.number("exploration", self.exploration, ge=0.0, le=1.0)
-
     @classmethod
-    def over_horizon(cls, n_experts: int, n_arms: int, n_rounds: int) -> "EXP4":
-        """eta = sqrt(2 ln N / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln N).
-
-        Raises:
-            ValueError: `n_experts` below 2, `n_arms` or `n_rounds` below 1.
-        """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_arms", n_arms)
-        check.count("n_rounds", n_rounds)
+    @checked
+    def over_horizon(cls, n_experts: CountFrom2, n_arms: Count, n_rounds: Rounds) -> "EXP4":
+        """eta = sqrt(2 ln N / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln N)."""
         return cls(float(np.sqrt(2.0 * np.log(n_experts) / (n_rounds * n_arms))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

@@ -1,16 +1,16 @@
 """Explore, then commit: Robbins (1952); Lattimore and Szepesvari (2020), Algorithm 1."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Number
 
 
 @struct
@@ -20,10 +20,7 @@ class ExploreThenCommit(LearnerDefaults):
     The first of several. `bounds.explore_then_commit` has its theorem, for every m.
 
     Args:
-        pulls_each: m, at least 1.
-
-    Raises:
-        ValueError: `pulls_each` below 1.
+        pulls_each: m, the number of pulls of each arm.
 
     Example:
         >>> import jax
@@ -34,10 +31,7 @@ class ExploreThenCommit(LearnerDefaults):
         [0, 1, 0, 1, 1, 1, 1]
     """
 
-    pulls_each: ArrayLike
-
-    def __post_init__(self):
-        check.number("pulls_each", self.pulls_each, ge=1.0)
+    pulls_each: Annotated[Number, Ge(1)]
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -3,14 +3,14 @@
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 
 NEWTON_STEPS = 8  # from where `kl_lower_bound` starts, enough for float64
 
@@ -24,10 +24,7 @@ class KLUCB(LearnerDefaults):
     Lai and Robbins (`bounds.lai_robbins`). Losses known beforehand are held to [0, 1].
 
     Args:
-        c: at least 0. The theorem has 3; 0 is the authors' advice.
-
-    Raises:
-        ValueError: `c` below 0.
+        c: the factor of ln ln t. The theorem has 3; 0 is the authors' advice.
 
     Example:
         >>> import jax
@@ -37,12 +34,9 @@ class KLUCB(LearnerDefaults):
         [0, 1, 1, 1, 1, 1, 1]
     """
 
-    c: Float[ArrayLike, ""] = 0.0
+    c: NonNegative = 0.0
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
-
-    def __post_init__(self):
-        check.not_negative("c", self.c)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -2,13 +2,14 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
 from jaxonline.learners.linear.vaw import VAWState
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative, Positive
 
 
 @struct
@@ -20,11 +21,11 @@ class LinThompson(RidgeOfArms):
     L z with P = L L' (Cholesky) and standard normal z. Of several arms with the smallest value it is the first.
 
     Args:
-        width: v, at least 0.
-        regularizer: lambda, above 0.
+        width: v, the factor of the standard deviation.
+        regularizer: lambda.
 
     Raises:
-        ValueError: a number out of its range; at `init`, instances that are not matrices with a row for each arm.
+        ValueError: at `init`, instances that are not matrices with a row for each arm.
 
     Example:
         >>> import jax
@@ -36,8 +37,8 @@ class LinThompson(RidgeOfArms):
         [1, -1]
     """
 
-    width: Float[ArrayLike, ""] = 1.0
-    regularizer: Float[ArrayLike, ""] = 1.0
+    width: NonNegative = 1.0
+    regularizer: Positive = 1.0
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
         """The arm that is best under the draw."""

@@ -4,13 +4,14 @@ Abbasi-Yadkori, Pal and Szepesvari (2011) give the width with which the bounds h
 """
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
 from jaxonline.learners.linear.vaw import VAWState
 from jaxonline.linalg.triangular import product
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative, Positive
 
 
 @struct
@@ -22,11 +23,11 @@ class LinUCB(RidgeOfArms):
     the predictions in 10^5 rounds with d = 5. Of several arms with the smallest index it is the first.
 
     Args:
-        width: alpha, at least 0.
-        regularizer: lambda, above 0.
+        width: alpha, the factor of the standard deviation.
+        regularizer: lambda.
 
     Raises:
-        ValueError: a number out of its range; at `init`, instances that are not matrices with a row for each arm.
+        ValueError: at `init`, instances that are not matrices with a row for each arm.
 
     Example:
         >>> import jax
@@ -38,8 +39,8 @@ class LinUCB(RidgeOfArms):
         [1, -1]
     """
 
-    width: Float[ArrayLike, ""] = 1.0
-    regularizer: Float[ArrayLike, ""] = 1.0
+    width: NonNegative = 1.0
+    regularizer: Positive = 1.0
 
     def predict(self, key: Key[Array, ""] | None, state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
         """The arm with the smallest lower bound."""

@@ -1,16 +1,16 @@
 """MOSS, minimax optimal strategy in the stochastic case: Audibert and Bubeck (2009), with losses."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Horizon, Number
 
 
 @struct
@@ -21,10 +21,7 @@ class MOSS(LearnerDefaults):
     (`bounds.moss`); losses known beforehand are held to that.
 
     Args:
-        n_rounds: the horizon T, at least 1.
-
-    Raises:
-        ValueError: `n_rounds` below 1.
+        n_rounds: the horizon T.
 
     Example:
         >>> import jax
@@ -34,12 +31,9 @@ class MOSS(LearnerDefaults):
         [0, 1, 1, 1, 1, 0, 1, 1]
     """
 
-    n_rounds: ArrayLike
+    n_rounds: Annotated[Number, Ge(1), Horizon()]
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
-
-    def __post_init__(self):
-        check.number("n_rounds", self.n_rounds, ge=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

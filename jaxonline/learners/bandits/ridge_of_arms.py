@@ -2,24 +2,20 @@
 
 from typing import Any
 
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import NonNegative, Positive
 
 
 class RidgeOfArms(LearnerDefaults):
     """An instance is the arms' features [K, d]; a subclass, with these two numbers, has `predict`."""
 
-    width: Float[ArrayLike, ""]
-    regularizer: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.not_negative("width", self.width)
-        check.positive("regularizer", self.regularizer)
+    width: NonNegative
+    regularizer: Positive
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
         """P = I / lambda, w = 0.

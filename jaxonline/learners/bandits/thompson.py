@@ -1,17 +1,17 @@
 """Thompson sampling: Thompson (1933); Agrawal and Goyal (2012, 2013), with losses in place of rewards."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally, first_smallest
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Number, Positive
 from jaxonline.random.beta_draws import beta_draws
 
 
@@ -25,11 +25,8 @@ class BernoulliThompson(LearnerDefaults):
     known beforehand are held to [0, 1].
 
     Args:
-        prior_ones: at least 1; 1 for the uniform prior.
-        prior_zeros: at least 1; 1 for the uniform prior.
-
-    Raises:
-        ValueError: a number of the prior below 1.
+        prior_ones: losses of 1 in the prior; 1 for the uniform prior.
+        prior_zeros: losses of 0 in the prior; 1 for the uniform prior.
 
     Example:
         >>> import jax
@@ -40,14 +37,10 @@ class BernoulliThompson(LearnerDefaults):
         True
     """
 
-    prior_ones: Float[ArrayLike, ""] = 1.0
-    prior_zeros: Float[ArrayLike, ""] = 1.0
+    prior_ones: Annotated[Number, Ge(1)] = 1.0
+    prior_zeros: Annotated[Number, Ge(1)] = 1.0
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
-
-    def __post_init__(self):
-        check.number("prior_ones", self.prior_ones, ge=1.0)
-        check.number("prior_zeros", self.prior_zeros, ge=1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state; its losses are 0 or 1.
@@ -82,12 +75,9 @@ class GaussianThompson(LearnerDefaults):
     and Goyal (2013), which needs no Gaussian losses, but losses in [0, 1].
 
     Args:
-        noise_std: above 0.
-        prior_mean: a number.
-        prior_std: above 0.
-
-    Raises:
-        ValueError: a number out of its range.
+        noise_std: the standard deviation of losses about their mean.
+        prior_mean: of the mean loss of an arm.
+        prior_std: of the mean loss of an arm.
 
     Example:
         >>> import jax
@@ -99,14 +89,9 @@ class GaussianThompson(LearnerDefaults):
         True
     """
 
-    noise_std: Float[ArrayLike, ""] = 1.0
-    prior_mean: Float[ArrayLike, ""] = 0.0
-    prior_std: Float[ArrayLike, ""] = 1.0
-
-    def __post_init__(self):
-        check.positive("noise_std", self.noise_std)
-        check.number("prior_mean", self.prior_mean)
-        check.positive("prior_std", self.prior_std)
+    noise_std: Positive = 1.0
+    prior_mean: Number = 0.0
+    prior_std: Positive = 1.0
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

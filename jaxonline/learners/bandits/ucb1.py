@@ -3,14 +3,14 @@
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 
 
 @struct
@@ -21,10 +21,7 @@ class UCB1(LearnerDefaults):
     bound it is the first. `bounds.ucb1` is Theorem 1, for losses in [0, 1]; losses known beforehand are held to that.
 
     Args:
-        exploration: the 2 below the root, at least 0. For Gaussian losses of variance s^2, 8 s^2 is the same.
-
-    Raises:
-        ValueError: `exploration` below 0.
+        exploration: the 2 below the root. For Gaussian losses of variance s^2, 8 s^2 is the same.
 
     Example:
         >>> import jax
@@ -34,12 +31,9 @@ class UCB1(LearnerDefaults):
         [0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
     """
 
-    exploration: Float[ArrayLike, ""] = 2.0
+    exploration: NonNegative = 2.0
 
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
-
-    def __post_init__(self):
-        check.not_negative("exploration", self.exploration)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """No pulls, the state.

@@ -11,12 +11,13 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
-from jaxonline.learners.experts.over_advice import check_loss, losses_of, n_experts
+from jaxonline.learners.experts.over_advice import AnyLoss, losses_of, n_experts
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Number, Positive
 
 
 class AggregatingState(NamedTuple):
@@ -45,7 +46,7 @@ class Aggregating(LearnerDefaults):
         low: the least label (and prediction).
         high: the largest label, above `low`.
         loss: of predictions in [low, high], convex; the squared loss by default.
-        eta: a rate at which the loss is mixable, above 0; None for the squared loss, which is mixable up to
+        eta: a rate at which the loss is mixable; None for the squared loss, which is mixable up to
             2 / (high - low)^2. (The logarithmic loss on [0, 1] is mixable up to 1.)
         late_start: as in the published experiments: predict 0 in round 1, and leave its losses out.
 
@@ -54,7 +55,6 @@ class Aggregating(LearnerDefaults):
     Raises:
         ValueError: `high` is not above `low`; no `eta` for another loss; one above 2 / (high - low)^2 for the squared
             loss.
-        TypeError: `loss` is not a loss.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,17 +65,14 @@ class Aggregating(LearnerDefaults):
         0.5
     """
 
-    low: Float[ArrayLike, ""] = 0.0
-    high: Float[ArrayLike, ""] = 1.0
-    loss: Any = Squared()
-    eta: Float[ArrayLike, ""] | None = None
+    low: Number = 0.0
+    high: Number = 1.0
+    loss: AnyLoss = Squared()
+    eta: Positive | None = None
     late_start: bool = static(default=False)
 
     def __post_init__(self):
         check_range(self.low, self.high)
-        check_loss(self.loss)
-        if self.eta is not None:
-            check.positive("eta", self.eta)
         if isinstance(self.loss, Squared):
             _check_rate_of_squared_loss(self.eta, self.low, self.high)
         elif self.eta is None:

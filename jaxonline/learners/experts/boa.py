@@ -7,8 +7,8 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL, SecondOrderState, second_order_start
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 @struct
@@ -16,10 +16,7 @@ class BOA:
     """Weights proportional to n exp(n G), G the regrets less a Bernstein penalty.
 
     Args:
-        initial: of rates, ranges and sums of squares, above 0.
-
-    Raises:
-        ValueError: `initial` is not above 0.
+        initial: of rates, ranges and sums of squares.
 
     Example:
         >>> import jax.numpy as jnp
@@ -30,10 +27,7 @@ class BOA:
         True
     """
 
-    initial: Float[ArrayLike, ""] = INITIAL
-
-    def __post_init__(self):
-        check.positive("initial", self.initial)
+    initial: Positive = INITIAL
 
     def init(self, n_experts: int, dtype: Any) -> SecondOrderState:
         """Equal rates, no regret."""

@@ -4,9 +4,13 @@ Learners are made of a combiner: `OverAdvice` (the experts predict, and a loss j
 seen as they are), `EXP3` (only the loss of the arm played is seen).
 """
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 from jaxtyping import Array, Float, PyTree
+
+from jaxonline.game.protocols import Learner
+from jaxonline.parameters import check
+from jaxonline.parameters.types import Component, Convert
 
 
 @runtime_checkable
@@ -27,3 +31,11 @@ class Combiner(Protocol):
     def update(self, state: PyTree, losses: Float[Array, "K"], own_loss: Float[Array, ""]) -> PyTree:
         """The next state, from the losses of the experts and that of the move made of them."""
         ...
+
+
+def require_combiner(combiner: Any, name: str, wanted: str = "a combiner (init, weights, update)") -> Any:
+    """The combiner, or a TypeError for anything else, such as a learner made of one."""
+    return check.instance(name, combiner, isinstance(combiner, Combiner) and not isinstance(combiner, Learner), wanted)
+
+
+AnyCombiner = Annotated[Any, Component("combiner"), Convert(require_combiner)]

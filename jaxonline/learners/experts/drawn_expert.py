@@ -11,10 +11,12 @@ from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
+from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.hedge import Hedge
 from jaxonline.learners.experts.label_range import unit_losses
-from jaxonline.learners.experts.over_advice import check_combiner, n_experts
+from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Rounds
 
 
 @struct
@@ -28,9 +30,6 @@ class DrawnExpert(LearnerDefaults):
     Args:
         combiner: `EWA` for the randomised exponential weights; `FixedShare`, `BOA` or another `Combiner`.
 
-    Raises:
-        TypeError: `combiner` is not a combiner.
-
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
@@ -43,18 +42,11 @@ class DrawnExpert(LearnerDefaults):
         ([0.0, 1.0], 1)
     """
 
-    combiner: Any
-
-    def __post_init__(self):
-        check_combiner(self.combiner)
+    combiner: AnyCombiner
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int) -> "DrawnExpert":
-        """Exponential weights with eta = sqrt(8 ln K / T): the expected regret is at most sqrt(T ln K / 2).
-
-        Raises:
-            ValueError: `n_experts` below 2, `n_rounds` below 1.
-        """
+    def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "DrawnExpert":
+        """Exponential weights with eta = sqrt(8 ln K / T): the expected regret is at most sqrt(T ln K / 2)."""
         return cls(Hedge.over_horizon(n_experts, n_rounds).combiner)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

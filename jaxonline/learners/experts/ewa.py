@@ -4,16 +4,20 @@ Cesa-Bianchi and Lugosi (2006), Proposition 3.1; Rokhlin and Gurtovaya (2025), E
 of round t in the weights of round t; the loss of round t-1 is meant).
 """
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.experts.combiner import require_combiner
 from jaxonline.learners.experts.label_range import width
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
 
 
 @struct
@@ -21,11 +25,8 @@ class EWA:
     """Weights proportional to exp(-eta cumulative loss). The state is the vector of cumulative losses [K].
 
     Args:
-        eta: above 0. Where the loss is eta-exp-concave the regret of the weighted mean is at most ln(K) / eta: for the
+        eta: the rate. Where the loss is eta-exp-concave the regret of the weighted mean is at most ln(K) / eta: for the
             squared loss see `over_range`. For losses in [0, 1] see `Hedge.over_horizon`.
-
-    Raises:
-        ValueError: `eta` is not above 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,14 +37,12 @@ class EWA:
         0.6225
     """
 
-    eta: Float[ArrayLike, ""]
+    eta: Positive
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-
     @classmethod
-    def over_range(cls, low: float, high: float) -> "EWA":
+    @checked
+    def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """The largest rate for the squared loss of predictions and labels in [low, high]: 1 / (2 (high - low)^2).
 
         It is 1/2 on [0, 1] and 1/(8 Y^2) on [-Y, Y].
@@ -65,3 +64,13 @@ class EWA:
         """L += losses."""
         del own_loss
         return state + losses
+
+
+def _as_combiner(rate_or_combiner: Any, name: str) -> Any:
+    if isinstance(rate_or_combiner, int | float | np.ndarray | np.generic | jax.Array):
+        return EWA(rate_or_combiner)  # type: ignore[arg-type]
+    return require_combiner(rate_or_combiner, name, "eta, or a combiner (init, weights, update)")
+
+
+RateOrCombiner = Annotated[Any, Component("combiner", number=True), Gt(0), Convert(_as_combiner)]
+"""A combiner, or the rate eta of exponential weights."""

@@ -1,6 +1,6 @@
 """Fixed share: Herbster and Warmuth (1998); Cesa-Bianchi and Lugosi (2006), section 5.2."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -9,9 +9,10 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
 
 
 @struct
@@ -24,11 +25,8 @@ class FixedShare:
     share (K - 1) / K.)
 
     Args:
-        eta: above 0.
-        share: from 0, exponential weights, to 1.
-
-    Raises:
-        ValueError: a number out of its range.
+        eta: the rate of the weights.
+        share: the part that is shared out; 0 for exponential weights.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,26 +37,23 @@ class FixedShare:
         ['0.05', '0.95']
     """
 
-    eta: Float[ArrayLike, ""]
-    share: Float[ArrayLike, ""]
+    eta: Positive
+    share: Probability
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.number("share", self.share, ge=0.0, le=1.0)
-
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int, n_switches: int) -> "FixedShare":
+    @checked
+    def over_horizon(
+        cls, n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
+    ) -> "FixedShare":
         """The rate and the share of `bounds.fixed_share`, for regret to all sequences with at most so many switches.
 
         share = m / (T - 1) and eta = sqrt(8 ((m + 1) ln K + (T - 1) H(share)) / T), H the binary entropy.
 
         Raises:
-            ValueError: `n_experts` below 2, `n_rounds` below 2, `n_switches` outside 0 to T - 1.
+            ValueError: `n_switches` is above T - 1.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds, ge=2)
-        if check.count("n_switches", n_switches, ge=0) >= n_rounds:
+        if n_switches >= n_rounds:
             raise ArgumentError("n_switches", f"must be below n_rounds, {n_rounds}, got {n_switches}")
         share = n_switches / (n_rounds - 1)
         information = (n_switches + 1) * np.log(n_experts) + (n_rounds - 1) * binary_entropy(share)

@@ -1,19 +1,20 @@
 """Follow the perturbed leader: Kalai and Vempala (2005), Hutter and Poland (2005); Hannan (1957)."""
 
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import CountFrom2, Positive, Rounds
 
 PERTURBATIONS = {"exponential": jax.random.exponential, "gumbel": jax.random.gumbel}
 
@@ -29,11 +30,8 @@ class FollowThePerturbedLeader(LearnerDefaults):
     where the theorems do not hold, makes everything after it NaN.
 
     Args:
-        eta: above 0.
-        perturbation: the law of Z, "exponential" (of mean 1) or "gumbel" (standard).
-
-    Raises:
-        ValueError: `eta` is not above 0, or an unknown `perturbation`.
+        eta: the rate; the perturbations are Z / eta.
+        perturbation: the law of Z: exponential of mean 1, or the standard Gumbel law.
 
     Example:
         >>> import jax, numpy as np
@@ -47,22 +45,13 @@ class FollowThePerturbedLeader(LearnerDefaults):
         ([50.0, 0.0], [1, 1, 1, 1, 1])
     """
 
-    eta: Float[ArrayLike, ""]
-    perturbation: str = static(default="exponential")
-
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.choice("perturbation", self.perturbation, PERTURBATIONS)
+    eta: Positive
+    perturbation: Literal["exponential", "gumbel"] = static(default="exponential")
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int) -> "FollowThePerturbedLeader":
-        """Exponential perturbations with eta = sqrt(ln K / T): the expected regret is at most 2 sqrt(T ln K).
-
-        Raises:
-            ValueError: `n_experts` below 2, `n_rounds` below 1.
-        """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds)
+    @checked
+    def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "FollowThePerturbedLeader":
+        """Exponential perturbations with eta = sqrt(ln K / T): the expected regret is at most 2 sqrt(T ln K)."""
         return cls(float(np.sqrt(np.log(n_experts) / n_rounds)))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "K"]:

@@ -1,16 +1,14 @@
 """Follow the regularised leader on the simplex: Shalev-Shwartz (2012), section 2.3."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
-
-REGULARIZERS = ("euclidean", "entropy")
+from jaxonline.parameters.types import Positive
 
 
 @struct
@@ -23,11 +21,8 @@ class FollowTheRegularizedLeader:
     (`bounds.regularized_leader`).
 
     Args:
-        eta: above 0.
-        regularizer: "euclidean" or "entropy".
-
-    Raises:
-        ValueError: `eta` is not above 0, or an unknown `regularizer`.
+        eta: the rate, which multiplies the losses.
+        regularizer: R: |w|^2 / 2 or sum w ln w.
 
     Example:
         >>> import jax.numpy as jnp
@@ -38,13 +33,9 @@ class FollowTheRegularizedLeader:
         [0.375, 0.625]
     """
 
-    eta: Float[ArrayLike, ""]
-    regularizer: str = static(default="euclidean")
+    eta: Positive
+    regularizer: Literal["euclidean", "entropy"] = static(default="euclidean")
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
-
-    def __post_init__(self):
-        check.positive("eta", self.eta)
-        check.choice("regularizer", self.regularizer, REGULARIZERS)
 
     def init(self, n_experts: int, dtype: Any) -> Float[Array, "K"]:
         """No losses."""

@@ -9,10 +9,12 @@ from jaxtyping import Array, Float, Key, PyTree
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
-from jaxonline.learners.experts.over_advice import check_combiner, n_experts
-from jaxonline.parameters import check
+from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import CountFrom2, Rounds
 
 
 @struct
@@ -25,9 +27,6 @@ class Hedge(LearnerDefaults):
     Args:
         combiner: `EWA` for Hedge itself; `BOA`, `MLPoly`, `MLProd`, or another `Combiner`.
 
-    Raises:
-        TypeError: `combiner` is not a combiner.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.feedback import FullOracle
@@ -39,10 +38,7 @@ class Hedge(LearnerDefaults):
         [0.441, 0.559]
     """
 
-    combiner: Any
-
-    def __post_init__(self):
-        check_combiner(self.combiner)
+    combiner: AnyCombiner
 
     @property
     def traits(self) -> LearnerTraits:
@@ -50,14 +46,9 @@ class Hedge(LearnerDefaults):
         return traits_of(self.combiner, LearnerTraits)
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int) -> "Hedge":
-        """Exponential weights with eta = sqrt(8 ln K / T): for losses in [0, 1] the regret is at most sqrt(T ln K / 2).
-
-        Raises:
-            ValueError: `n_experts` below 2, `n_rounds` below 1.
-        """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds)
+    @checked
+    def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "Hedge":
+        """Exponential weights, eta = sqrt(8 ln K / T): for losses in [0, 1] the regret is at most sqrt(T ln K / 2)."""
         return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds))))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

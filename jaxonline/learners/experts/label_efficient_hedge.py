@@ -5,16 +5,18 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import unit_losses
-from jaxonline.learners.experts.over_advice import check_combiner, n_experts
-from jaxonline.parameters import check
+from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, Rounds
 
 
 class LabelEfficientInfo(NamedTuple):
@@ -37,11 +39,7 @@ class LabelEfficientHedge(LearnerDefaults):
 
     Args:
         combiner: `EWA`, or another `Combiner`.
-        epsilon: the probability of a question, above 0 and at most 1.
-
-    Raises:
-        TypeError: `combiner` is not a combiner.
-        ValueError: `epsilon` out of its range.
+        epsilon: the probability of a question.
 
     Example:
         >>> import jax, numpy as np
@@ -55,23 +53,18 @@ class LabelEfficientHedge(LearnerDefaults):
         (True, True)
     """
 
-    combiner: Any
-    epsilon: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check_combiner(self.combiner)
-        check.number("epsilon", self.epsilon, gt=0.0, le=1.0)
+    combiner: AnyCombiner
+    epsilon: PositiveProbability
 
     @classmethod
-    def over_horizon(cls, n_experts: int, n_rounds: int, n_questions: int) -> "LabelEfficientHedge":
+    @checked
+    def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> "LabelEfficientHedge":
         """epsilon = m / T for m expected questions, eta = sqrt(2 m ln K) / T: the regret is at most T sqrt(2 ln K / m).
 
         Raises:
-            ValueError: `n_experts` below 2, `n_rounds` below 1, `n_questions` outside 1 to `n_rounds`.
+            ValueError: `n_questions` is above `n_rounds`.
         """
-        check.count("n_experts", n_experts, ge=2)
-        check.count("n_rounds", n_rounds)
-        if check.count("n_questions", n_questions) > n_rounds:
+        if n_questions > n_rounds:
             raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds}, got {n_questions}")
         return cls(EWA(float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)), n_questions / n_rounds)
 

@@ -7,8 +7,8 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL
 from jaxonline.learners.experts.weights import proportional
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 class MLPolyState(NamedTuple):
@@ -30,10 +30,7 @@ class MLPoly:
     """Weights proportional to n max(R, 0), uniform when all are 0.
 
     Args:
-        initial: of the rates, above 0. (R's `opera` starts at e^700.)
-
-    Raises:
-        ValueError: `initial` is not above 0.
+        initial: of the rates. (R's `opera` starts at e^700.)
 
     Example:
         >>> import jax.numpy as jnp
@@ -44,10 +41,7 @@ class MLPoly:
         [0.0, 1.0]
     """
 
-    initial: Float[ArrayLike, ""] = INITIAL
-
-    def __post_init__(self):
-        check.positive("initial", self.initial)
+    initial: Positive = INITIAL
 
     def init(self, n_experts: int, dtype: Any) -> MLPolyState:
         """Equal rates, no regret."""

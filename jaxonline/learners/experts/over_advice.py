@@ -1,6 +1,6 @@
 """Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 from jaxtyping import Array, Bool, Float, Key, PyTree
@@ -8,12 +8,13 @@ from jaxtyping import Array, Bool, Float, Key, PyTree
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.combiner import Combiner
+from jaxonline.learners.experts.combiner import AnyCombiner, require_combiner
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert
 
 
 class OverAdviceState(NamedTuple):
@@ -28,6 +29,15 @@ class OverAdviceState(NamedTuple):
     started: Bool[Array, ""] | None
 
 
+def _require_loss(loss: Any, name: str) -> Any:
+    good = callable(loss) and not any(callable(leaf) for leaf in jax.tree.leaves(loss))
+    return check.instance(name, loss, good, "a loss (jaxonline.losses) or a jax.tree_util.Partial")
+
+
+AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
+"""A loss of predictions: a function that is a pytree of numbers."""
+
+
 @struct
 class OverAdvice(LearnerDefaults):
     """Predicts the weighted mean of the experts. An instance is the vector of their predictions.
@@ -37,9 +47,6 @@ class OverAdvice(LearnerDefaults):
         loss: `loss(prediction, y)` judges the experts and their mean; the squared loss by default. The bounds of the
             combiners hold where it is convex in the prediction.
         late_start: as in the published experiments: predict 0 in round 1, and leave its losses out.
-
-    Raises:
-        TypeError: `combiner` is not a combiner, or `loss` is not a loss.
 
     Example:
         >>> import jax, numpy as np
@@ -52,13 +59,9 @@ class OverAdvice(LearnerDefaults):
         ['0.500', '0.622', '0.731']
     """
 
-    combiner: Any
-    loss: Any = Squared()
+    combiner: AnyCombiner
+    loss: AnyLoss = Squared()
     late_start: bool = static(default=False)
-
-    def __post_init__(self):
-        check_combiner(self.combiner)
-        check_loss(self.loss)
 
     @property
     def traits(self) -> LearnerTraits:
@@ -93,7 +96,7 @@ class OverAdvice(LearnerDefaults):
         return self.combiner.weights(state.combiner)
 
 
-def as_learner(combiner_or_learner: Any, loss: Any = None) -> Any:
+def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
     """A learner over advice: a combiner becomes `OverAdvice` with `loss` (None: the squared one), a learner stays.
 
     Raises:
@@ -105,8 +108,14 @@ def as_learner(combiner_or_learner: Any, loss: Any = None) -> Any:
             what = type(combiner_or_learner).__name__
             raise ArgumentError("loss", f"must be left out for a learner with its own, {what}, got {check.shown(loss)}")
         return combiner_or_learner
-    check_combiner(combiner_or_learner, "a combiner (init, weights, update), or a learner over advice")
+    require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")
     return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
+
+
+LearnerOverAdvice = Annotated[
+    Any, Component("learner", "combiner"), Convert(lambda value, name: as_learner(value, name=name))
+]
+"""A learner over advice, or a combiner (of the squared loss), which becomes `OverAdvice`."""
 
 
 def losses_of(loss: Any, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
@@ -120,14 +129,3 @@ def n_experts(name: str, spec: PyTree) -> int:
     if shape is None or len(shape) != 1:
         raise ArgumentError(name, f"must be vectors with an entry for each expert, got {spec}")
     return shape[0]
-
-
-def check_combiner(combiner: Any, wanted: str = "a combiner (init, weights, update)") -> None:
-    """Check that it is one, and not a learner made of one."""
-    check.instance("combiner", combiner, isinstance(combiner, Combiner) and not isinstance(combiner, Learner), wanted)
-
-
-def check_loss(loss: Any) -> None:
-    """Check that a loss is a function, and a pytree of numbers."""
-    good = callable(loss) and not any(callable(leaf) for leaf in jax.tree.leaves(loss))
-    check.instance("loss", loss, good, "a loss (jaxonline.losses) or a jax.tree_util.Partial")

@@ -6,15 +6,16 @@ Source: Rokhlin and Gurtovaya (2025), Eq. 28.
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree
 
 from jaxonline.feedback import FullOracle
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, in_range
-from jaxonline.learners.experts.over_advice import as_learner
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.learners.experts.over_advice import LearnerOverAdvice
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Number
 
 
 @struct
@@ -30,7 +31,6 @@ class Truncated(ForwardsToLearner):
 
     Raises:
         ValueError: `high` is not above `low`.
-        TypeError: `learner` is neither.
 
     Example:
         >>> import jax.numpy as jnp
@@ -41,12 +41,11 @@ class Truncated(ForwardsToLearner):
         0.25
     """
 
-    learner: Any
-    low: Float[ArrayLike, ""] = 0.0
-    high: Float[ArrayLike, ""] = 1.0
+    learner: LearnerOverAdvice
+    low: Number = 0.0
+    high: Number = 1.0
 
     def __post_init__(self):
-        set_field(self, "learner", as_learner(self.learner))
         check_range(self.low, self.high)
 
     @property

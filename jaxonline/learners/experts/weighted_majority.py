@@ -1,17 +1,17 @@
 """The weighted majority algorithm: Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 2.1."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Interval, Number
 
 
 @struct
@@ -24,10 +24,7 @@ class WeightedMajority(LearnerDefaults):
     one that draws its expert can (`DrawnExpert`).
 
     Args:
-        beta: what a mistake multiplies a weight by, above 0 and below 1 (0 is `Halving`).
-
-    Raises:
-        ValueError: `beta` out of its range.
+        beta: what a mistake multiplies a weight by (0 would be `Halving`).
 
     Example:
         >>> import jax, numpy as np
@@ -41,10 +38,7 @@ class WeightedMajority(LearnerDefaults):
         ([True, False, False], [0, 2, 3])
     """
 
-    beta: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.number("beta", self.beta, gt=0.0, lt=1.0)
+    beta: Annotated[Number, Interval(gt=0, lt=1)]
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Int[Array, "K"]:
         """No mistakes, of as many experts as the instance has entries; their numbers are the state.

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.learners.gradient.optimizers import as_optimizer
-from jaxonline.learners.gradient.step_sizes import as_step_size
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.learners.gradient.optimizers import Optimizer
+from jaxonline.learners.gradient.step_sizes import StepSize
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Positive
 
 _SGD = optax.sgd(1.0)
 
@@ -47,14 +48,10 @@ class ExponentiatedGradient(LearnerDefaults):
     Args:
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
-        scale: the l1 norm of the weights, above 0.
+        scale: the l1 norm of the weights.
         signed: weights of any sign.
         optimizer: an optax transformation of the gradient [n] on the simplex, with learning rate 1, to what is added
             to the logarithms; plain descent by default.
-
-    Raises:
-        ValueError: a number that is not above 0.
-        TypeError: `estimator` is not a function, or `optimizer` no optax transformation.
 
     Example:
         >>> import jax, numpy as np
@@ -67,17 +64,11 @@ class ExponentiatedGradient(LearnerDefaults):
         ['0.99', '0.01']
     """
 
-    estimator: Any
-    step_size: Any
-    scale: Float[ArrayLike, ""] = 1.0
+    estimator: AnyEstimator
+    step_size: StepSize
+    scale: Positive = 1.0
     signed: bool = static(default=False)
-    optimizer: optax.GradientTransformation = static(default=_SGD)
-
-    def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
-        set_field(self, "step_size", as_step_size(self.step_size))
-        check.positive("scale", self.scale)
-        set_field(self, "optimizer", as_optimizer(self.optimizer))
+    optimizer: Optimizer = static(default=_SGD)
 
     @property
     def traits(self) -> LearnerTraits:

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 class GradientBanditInfo(NamedTuple):
@@ -34,12 +35,12 @@ class GradientBandit(LearnerDefaults):
     is a vector [d], a point's loss is that of the feedback, `LossOfMove(loss)`.
 
     Args:
-        delta: above 0, below `radius`.
-        step_size: above 0. For both see `bounds.gradient_bandit`.
-        radius: of the ball, above 0.
+        delta: the distance between the moves and w, below `radius`.
+        step_size: of the descent. For both see `bounds.gradient_bandit`.
+        radius: of the ball.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: `delta` is not below `radius`.
 
     Example:
         >>> import jax, numpy as np
@@ -54,14 +55,11 @@ class GradientBandit(LearnerDefaults):
         (True, True)
     """
 
-    delta: Float[ArrayLike, ""]
-    step_size: Float[ArrayLike, ""]
-    radius: Float[ArrayLike, ""] = 1.0
+    delta: Positive
+    step_size: Positive
+    radius: Positive = 1.0
 
     def __post_init__(self):
-        check.positive("delta", self.delta)
-        check.positive("step_size", self.step_size)
-        check.positive("radius", self.radius)
         delta, radius = check.concrete(self.delta), check.concrete(self.radius)
         if delta is not None and radius is not None and not (delta < radius).all():
             raise ArgumentError("delta", f"must be below the radius, {radius}, got {delta}")

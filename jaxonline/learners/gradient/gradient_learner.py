@@ -4,20 +4,22 @@ Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.gradient.optimizers import as_optimizer
-from jaxonline.learners.gradient.step_sizes import as_step_size
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.learners.gradient.optimizers import Optimizer
+from jaxonline.learners.gradient.step_sizes import StepSize
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Positive, Takes
 
+Hypothesis = Literal["last", "average"]
 _SGD = optax.sgd(1.0)
 
 
@@ -59,16 +61,12 @@ class GradientLearner(LearnerDefaults):
         estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It
             multiplies the optimiser's update.
-        radius: the projection's radius (l2 ball by default), above 0; None for no projection.
+        radius: the projection's radius (l2 ball by default); None for no projection.
         optimizer: an optax transformation with learning rate 1, plain gradient descent by default. A transformation
             that is not made by optax alone can be pickled if it is given as a function that returns it, without
             arguments, defined at the top level of a module.
         projection: a function (w, radius) -> w, as in `optax.projections`.
         hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
-
-    Raises:
-        ValueError: for a step size or radius that is not above 0, or an unknown `hypothesis`.
-        TypeError: if `estimator`, `optimizer` or `projection` is not what it must be.
 
     Example:
         >>> import optax
@@ -83,21 +81,14 @@ class GradientLearner(LearnerDefaults):
         ... )
     """
 
-    estimator: Any
-    step_size: Any
-    radius: Float[ArrayLike, ""] | None = None
-    optimizer: optax.GradientTransformation = static(default=_SGD)
-    projection: Callable = static(default=optax.projections.projection_l2_ball)
-    hypothesis: str = static(default="last")
-
-    def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
-        set_field(self, "step_size", as_step_size(self.step_size))
-        if self.radius is not None:
-            check.positive("radius", self.radius)
-        set_field(self, "optimizer", as_optimizer(self.optimizer))
-        check.function("projection", self.projection, "(w, radius)")
-        check.choice("hypothesis", self.hypothesis, ("last", "average"))
+    estimator: AnyEstimator
+    step_size: StepSize
+    radius: Positive | None = None
+    optimizer: Optimizer = static(default=_SGD)
+    projection: Annotated[Callable, Takes("(w, radius)"), Component("projection")] = static(
+        default=optax.projections.projection_l2_ball
+    )
+    hypothesis: Hypothesis = static(default="last")
 
     @property
     def traits(self) -> LearnerTraits:

@@ -4,13 +4,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
+from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 NEWTON_STEPS = 40  # of the secular equation, which converges quadratically from its left
 
@@ -49,13 +50,9 @@ class OnlineNewtonStep(LearnerDefaults):
 
     Args:
         estimator: `estimator(key, w, oracle)`, the gradient at w (`jaxonline.estimators`), `FullGradient(loss)`.
-        gamma: above 0.
-        epsilon: above 0.
-        radius: of the ball, above 0.
-
-    Raises:
-        ValueError: a number that is not above 0.
-        TypeError: `estimator` is not a function.
+        gamma: the steps are A^-1 g / gamma.
+        epsilon: of A, before round 1.
+        radius: of the ball.
 
     Example:
         >>> import jax, numpy as np
@@ -67,16 +64,10 @@ class OnlineNewtonStep(LearnerDefaults):
         [0.0, 0.25]
     """
 
-    estimator: Any
-    gamma: Float[ArrayLike, ""]
-    epsilon: Float[ArrayLike, ""]
-    radius: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.function("estimator", self.estimator, "(key, w, oracle)")
-        check.positive("gamma", self.gamma)
-        check.positive("epsilon", self.epsilon)
-        check.positive("radius", self.radius)
+    estimator: AnyEstimator
+    gamma: Positive
+    epsilon: Positive
+    radius: Positive
 
     @property
     def traits(self) -> LearnerTraits:

@@ -1,15 +1,16 @@
 """Optimisers: optax transformations of the gradient."""
 
 import inspect
-from typing import Any
+from typing import Annotated, Any
 
 import optax
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import built, interned
+from jaxonline.parameters.types import Component, Convert
 
 
-def as_optimizer(optimizer: Any) -> optax.GradientTransformation:
+def as_optimizer(optimizer: Any, name: str = "optimizer") -> optax.GradientTransformation:
     """An optax transformation, or what a function without arguments returns; equal ones are one object.
 
     Raises:
@@ -17,7 +18,7 @@ def as_optimizer(optimizer: Any) -> optax.GradientTransformation:
     """
     transformation = built(optimizer) if _is_factory(optimizer) else optimizer
     good = isinstance(transformation, optax.GradientTransformation)
-    check.instance("optimizer", optimizer, good, "an optax GradientTransformation, or a function that returns one")
+    check.instance(name, optimizer, good, "an optax GradientTransformation, or a function that returns one")
     return interned(transformation)
 
 
@@ -29,3 +30,7 @@ def _is_factory(value: Any) -> bool:
     return all(
         each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters
     )
+
+
+Optimizer = Annotated[Any, Component("optimizer"), Convert(as_optimizer)]
+"""An optax transformation, or a function without arguments that returns one."""

@@ -1,5 +1,7 @@
 """How much room a hypothesis of noisy feature vectors needs: sizes, and the probability that they do not suffice."""
 
+from typing import Annotated
+
 import numpy as np
 from jaxtyping import Array, Float, Int
 
@@ -8,8 +10,9 @@ from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.learners.kernels.expansion import chunks_of
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Rounds
 
 _MAX_LEVELS = 512
 _LARGEST_TENSOR = 4096
@@ -20,14 +23,11 @@ class Storage:
     """The sizes of a `NoisyKernel`'s state; `Storage.for_horizon` chooses them for a horizon and a risk.
 
     Args:
-        tensor_levels: D; levels up to it are kept as tensors with d^n entries, at least 0.
-        deepest: the largest level of an estimate that is accepted, at least 1.
+        tensor_levels: D; levels up to it are kept as tensors with d^n entries.
+        deepest: the largest level of an estimate that is accepted.
         most_pairs: the largest number of pairs of an estimate, 0 for dot-product kernels.
-        most_fresh: the largest number of fresh estimates in a round, at least 1.
-        n_chunks: room for the copies of deeper levels, in chunks of D + 1 copies, at least 1.
-
-    Raises:
-        ValueError: a size that is too small.
+        most_fresh: the largest number of fresh estimates in a round.
+        n_chunks: room for the copies of deeper levels, in chunks of D + 1 copies.
 
     Example:
         >>> from jaxonline.learners import Storage
@@ -35,33 +35,33 @@ class Storage:
         50
     """
 
-    tensor_levels: int = static()
-    deepest: int = static()
-    most_pairs: int = static()
-    most_fresh: int = static()
-    n_chunks: int = static()
-
-    def __post_init__(self):
-        for name in ("tensor_levels", "most_pairs"):
-            check.count(name, getattr(self, name), ge=0)
-        for name in ("deepest", "most_fresh", "n_chunks"):
-            check.count(name, getattr(self, name))
+    tensor_levels: NonNegativeInt = static()
+    deepest: Count = static()
+    most_pairs: NonNegativeInt = static()
+    most_fresh: Count = static()
+    n_chunks: Count = static()
 
     @classmethod
+    @checked
     def for_horizon(
-        cls, feature_map: FeatureMap, length: GradientLength, dimension: int, n_rounds: int, risk: float = 1e-6
+        cls,
+        feature_map: FeatureMap,
+        length: GradientLength,
+        dimension: Count,
+        n_rounds: Rounds,
+        risk: Annotated[float, Interval(ge=1e-12, lt=1)] = 1e-6,
     ) -> "Storage":
         """The sizes with which a run of `n_rounds` overflows with a probability of about `risk`, or less.
 
         Args:
             feature_map: the estimator of the feature map.
             length: the estimator of the gradient's length.
-            dimension: of the instances, at least 1.
-            n_rounds: the horizon, at least 1.
-            risk: between 0 and 1, not below 1e-12.
+            dimension: of the instances.
+            n_rounds: the horizon.
+            risk: the probability.
 
         Raises:
-            ValueError: a number out of its range; a law that asks for more than 511 copies, pairs or estimates too
+            ValueError: a law that asks for more than 511 copies, pairs or estimates too
                 often for the horizon and the risk: the message says with which p or horizon it would do.
 
         Example:
@@ -77,11 +77,6 @@ class Storage:
             >>> storage.tensor_levels, storage.overflow_probability(feature_map, length, 500) < 1e-6
             (3, True)
         """
-        check.instance("feature_map", feature_map, FeatureMap, "a FeatureMap")
-        check.instance("length", length, GradientLength, "a GradientLength")
-        check.count("dimension", dimension)
-        check.count("n_rounds", n_rounds)
-        check.number("risk", risk, ge=1e-12, lt=1.0)
         estimates = n_rounds * (1.0 + _mean(length))
         deepest = _limit("feature_map must have a law", _level_law(feature_map), risk / 4, estimates, n_rounds)
         pairs, most_pairs = _pair_law(feature_map), 0

@@ -4,19 +4,24 @@ they were clean. It is what learners that know about the noise are compared with
 Kivinen, Smola and Williamson (2004), "Online learning with kernels", with Zinkevich's (2003) projection.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.gradients import PlugInEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.kernels import Kernel
-from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
 from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert, Positive, Rounds
+
+
+def _require_plug_in(estimator: Any, name: str) -> Any:
+    return check.instance(name, estimator, PlugInEstimator, "FullGradient, NaiveCopy or MeanOfCopies")
 
 
 @struct
@@ -36,12 +41,8 @@ class KernelGradient(LearnerDefaults):
         kernel: a kernel (`jaxonline.kernels`, `jaxonline.kernels.radial`).
         estimator: `FullGradient`, `NaiveCopy`, `MeanOfCopies`, or another `PlugInEstimator`.
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
-        n_rounds: the largest number of rounds, at least 1.
-        radius: of the ball, above 0; None for no projection.
-
-    Raises:
-        TypeError: `kernel` is not a kernel, or `estimator` takes no instance for the true one.
-        ValueError: a step size or radius that is not above 0, `n_rounds` below 1.
+        n_rounds: the largest number of rounds.
+        radius: of the ball; None for no projection.
 
     Example:
         >>> import jax, numpy as np
@@ -58,18 +59,10 @@ class KernelGradient(LearnerDefaults):
     """
 
     kernel: Kernel
-    estimator: Any
-    step_size: Any
-    n_rounds: int = static()
-    radius: Float[ArrayLike, ""] | None = None
-
-    def __post_init__(self):
-        check.instance("kernel", self.kernel, Kernel, "a kernel")
-        check.instance("estimator", self.estimator, PlugInEstimator, "FullGradient, NaiveCopy or MeanOfCopies")
-        set_field(self, "step_size", as_step_size(self.step_size))
-        check.count("n_rounds", self.n_rounds)
-        if self.radius is not None:
-            check.positive("radius", self.radius)
+    estimator: Annotated[Any, Component("`FullGradient`", "`NaiveCopy`", "`MeanOfCopies`"), Convert(_require_plug_in)]
+    step_size: StepSize
+    n_rounds: Rounds = static()
+    radius: Positive | None = None
 
     @property
     def traits(self) -> LearnerTraits:

@@ -10,8 +10,8 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.kernels import Kernel
 from jaxonline.learners.kernels.supports import Supports, no_points
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
 
 
 class KernelPerceptronInfo(NamedTuple):
@@ -36,11 +36,7 @@ class KernelPerceptron(LearnerDefaults):
 
     Args:
         kernel: a kernel (`jaxonline.kernels`).
-        max_mistakes: the largest number of mistakes, at least 1.
-
-    Raises:
-        TypeError: `kernel` is not a kernel.
-        ValueError: `max_mistakes` below 1.
+        max_mistakes: the largest number of mistakes.
 
     Example:
         >>> import jax, numpy as np
@@ -55,11 +51,7 @@ class KernelPerceptron(LearnerDefaults):
     """
 
     kernel: Kernel
-    max_mistakes: int = static()
-
-    def __post_init__(self):
-        check.instance("kernel", self.kernel, Kernel, "a kernel")
-        check.count("max_mistakes", self.max_mistakes)
+    max_mistakes: Count = static()
 
     @property
     def traits(self) -> LearnerTraits:

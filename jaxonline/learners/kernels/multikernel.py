@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import Array, Float, Key, PyTree
 
+from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.over_advice import as_learner
+from jaxonline.learners.experts.over_advice import LearnerOverAdvice
 from jaxonline.learners.linear.vaw import VAW, VAWState
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
 
 
 class MultiKernelState(NamedTuple):
@@ -40,8 +40,6 @@ class MultiKernel(ForwardsToLearner):
         expert: the forecaster of each kernel, without features of its own.
 
     Raises:
-        TypeError: `dictionary` is not callable, `combiner` is neither a learner nor a combiner, `expert` is not a
-            `VAW`.
         ValueError: `expert` has features of its own.
 
     Example:
@@ -58,14 +56,11 @@ class MultiKernel(ForwardsToLearner):
         ((3,), (2, 2))
     """
 
-    dictionary: Any
-    combiner: Any
+    dictionary: AnyDictionary
+    combiner: LearnerOverAdvice
     expert: VAW = VAW()
 
     def __post_init__(self):
-        check.function("dictionary", self.dictionary, "an instance")
-        set_field(self, "combiner", as_learner(self.combiner))
-        check.instance("expert", self.expert, VAW, "a VAW")
         if self.expert.features is not None:
             raise ArgumentError("expert", "must have no features of its own: the dictionary makes them")
 

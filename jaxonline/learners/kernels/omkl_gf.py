@@ -4,20 +4,19 @@ Ghari and Shen (2020), "Online multi-kernel learning with graph-structured feedb
 experiments of Rokhlin and Gurtovaya (2025).
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
+from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.learners.gradient.step_sizes import InverseSqrt, as_step_size
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
-
-SAMPLERS = ("correct", "published")
+from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, NonNegative, NonNegativeInt, PositiveProbability
 
 
 class Graph(NamedTuple):
@@ -60,17 +59,13 @@ class OMKLGF(LearnerDefaults):
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: of theta and of the weights.
         exploration: eta_e of round t, clipped to 1: of node j's kernels with the power j, and of the node.
-        penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2, at least 0.
-        least_probability: importance weights divide by at least this, above 0.
+        penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
+        least_probability: importance weights divide by at least this.
         n_nodes: J.
         n_draws: M, draws of a kernel (with replacement) for each node.
         redraw_rounds: the graph is redrawn up to this round, and then frozen.
         sampler: "correct"; or "published", which returns the kernel after the one it drew (the last one stays), so
             that the first kernel is never used.
-
-    Raises:
-        ValueError: a number out of its range, an unknown `sampler`.
-        TypeError: `dictionary` is not callable.
 
     Example:
         >>> import jax, numpy as np
@@ -83,26 +78,15 @@ class OMKLGF(LearnerDefaults):
         (2,)
     """
 
-    dictionary: Any
-    step_size: Any = InverseSqrt(0.1)
-    exploration: Any = InverseSqrt(0.1)
-    penalty: Float[ArrayLike, ""] = 1e-3
-    least_probability: Float[ArrayLike, ""] = 0.05
-    n_nodes: int = static(default=2)
-    n_draws: int = static(default=5)
-    redraw_rounds: int = static(default=301)
-    sampler: str = static(default="correct")
-
-    def __post_init__(self):
-        check.function("dictionary", self.dictionary, "an instance")
-        set_field(self, "step_size", as_step_size(self.step_size))
-        set_field(self, "exploration", as_step_size(self.exploration, "exploration"))
-        check.not_negative("penalty", self.penalty)
-        check.number("least_probability", self.least_probability, gt=0.0, le=1.0)
-        check.count("n_nodes", self.n_nodes)
-        check.count("n_draws", self.n_draws)
-        check.count("redraw_rounds", self.redraw_rounds, ge=0)
-        check.choice("sampler", self.sampler, SAMPLERS)
+    dictionary: AnyDictionary
+    step_size: StepSize = InverseSqrt(0.1)
+    exploration: StepSize = InverseSqrt(0.1)
+    penalty: NonNegative = 1e-3
+    least_probability: PositiveProbability = 0.05
+    n_nodes: Count = static(default=2)
+    n_draws: Count = static(default=5)
+    redraw_rounds: NonNegativeInt = static(default=301)
+    sampler: Literal["correct", "published"] = static(default="correct")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> OMKLGFState:
         """theta = 0, equal weights, and the first round's graph and node."""

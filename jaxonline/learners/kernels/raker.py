@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
-from jaxonline.learners.gradient.step_sizes import InverseSqrt, as_step_size
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 
 
 class RakerState(NamedTuple):
@@ -38,11 +39,7 @@ class Raker(LearnerDefaults):
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         step_size: of theta and of the weights.
-        penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2, at least 0.
-
-    Raises:
-        ValueError: a step size not above 0, a negative penalty.
-        TypeError: `dictionary` is not callable.
+        penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
 
     Example:
         >>> import jax, numpy as np
@@ -55,14 +52,9 @@ class Raker(LearnerDefaults):
         ['0.00', '0.20']
     """
 
-    dictionary: Any
-    step_size: Any = InverseSqrt(0.1)
-    penalty: Float[ArrayLike, ""] = 1e-3
-
-    def __post_init__(self):
-        check.function("dictionary", self.dictionary, "an instance")
-        set_field(self, "step_size", as_step_size(self.step_size))
-        check.not_negative("penalty", self.penalty)
+    dictionary: AnyDictionary
+    step_size: StepSize = InverseSqrt(0.1)
+    penalty: NonNegative = 1e-3
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RakerState:
         """theta = 0, equal weights."""

@@ -9,18 +9,19 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.surrogates import Surrogate
 from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
-from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Positive, Rounds
 
 _SAME = 1e-5  # covariances that differ by less, in units of their largest entry, are the same in float32
 
@@ -43,14 +44,12 @@ class SurrogateKernel(LearnerDefaults):
     Args:
         surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
-        n_rounds: the largest number of rounds, at least 1.
-        radius: W, above 0; None for no projection.
+        n_rounds: the largest number of rounds.
+        radius: W; None for no projection.
 
     Raises:
-        TypeError: `surrogate` is not a `Surrogate`.
-        ValueError: a step size or radius that is not above 0, `n_rounds` below 1; when it is bound to a game, noise
-            that is known to be not Gaussian or to have another covariance. (A law of your own is taken with a
-            warning, as nobody can look into it.)
+        ValueError: when it is bound to a game, noise that is known to be not Gaussian or to have another covariance.
+            (A law of your own is taken with a warning, as nobody can look into it.)
 
     Example:
         >>> import jax, numpy as np
@@ -70,16 +69,9 @@ class SurrogateKernel(LearnerDefaults):
     """
 
     surrogate: Surrogate
-    step_size: Any
-    n_rounds: int = static()
-    radius: Float[ArrayLike, ""] | None = None
-
-    def __post_init__(self):
-        check.instance("surrogate", self.surrogate, Surrogate, "a Surrogate of a kernel")
-        set_field(self, "step_size", as_step_size(self.step_size))
-        check.count("n_rounds", self.n_rounds)
-        if self.radius is not None:
-            check.positive("radius", self.radius)
+    step_size: StepSize
+    n_rounds: Rounds = static()
+    radius: Positive | None = None
 
     @property
     def traits(self) -> LearnerTraits:

@@ -1,14 +1,14 @@
 """The p-norm perceptron: Grove, Littlestone and Schuurmans (2001); Gentile (2003)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
 from jaxonline.learners.linear.perceptron import PerceptronInfo
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Ge, Number
 
 
 @struct
@@ -23,10 +23,7 @@ class PNormPerceptron(FromZeros):
     The state is theta [d].
 
     Args:
-        p: at least 2.
-
-    Raises:
-        ValueError: `p` below 2.
+        p: of the norm.
 
     Example:
         >>> import jax, numpy as np
@@ -37,10 +34,7 @@ class PNormPerceptron(FromZeros):
         ['1.923', '-0.481']
     """
 
-    p: Float[ArrayLike, ""] = 2.0
-
-    def __post_init__(self):
-        check.number("p", self.p, ge=2.0)
+    p: Annotated[Number, Ge(2)] = 2.0
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

@@ -1,16 +1,15 @@
 """Passive-aggressive algorithms for classification: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006)."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
 from jaxonline.losses import Hinge
-from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
-
-VARIANTS = ("PA", "PA-I", "PA-II")
+from jaxonline.parameters.types import Positive
 
 
 class PassiveAggressiveInfo(NamedTuple):
@@ -35,11 +34,11 @@ class PassiveAggressive(FromZeros):
     loss="hinge" and PA-II with loss="squared_hinge".)
 
     Args:
-        variant: "PA", "PA-I" or "PA-II".
-        C: the aggressiveness, above 0. PA has none.
+        variant: how tau is chosen.
+        C: the aggressiveness. PA has none.
 
     Raises:
-        ValueError: an unknown variant, or `C` not above 0.
+        TypeError: `C` is None, for another variant than PA.
 
     Example:
         >>> import jax, numpy as np
@@ -50,15 +49,14 @@ class PassiveAggressive(FromZeros):
         [0.5, -0.5]
     """
 
-    variant: str = static(default="PA-I")
-    C: Float[ArrayLike, ""] | None = 1.0
+    variant: Literal["PA", "PA-I", "PA-II"] = static(default="PA-I")
+    C: Positive | None = 1.0
 
     def __post_init__(self):
-        check.choice("variant", self.variant, VARIANTS)
         if self.variant == "PA":
             set_field(self, "C", None)
-        else:
-            check.positive("C", self.C)
+        elif self.C is None:
+            raise ArgumentTypeError("C", f"must be a number above 0 for {self.variant}, got None")
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

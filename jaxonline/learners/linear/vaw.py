@@ -19,12 +19,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.estimators.fourier import Features
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
-from jaxonline.parameters import check
 from jaxonline.parameters.dtypes import need_float64
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Positive
 
 
 class VAWState(NamedTuple):
@@ -54,7 +55,7 @@ class VAW(LearnerDefaults):
     """The forecaster <w_t, z_t> with z = features(x), for full information and the squared loss.
 
     Args:
-        regularizer: lambda, above 0.
+        regularizer: lambda.
         forward: True for VAW (the current instance is in S_t), False for online ridge.
         features: a function of an instance that is a pytree (`FourierFeatures`, a `Dictionary`), or None for the
             instance itself. An array of any shape is flattened, so a dictionary of N kernels makes the concatenated
@@ -62,8 +63,7 @@ class VAW(LearnerDefaults):
         allow_float32: accept instances of float32, in which long runs drift.
 
     Raises:
-        ValueError: `regularizer` is not above 0; at `init`, instances of float32 without `allow_float32`.
-        TypeError: `features` is not callable.
+        ValueError: at `init`, instances of float32 without `allow_float32`.
 
     Example:
         >>> import jax, numpy as np
@@ -77,15 +77,10 @@ class VAW(LearnerDefaults):
         ([0.0, 0.5, 0.667], [0.0, 0.333, 0.5])
     """
 
-    regularizer: Float[ArrayLike, ""] = 1.0
+    regularizer: Positive = 1.0
     forward: bool = static(default=True)
-    features: Any = None
+    features: Features | None = None
     allow_float32: bool = static(default=False)
-
-    def __post_init__(self):
-        check.positive("regularizer", self.regularizer)
-        if self.features is not None:
-            check.function("features", self.features, "an instance")
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
         """P = I / lambda, w = 0."""

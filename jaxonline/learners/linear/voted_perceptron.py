@@ -7,8 +7,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
 
 
 class VotedPerceptronState(NamedTuple):
@@ -46,11 +46,8 @@ class VotedPerceptron(LearnerDefaults):
     counts as a mistake. A round costs 2 M d flops, for any number of mistakes.
 
     Args:
-        max_mistakes: M, the largest number of mistakes of the perceptron, at least 1; see `bounds.perceptron`.
+        max_mistakes: M, the largest number of mistakes of the perceptron; see `bounds.perceptron`.
         averaged: the averaged perceptron.
-
-    Raises:
-        ValueError: `max_mistakes` below 1.
 
     Example:
         >>> import jax, numpy as np
@@ -63,11 +60,8 @@ class VotedPerceptron(LearnerDefaults):
         ([1, 1, 2, 2, 0], [True, True, True, False, True, False])
     """
 
-    max_mistakes: int = static()
+    max_mistakes: Count = static()
     averaged: bool = static(default=False)
-
-    def __post_init__(self):
-        check.count("max_mistakes", self.max_mistakes)
 
     def capacity_hint(self) -> str:
         """How to make room for more mistakes."""

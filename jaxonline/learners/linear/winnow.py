@@ -1,14 +1,14 @@
 """Winnow: Littlestone (1988), the second form; the bound for disjunctions is as in Blum (1998)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Key
+from jaxtyping import Array, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
 from jaxonline.learners.linear.perceptron import PerceptronInfo
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Gt, Number, Positive
 
 
 @struct
@@ -23,11 +23,8 @@ class Winnow(FromZeros):
     The state holds log w / log promotion [d].
 
     Args:
-        promotion: above 1.
-        threshold: above 0; d by default.
-
-    Raises:
-        ValueError: a number out of its range.
+        promotion: the factor of the weights.
+        threshold: of the sum of weights; d by default.
 
     Example:
         >>> import jax, numpy as np
@@ -40,13 +37,8 @@ class Winnow(FromZeros):
         ([2.0, 0.0], [True, True, True, False, False, False])
     """
 
-    promotion: Float[ArrayLike, ""] = 2.0
-    threshold: Float[ArrayLike, ""] | None = None
-
-    def __post_init__(self):
-        check.number("promotion", self.promotion, gt=1.0)
-        if self.threshold is not None:
-            check.positive("threshold", self.threshold)
+    promotion: Annotated[Number, Gt(1)] = 2.0
+    threshold: Positive | None = None
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, x> - threshold."""

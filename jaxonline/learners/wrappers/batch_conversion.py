@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,15 @@ from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, play_round, start, stream_keys
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.types import (
+    Component,
+    OpenUnitFloat,
+    PositiveFloat,
+    RandomKey,
+    Takes,
+)
 
 
 class BatchPredictor(NamedTuple):
@@ -30,28 +38,25 @@ class BatchPredictor(NamedTuple):
     mean_loss: float
     n_rounds: int
 
-    def risk_bound(self, confidence: float = 0.95, loss_range: float = 1.0) -> float:
+    @checked
+    def risk_bound(self, confidence: OpenUnitFloat = 0.95, loss_range: PositiveFloat = 1.0) -> float:
         """M + range sqrt(ln(1 / (1 - confidence)) / (2 T)): above the risk of the mean hypothesis, with `confidence`.
 
         For rows that are independent draws, a loss that is convex in the hypothesis, and losses in an interval of
         length `loss_range`. It is Corollary 2 of the paper by the Hoeffding-Azuma inequality for steps of a range,
         whose deviation is half of the printed one, sqrt(2 ln(1 / (1 - confidence)) / T).
-
-        Raises:
-            ValueError: `confidence` outside (0, 1), or `loss_range` not above 0.
         """
-        check.number("confidence", confidence, gt=0.0, lt=1.0)
-        check.positive("loss_range", loss_range)
         return self.mean_loss + loss_range * float(np.sqrt(np.log(1.0 / (1.0 - confidence)) / (2.0 * self.n_rounds)))
 
 
+@checked
 def online_to_batch(
-    learner: Any,
+    learner: Annotated[Any, Component("learner")],
     X: Float[ArrayLike, "T d"],
     y: Float[ArrayLike, "T"],
-    loss: Any,
-    hypothesis: Callable[[PyTree], PyTree] | None = None,
-    seed: int = 0,
+    loss: Annotated[Any, Component("loss")],
+    hypothesis: Annotated[Callable[[PyTree], PyTree], Takes("the learner's state")] | None = None,
+    seed: RandomKey = 0,
 ) -> BatchPredictor:
     """Play a learner once over rows in their order, and average the hypotheses that it played.
 
@@ -86,8 +91,6 @@ def online_to_batch(
     """
     check.rows("X", X, "y", y)
     game = Game(DataStream(X, y), FullInformation(), loss=loss)
-    if hypothesis is not None:
-        check.function("hypothesis", hypothesis, "the learner's state")
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
     key = check.key_of("seed", seed)

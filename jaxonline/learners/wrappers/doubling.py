@@ -4,7 +4,7 @@ Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Takes
 
 
 class DoublingState(NamedTuple):
@@ -60,10 +61,9 @@ class Doubling(ForwardsToLearner):
         ['0.50', '0.50', '0.16', '0.50', '0.24', '0.09', '0.03']
     """
 
-    learner_for: Callable[..., Any] = static()
+    learner_for: Annotated[Callable, Takes("the number of rounds")] = static()
 
     def __post_init__(self):
-        check.function("learner_for", self.learner_for, "the number of rounds")
         made = self.learner_for(1.0)
         check.instance("learner_for(1.0)", made, isinstance(made, Learner), "a learner, with init, predict and update")
 

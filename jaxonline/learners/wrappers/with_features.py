@@ -4,17 +4,23 @@ Rahimi and Recht (2007) have the features, and learners on them.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline.estimators.fourier import Features
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component, Convert
+
+
+def _require_learner(learner: Any, name: str) -> Any:
+    return check.instance(name, learner, Learner, "a learner, with init, predict and update")
 
 
 @struct
@@ -30,9 +36,6 @@ class WithFeatures(ForwardsToLearner):
         learner: a learner of vectors of the features' length.
         features: a pytree that is a function of an instance (`FourierFeatures`).
 
-    Raises:
-        TypeError: `learner` is not a learner, or `features` not callable.
-
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
@@ -45,12 +48,8 @@ class WithFeatures(ForwardsToLearner):
         (100,)
     """
 
-    learner: Any
-    features: Any
-
-    def __post_init__(self):
-        check.instance("learner", self.learner, Learner, "a learner, with init, predict and update")
-        check.function("features", self.features, "an instance")
+    learner: Annotated[Any, Component("learner"), Convert(_require_learner)]
+    features: Features
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
         """The check of the learner; the noise of features has no single law."""

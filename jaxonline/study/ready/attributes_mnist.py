@@ -326,7 +326,7 @@ def few_pixels(law: str, n_attributes: int, dimension: int, seed: int) -> Playin
 
     def play(X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]) -> jax.Array:
         rates, radii = np.array(parameters).T
-        return play_streams(law, X, y, rows, key, rates, radii, n_attributes, ends, dimension)
+        return play_streams(law, X, y, rows, key, rates, radii, n_attributes, ends, dimension)  # type: ignore[arg-type]
 
     return play
 
