@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
+from jaxonline.engines.lane_sums import block_sums, columns_of, draw_coordinate, sum_rows
 from jaxonline.estimators.index_sampling import EvenCount, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
@@ -36,7 +37,6 @@ from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Gt, Shape
 
-EXACT = jax.lax.Precision.HIGHEST
 _MAX_SECANTS = 64
 _SETTLE = 32  # rounds after which tau begins at 0 again, and c at 1
 _LEAST_SCALE = 1e-6  # the c below which it begins at 1 again at once
@@ -255,7 +255,7 @@ def _choose(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, dtype: An
 def _settled_aer(lanes: _AER, size: int) -> _AER:
     """The same hypotheses with tau = 0: much later, |a| - tau would be all rounding."""
     a = _signed(lanes.a, lanes.tau)
-    alive = _summed(jnp.where(a != 0, 1.0, jnp.zeros_like(a)))
+    alive = sum_rows(jnp.where(a != 0, 1.0, jnp.zeros_like(a)))
     return lanes._replace(a=a, tau=jnp.zeros_like(lanes.tau), alive=alive)
 
 
@@ -264,29 +264,29 @@ def _aer(lanes: _AER, now: _Round) -> _AER:
     a, tau, sums, norm, alive, total = lanes
     y_hat = jnp.zeros_like(norm)
     for point in now.points[:, None]:
-        index, chosen = _draw(a, sums, point, lambda part: _soft(part, tau))
+        index, chosen = draw_coordinate(a, sums, point, lambda part: _soft(part, tau))
         y_hat += jnp.sign(_signed(chosen, tau)) * now.x(index)
     y_hat *= norm / jnp.maximum(now.t - 1, 1) / len(now.points)
 
     force, limit = 2 * (y_hat - now.y) * now.spread / now.rates, now.t * now.radii
-    j, places = _columns(now.subset), now.at(now.subset)
+    j, places = columns_of(now.subset), now.at(now.subset)
     old = _signed(a[places], tau)
     new = old - force * now.x(j)
     size = jnp.abs(new) + tau
     a = a.at[places].set(jnp.sign(new) * size, unique_indices=True)
-    norm = norm + _summed(jnp.abs(new) - jnp.abs(old))
-    alive = alive + _summed(jnp.where((old == 0) & (new != 0), 1.0, jnp.zeros_like(new)))
+    norm = norm + sum_rows(jnp.abs(new) - jnp.abs(old))
+    alive = alive + sum_rows(jnp.where((old == 0) & (new != 0), 1.0, jnp.zeros_like(new)))
 
     # for every set of coordinates the threshold is at least (the sum of their |a| - limit) / their number
     rounding = jnp.finfo(a.dtype).eps * limit
     least = tau + jnp.maximum(norm - limit, 0.0) / jnp.maximum(alive, 1.0)
     least = jnp.maximum(
-        least, jnp.maximum(jnp.max(size, axis=0, keepdims=True) - limit, (_summed(size) - limit) / len(size))
+        least, jnp.maximum(jnp.max(size, axis=0, keepdims=True) - limit, (sum_rows(size) - limit) / len(size))
     )
 
     def measured(before, norm_before, tau, alive):
-        sums = _block_sums(lambda part: _soft(part, tau), a, now.size)
-        norm = _summed(sums)
+        sums = block_sums(lambda part: _soft(part, tau), a, now.size)
+        norm = sum_rows(sums)
         fall, width = norm_before - norm, tau - before
         trusted = (fall > _TRUSTED * rounding) & (width > 0)
         slope = jnp.where(trusted, fall / jnp.where(width > 0, width, 1.0), alive)
@@ -323,7 +323,7 @@ def _signed(a, tau):
 def _settled_aerr(lanes: _AERR, size: int) -> _AERR:
     """The same hypotheses with c = 1."""
     u, ones = lanes.u * lanes.c, jnp.ones_like(lanes.c)
-    return _AERR(u, ones, _block_sums(jnp.square, u, size), jnp.zeros_like(ones), _total_aerr(lanes))
+    return _AERR(u, ones, block_sums(jnp.square, u, size), jnp.zeros_like(ones), _total_aerr(lanes))
 
 
 def _may_go_on(lanes: _AERR) -> Bool[Array, ""]:
@@ -337,72 +337,21 @@ def _total_aerr(lanes: _AERR) -> Float[Array, "N L"]:
 def _aerr(lanes: _AERR, now: _Round) -> _AERR:
     """A round of AERR."""
     u, c, sums, passed, kept = lanes
-    square = _summed(sums)
+    square = sum_rows(sums)
     y_hat = jnp.zeros_like(square)
     for point in now.points[:, None]:
-        index, chosen = _draw(u, sums, point, jnp.square)
+        index, chosen = draw_coordinate(u, sums, point, jnp.square)
         alive = chosen != 0
         y_hat += jnp.where(alive, square / jnp.where(alive, chosen, 1.0), 0.0) * now.x(index)
     y_hat *= c / len(now.points)
 
-    change = -2 * (y_hat - now.y) * now.spread * now.rates / c * now.x(_columns(now.subset))
+    change = -2 * (y_hat - now.y) * now.spread * now.rates / c * now.x(columns_of(now.subset))
     places, block = now.at(now.subset), now.subset // now.size
     u = u.at[places].add(change, unique_indices=True)
     kept = kept.at[places].add(-change * passed, unique_indices=True)
     inside = jnp.arange(now.size, dtype=jnp.int32).reshape(-1, *[1] * block.ndim)
     sums = sums.at[now.at(block)].set(jnp.sum(jnp.square(u[now.at(block[None] * now.size + inside)]), axis=0))
 
-    norm = c * jnp.sqrt(_summed(sums))
+    norm = c * jnp.sqrt(sum_rows(sums))
     c = c * jnp.minimum(1.0, now.radii / jnp.where(norm > 0, norm, 1.0))
     return _AERR(u, c, sums, passed + c, kept)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Sums and draws
-
-
-def _columns(subset):
-    """Coordinates [half, 1] or [half, lanes]."""
-    return subset[:, None] if subset.ndim == 1 else subset
-
-
-def _block_sums(values, a, size):
-    """Sums of `values(part)` over blocks of coordinates [blocks, lanes], in one loop: of `sum` XLA makes two."""
-    blocks = a.reshape(-1, size, a.shape[-1])
-    sums = [values(blocks[:, i]) for i in range(size)]
-    while len(sums) > 1:
-        sums = [sum(sums[i + 1 : i + 2], sums[i]) for i in range(0, len(sums), 2)]
-    return sums[0]
-
-
-def _draw(a, sums, point, weight):
-    """The first coordinate up to which the weights sum to `point` of their sum, in every lane, and its number in a."""
-    n, lanes = round(len(sums) ** 0.5), jnp.arange(a.shape[1], dtype=jnp.int32)
-    size = len(a) // len(sums)
-    tops = jnp.sum(sums.reshape(n, n, -1), axis=1)
-    top, rest = _find(tops, point * _summed(tops))
-    of_top = jnp.where(_rows(n)[..., None] == top[None], sums.reshape(n, n, -1), 0.0)
-    middle, rest = _find(jnp.sum(of_top, axis=0), rest)
-    block = top * n + middle
-    part = a[block * size + _rows(size), lanes[None]]
-    low, _ = _find(weight(part), rest)
-    return block * size + low, _summed(jnp.where(_rows(size) == low, part, 0.0))
-
-
-def _find(weights, point):
-    """The first row up to which the weights sum to `point`, in every lane, and what of `point` is left for that row.
-
-    The sums are a product with a matrix: XLA makes many small operations of `cumsum`.
-    """
-    up_to = jnp.matmul(jnp.tri(len(weights), dtype=weights.dtype), weights, precision=EXACT)
-    below = up_to < jnp.minimum(point, up_to[-1:])
-    row = jnp.sum(below, axis=0, dtype=jnp.int32, keepdims=True)
-    return row, point - jnp.max(jnp.where(below, up_to, 0.0), axis=0, keepdims=True)
-
-
-def _summed(values):
-    return jnp.sum(values, axis=0, keepdims=True)
-
-
-def _rows(n):
-    return jnp.arange(n, dtype=jnp.int32)[:, None]

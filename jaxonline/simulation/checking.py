@@ -28,7 +28,7 @@ from jaxonline.store.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True)
-class Options:
+class SimulationOptions:
     """The arguments of `simulate` after checking.
 
     Attributes:
@@ -65,7 +65,7 @@ class Options:
     checkpoint: Checkpoint | None
     workers: Workers | None
 
-    def with_runs(self, runs: np.ndarray) -> "Options":
+    def with_runs(self, runs: np.ndarray) -> "SimulationOptions":
         """The same for other runs."""
         other = replace(self, runs=runs)
         return replace(other, mesh=_mesh_for(self.mesh, len(other.blocks)))
@@ -95,7 +95,7 @@ def check_options(
     game: Any, learners: Any, workers: Workers | None, *, n_runs: Any, n_rounds: Any, key: Any, comparator: Any,
     measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, control_variates: Any, antithetic: Any,
     block_size: Any, mesh: Any, progress: Any, checkpoint: Any,
-) -> Options:  # fmt: skip
+) -> SimulationOptions:  # fmt: skip
     """The arguments of `simulate`, checked; `workers` are those of its cluster.
 
     Raises:
@@ -124,7 +124,7 @@ def check_options(
     teams = teams_of(game, learners, mesh)
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises where the learner's rounds have not what is measured
-    options = Options(
+    options = SimulationOptions(
         game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, precision,
         control_variates, antithetic, width, mesh, progress,
         None if checkpoint is None else Checkpoint.of(checkpoint), workers,

@@ -6,7 +6,7 @@ import numpy as np
 
 from jaxonline.results import Result
 from jaxonline.results.statistics.variance_reduction import CONTROL
-from jaxonline.simulation.checking import Options
+from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.controls import without_diverged
 from jaxonline.simulation.execution import Computed
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
@@ -15,7 +15,7 @@ from jaxonline.store.layout import BEST, FIRSTS
 from jaxonline.store.lazy_arrays import arrays_of, finished_rounds
 
 
-def collect_result(options: Options, study: StudyPlan, computed: Computed) -> Result:
+def collect_result(options: SimulationOptions, study: StudyPlan, computed: Computed) -> Result:
     """The result: the runs that were asked for, and their rounds (all where some of them were not recorded)."""
     rounds, recorded = computed.rounds, slice(None)
     if set(options.rounds) < set(rounds):
@@ -37,7 +37,7 @@ def collect_result(options: Options, study: StudyPlan, computed: Computed) -> Re
     return result
 
 
-def _in_memory(options: Options, computed: Computed, recorded: Any) -> dict[str, np.ndarray]:
+def _in_memory(options: SimulationOptions, computed: Computed, recorded: Any) -> dict[str, np.ndarray]:
     """The arrays [L, R, G, ...] of all learners: of one job after those of the other, or the same for all of them."""
     runs, width = options.runs, options.width
     positions = np.searchsorted(options.blocks, runs // width) * width + runs % width

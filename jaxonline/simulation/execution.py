@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.simulation.checking import Options
+from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.jobs import Numbers
 from jaxonline.simulation.overflow import warn_of_likely_overflow
 from jaxonline.simulation.planning import StudyPlan
@@ -33,7 +33,7 @@ class Computed(NamedTuple):
     stored: Blocks | None
 
 
-def run_study(options: Options, study: StudyPlan, attributes: Mapping[str, Any]) -> Computed:
+def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[str, Any]) -> Computed:
     """Compute the numbers of a study; those that its store has are read from it.
 
     Args:

@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.results import Result
-from jaxonline.simulation.checking import Options, check_options
+from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import workers_of
 from jaxonline.simulation.collecting import collect_result
 from jaxonline.simulation.execution import run_study
@@ -145,13 +145,13 @@ def simulate(
         return _compute(options) if precision is None else _compute_until_precise(options, precision)
 
 
-def _compute(options: Options, attributes: Mapping[str, Any] = {}) -> Result:
+def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
     """The result of a study with a given number of runs; a checkpoint gets more attributes."""
     study = plan_study(options)
     return collect_result(options, study, run_study(options, study, attributes))
 
 
-def _compute_until_precise(options: Options, precision: Precision) -> Result:
+def _compute_until_precise(options: SimulationOptions, precision: Precision) -> Result:
     """The result of a study that has as many runs as its intervals need."""
 
     def play_more(some: range, before: Result | None) -> Result:

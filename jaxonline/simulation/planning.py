@@ -10,7 +10,7 @@ import numpy as np
 from jaxonline.game import Entrant, Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
-from jaxonline.simulation.checking import Options
+from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.controls import with_controls
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.jobs import Job, Plan
@@ -49,7 +49,7 @@ class StudyPlan(NamedTuple):
         return sum(job.plan.pieces() for job in self.jobs) + (self.hindsight.pieces() if self.hindsight else 0)
 
 
-def plan_study(options: Options) -> StudyPlan:
+def plan_study(options: SimulationOptions) -> StudyPlan:
     """What is computed for a study."""
     game, comparator, teams = options.game, options.comparator, options.teams
     plan = Plan(options.key, options.n_rounds, options.rounds, options.width, options.mesh, options.blocks)
@@ -80,7 +80,7 @@ def plan_study(options: Options) -> StudyPlan:
     return StudyPlan((*shared, *jobs), hindsight, inputs, layout, _meta_of(options) | antithetic)
 
 
-def _meta_of(options: Options) -> dict[str, Any]:
+def _meta_of(options: SimulationOptions) -> dict[str, Any]:
     """What the result says of how it was made."""
     return {
         **in_words(options.game, options.comparator, options.learners, options.teams),
