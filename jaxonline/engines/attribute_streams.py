@@ -146,7 +146,7 @@ def play_streams(
     same coordinates in the same round, and the same numbers draw for y^.
 
     Args:
-        law: of the indices, that of AER or of AERR.
+        law: the algorithm, AER or AERR.
         X: instances.
         y: targets.
         rows: the rows of X in the order in which each stream meets them, m rounds.

@@ -59,7 +59,7 @@ class KernelGradient(LearnerDefaults):
     """
 
     kernel: Kernel
-    estimator: Annotated[Any, Component("`FullGradient`", "`NaiveCopy`", "`MeanOfCopies`"), Convert(_require_plug_in)]
+    estimator: Annotated[Any, Component("estimator"), Convert(_require_plug_in)]
     step_size: StepSize
     n_rounds: Rounds = static()
     radius: Positive | None = None

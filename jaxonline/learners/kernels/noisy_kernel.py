@@ -27,7 +27,7 @@ from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
-from jaxonline.learners.gradient.step_sizes import as_step_size
+from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Expansion, Feature, Reserved
@@ -35,7 +35,8 @@ from jaxonline.learners.kernels.map_estimate import Asked, MapEstimate
 from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import replace, set_field, struct
+from jaxonline.parameters.struct import replace, struct
+from jaxonline.parameters.types import Positive
 
 # Estimates a run and round that are made together (`ragged`): less than the mean, so that little is padded
 _FEW, _DEEP = 0.6, 1 / 24
@@ -81,13 +82,11 @@ class NoisyKernel(LearnerDefaults):
             cut too early for the values that `radius` allows, which is known for the Gaussian kernel only, a
             RuntimeWarning says so.
         step_size: of alpha_t = -g~_t step_t; the theorems prescribe eta / sqrt(T) (`jaxonline.bounds`).
-        radius: |w| <= radius, above 0 (the paper's B_w is its square); None for no projection.
+        radius: |w| <= radius (the paper's B_w is its square); None for no projection.
         storage: the sizes of the state (`Storage.for_horizon`).
 
     Raises:
-        ValueError: a step size or radius that is not above 0; when it is bound to a game, noise on the labels of
-            classification.
-        TypeError: `feature_map`, `gradient_length` or `storage` is not what it must be.
+        ValueError: when it is bound to a game, noise on the labels of classification.
 
     Example:
         >>> import numpy as np
@@ -108,17 +107,12 @@ class NoisyKernel(LearnerDefaults):
 
     feature_map: FeatureMap
     gradient_length: GradientLength
-    step_size: Any
-    radius: Float[ArrayLike, ""] | None
+    step_size: StepSize
+    radius: Positive | None
     storage: Storage
 
     def __post_init__(self):
-        kinds = (("feature_map", FeatureMap), ("gradient_length", GradientLength), ("storage", Storage))
-        for name, kind in kinds:
-            check.instance(name, getattr(self, name), kind, f"a {kind.__name__}")
-        set_field(self, "step_size", as_step_size(self.step_size))
         if self.radius is not None:
-            check.positive("radius", self.radius)
             _warn_of_truncation(self.feature_map, self.gradient_length.series, self.radius)
 
     @property
