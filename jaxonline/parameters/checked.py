@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter, parameters_of
+from jaxonline.parameters.declared import Parameter, fields_of, parameters_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +47,14 @@ def checked(function: F) -> F:
 _signature = functools.cache(inspect.signature)
 
 
+def check_fields(obj: Any) -> None:
+    """Check, and convert, the fields of a dataclass against its annotations; frozen ones, too."""
+    for parameter in fields_of(type(obj)):
+        value = getattr(obj, parameter.name)
+        if (new := check_value(parameter, value)) is not value:
+            object.__setattr__(obj, parameter.name, new)
+
+
 def check_value(parameter: Parameter, value: Any) -> Any:
     """The value that a parameter takes, converted if its annotation says so.
 
@@ -66,6 +74,8 @@ def check_value(parameter: Parameter, value: Any) -> Any:
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
         return value
+    if takes == {"flag"}:
+        return check.flag(name, value)
     if takes == {"integer"}:
         return check.count(name, value, **limits)
     if takes == {"number"}:

@@ -142,7 +142,7 @@ def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
             takes, kinds = _constrain(constraint, takes, kinds, more)
         return takes, kinds, more
     if isinstance(annotation, type) and annotation in _PLAIN:
-        return {_PLAIN[annotation]}, (), {}
+        return {_PLAIN[annotation]}, (), {"constrained": True} if annotation is bool else {}
     dimensions = getattr(annotation, "dim_str", None)  # of jaxtyping
     if dimensions is not None:
         return _read_array(annotation, dimensions)

@@ -88,10 +88,15 @@ Numbers = Float[ArrayLike, "..."]  # a number, or an array of numbers of any sha
 Positive = Annotated[Number, Gt(0)]
 NonNegative = Annotated[Number, Ge(0)]
 Probability = Annotated[Number, Interval(ge=0, le=1)]
+PositiveFloat = Annotated[float, Gt(0)]  # of a function that computes with NumPy
+NonNegativeFloat = Annotated[float, Ge(0)]
+OpenUnitFloat = Annotated[float, Interval(gt=0, lt=1)]
 Integer = Annotated[int, Ge(-(2**63))]
 Count = Annotated[int, Ge(1)]
 NonNegativeInt = Annotated[int, Ge(0)]
+CountFrom2 = Annotated[int, Ge(2)]
 Rounds = Annotated[int, Ge(1), Horizon()]
+Horizons = Annotated[Numbers, Ge(1), Horizon()]  # one number of rounds, or several
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 RandomKey = int | Key[Array, ""]
 Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
