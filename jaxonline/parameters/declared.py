@@ -106,8 +106,9 @@ def parameters_of(make: Callable[..., Any]) -> tuple[Parameter, ...]:
 @functools.cache
 def fields_of(cls: type) -> tuple[Parameter, ...]:
     """The fields that the constructor of a dataclass takes."""
-    signature, hints = inspect.signature(cls).parameters, _hints(cls)
-    return tuple(_with_default(parameter_of(name, hints.get(name, Any)), given) for name, given in signature.items())
+    _, *given = inspect.signature(cls.__init__).parameters.values()  # of the class itself it may be that of __new__
+    hints = _hints(cls)
+    return tuple(_with_default(parameter_of(field.name, hints.get(field.name, Any)), field) for field in given)
 
 
 def _hints(make: Callable[..., Any]) -> dict[str, Any]:
