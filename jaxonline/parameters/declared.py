@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from annotated_types import Ge, Gt, Interval, Le, Lt
+from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
 from jaxonline.parameters.types import Component, Convert, Horizon, OrInfinity, PythonOnly, Shape, Takes
 
@@ -223,6 +223,8 @@ def _constrain(
         if limits.get("ge", 0) == -(2**63):
             limits = {}
         more["limits"] = more.get("limits", Limits())._replace(**limits)
+        more["constrained"] = True
+    elif isinstance(constraint, MinLen):
         more["constrained"] = True
     elif isinstance(constraint, Component):
         names = constraint.kinds

@@ -23,7 +23,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Interval, Lt
+from annotated_types import Ge, Gt, Interval, Lt, MinLen
 from jaxtyping import Array, ArrayLike, Float, Key
 
 
@@ -99,5 +99,6 @@ Rounds = Annotated[int, Ge(1), Horizon()]
 Horizons = Annotated[Numbers, Ge(1), Horizon()]  # one number of rounds, or several
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 RandomKey = int | Key[Array, ""]
+Text = Annotated[str, MinLen(1)]
 Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
 Matrix = Annotated[Any, Shape("n", "d")]
