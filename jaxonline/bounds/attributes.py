@@ -24,7 +24,7 @@ from jaxonline.parameters.types import (
     OpenUnitFloat,
     PositiveFloat,
     Rounds,
-)
+)  # fmt: skip
 
 
 def _even(n_attributes: int, name: str) -> int:

@@ -1,6 +1,6 @@
 """The moments that the theorems ask for, of a data set with noise."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
@@ -8,19 +8,7 @@ from jaxtyping import ArrayLike, Float
 from jaxonline.feedback.noise import Noise
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.types import Component, Convert
-
-
-def _as_noise(law: Any, name: str) -> Noise:
-    if not isinstance(law, Noise):
-        raise ArgumentTypeError(
-            name, f"must be a Noise (gaussian, laplace, uniform, student_t), got {check.shown(law)}"
-        )
-    return law
-
-
-SymmetricNoise = Annotated[Any, Component("noise"), Convert(_as_noise)]
+from jaxonline.parameters.errors import ArgumentError
 
 
 class MomentBounds(NamedTuple):
@@ -43,8 +31,8 @@ class MomentBounds(NamedTuple):
 
 @checked
 def moment_bounds(
-    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: SymmetricNoise | None = None,
-    label_noise: SymmetricNoise | None = None,
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
+    label_noise: Noise | None = None,
 ) -> MomentBounds:  # fmt: skip
     """The constants that the theorems ask for, exactly, for `Noise` F z with independent symmetric coordinates.
 

@@ -260,7 +260,11 @@ def test_binomial_outside_the_disc():
         (lambda: RadialExponential(0.0), ValueError, "scale must be above 0"),
         (lambda: Cauchy(1.0, -1.0), ValueError, "exponent must be above 0"),
         (lambda: GaussianMixture([1.0], [-0.1]), ValueError, "weights must be at least 0"),
-        (lambda: GaussianMixture([1.0, 2.0], [1.0]), ValueError, r"as many entries as rates, got the shapes \(2,\) and \(1,\)"),
+        (
+            lambda: GaussianMixture([1.0, 2.0], [1.0]),
+            ValueError,
+            r"as many entries as rates, got the shapes \(2,\) and \(1,\)",
+        ),
         (lambda: Scaled(Linear(), -1.0), ValueError, "factor must be at least 0, got -1"),
         (lambda: Scaled(1.0, 1.0), TypeError, "kernel must be a kernel, got 1.0"),
         (lambda: Sum([]), ValueError, "kernels must hold at least one kernel"),
