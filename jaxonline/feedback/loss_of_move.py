@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.losses.base import AnyLoss, Loss, as_loss
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters.struct import struct
 
 
 class LossOfMoveOracle:
