@@ -107,7 +107,7 @@ def _as_covariance(covariance: Any, name: str) -> Any:
     return check.covariance(name, check.listed(name, covariance))
 
 
-Covariance = Annotated[Numbers, Convert(_as_covariance)]
+Covariance = Annotated[Numbers | list, Convert(_as_covariance)]
 """A variance, a vector of variances or a covariance matrix."""
 
 
@@ -291,7 +291,7 @@ class TwoPoints:
         [2.0, 0.0]
     """
 
-    vector: Numbers
+    vector: Numbers | list
 
     symmetric: ClassVar[bool] = True
     """Noise and its negative have the same law (`Mirrored`)."""
