@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, Numbers, PositiveFloat
+from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, PositiveFloat, Vector
 
 
 @checked
@@ -80,7 +80,7 @@ def winnow(
 @checked
 def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,
-    hinge_losses: Annotated[Numbers, Ge(0)], C: PositiveFloat = 1.0,
+    hinge_losses: Annotated[Vector, Ge(0)], C: PositiveFloat = 1.0,
 ) -> float:  # fmt: skip
     """Sum of squared hinge losses of `PassiveAggressive` (PA, PA-II), or its mistakes (PA-I), against any u.
 

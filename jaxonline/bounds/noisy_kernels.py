@@ -13,7 +13,7 @@ a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
-from jaxonline.losses.series import require_series
+from jaxonline.losses.series import SeriesLoss, require_series
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
-from jaxonline.parameters.types import Component, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.types import Convert, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
 
@@ -136,7 +136,7 @@ def noisy_kernel(
 @checked
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,
-    loss: Annotated[Any, Component("loss")],
+    loss: Annotated[SeriesLoss, Convert(lambda loss, name: require_series(name, loss))],
     p: Annotated[float, Gt(1)],
     radius: PositiveFloat,
     copy_moment: NonNegativeFloat,
@@ -173,7 +173,7 @@ def noisy_kernel_geometric(
         >>> round(bound.value, 9)
         240.0
     """
-    y_bound = _y_bound(require_series("loss", loss).kind, y_bound)
+    y_bound = _y_bound(loss.kind, y_bound)
     if isinstance(kernel, Gaussian):
         feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
     else:

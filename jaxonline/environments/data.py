@@ -1,6 +1,6 @@
 """A data set as a stream of rounds."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Convert, Shape
 from jaxonline.random.permutations import permutation
 
 
@@ -29,6 +30,9 @@ class DataStreamState(NamedTuple):
 
     permutation: Int[Array, "n"] | None
     index: Int[Array, ""]
+
+
+Rows = Annotated[Any, Shape(), Convert(lambda rows, name: rows)]  # `DataStream` checks X and y together
 
 
 @struct
@@ -54,8 +58,8 @@ class DataStream(EnvironmentDefaults):
         [2.0, 3.0]
     """
 
-    X: Any  # [n ...], a jax array after construction
-    y: Any  # [n ...], a jax array after construction
+    X: Rows
+    y: Rows
     order: Literal["file", "shuffled", "iid"] = static(default="file")
 
     def __post_init__(self):

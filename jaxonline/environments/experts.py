@@ -4,13 +4,14 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline.environments.arms import Probabilities, WithoutContext
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count, CountFrom2, Ge, Interval, Number, Positive, Probability
+from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Interval, Number, Positive, Probability
 
 
 class FiniteClassState(NamedTuple):
@@ -125,7 +126,7 @@ class SwitchingExperts(_Experts):
     """
 
     n_experts: CountFrom2 = static()
-    every: Annotated[Int[ArrayLike, ""], Ge(1)] = 100
+    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.number(name, rounds, ge=1))] = 100
     gap: Annotated[Number, Interval(gt=0, le=1)] = 0.5
 
     @property

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline.environments.arms import Probabilities, WithoutContext
@@ -11,7 +12,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Convert, Interval, NonNegative, Shape
+from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, Shape
 
 
 @struct
@@ -72,6 +73,10 @@ def _as_table(means: Any, name: str) -> Array:
     return jax_array(name, means, ndim=2, ge=0.0, le=1.0)
 
 
+def _as_integers(values: Any, name: str) -> np.ndarray:
+    return check.finite_array(name, values, ndim=1).astype(int)
+
+
 @struct
 class SwitchingArms(WithoutContext):
     """K arms with losses of 0 and 1 whose means change at given rounds.
@@ -92,10 +97,10 @@ class SwitchingArms(WithoutContext):
     """
 
     means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
-    starts: Annotated[Any, Shape("S - 1")]
+    starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
     def __post_init__(self):
-        starts = check.finite_array("starts", self.starts, ndim=1).astype(int)
+        starts = self.starts
         if len(starts) != len(self.means) - 1:
             raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():

@@ -5,6 +5,7 @@ instance `x`. `Noise` is the ready-made one: a linear image of independent, symm
 adversary (`NoiseAdversary`) chooses the law of each copy from what the learner did in the rounds before.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -96,7 +97,7 @@ class NoiseAdversary(Protocol):
 
 
 AnyNoise = Annotated[
-    NoiseLaw,
+    Any,
     Component("noise"),
     Convert(lambda law, name: check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")),
 ]
@@ -120,6 +121,9 @@ def _standard_uniform(key, shape, dtype):
     return jax.random.uniform(key, shape, dtype, -half_width, half_width)
 
 
+Degrees = Annotated[Number, Gt(2)]
+
+
 @struct
 class StudentCoordinates:
     """Unit-variance Student-t coordinates with `degrees` degrees of freedom; up to 2 the variance is infinite.
@@ -131,7 +135,7 @@ class StudentCoordinates:
         (3,)
     """
 
-    degrees: Annotated[Number, Gt(2)]
+    degrees: Degrees
 
     def __call__(self, key, shape, dtype):
         """Draw coordinates of the given shape and dtype."""
@@ -174,7 +178,7 @@ class Noise:
     covariance: Covariance
     law: Literal["gaussian", "laplace", "uniform"] | None = static(default="gaussian")
     student: StudentCoordinates | None = None
-    factor: Float[ArrayLike, "..."] = None  # type: ignore[assignment]
+    factor: Float[ArrayLike, "..."] = dataclasses.field(init=False, default=None)  # type: ignore[assignment]
 
     symmetric: ClassVar[bool] = True
     """Noise and its negative have the same law (`Mirrored`)."""
@@ -266,7 +270,7 @@ def uniform(covariance: Covariance) -> Noise:
     return Noise(covariance, law="uniform")
 
 
-def student_t(covariance: Covariance, degrees: Number) -> Noise:
+def student_t(covariance: Covariance, degrees: Degrees) -> Noise:
     """Student-t coordinates with a variance, a vector of variances or a covariance matrix.
 
     Example:

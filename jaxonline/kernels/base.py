@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import floating
-from jaxonline.parameters.types import Component, Convert
+from jaxonline.parameters.types import Convert
 
 
 class Kernel(abc.ABC):
@@ -44,5 +44,5 @@ def require_kernel(name: str, kernel: Any) -> Kernel:
     return check.instance(name, kernel, Kernel, "a kernel")
 
 
-AnyKernel = Annotated[Kernel, Component("kernel"), Convert(lambda kernel, name: require_kernel(name, kernel))]
+AnyKernel = Annotated[Kernel, Convert(lambda kernel, name: require_kernel(name, kernel))]
 """A kernel as an argument."""

@@ -239,7 +239,7 @@ def _constrain(
     elif isinstance(constraint, PythonOnly):
         more["python_only"] = True
     elif isinstance(constraint, Shape):
-        more |= {"dimensions": len(constraint.dimensions), "constrained": True}
+        more |= {"dimensions": len(constraint.dimensions) or None, "constrained": True}
         return takes | {"array"}, kinds
     elif isinstance(constraint, Convert):
         more["convert"] = constraint.function

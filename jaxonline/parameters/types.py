@@ -68,7 +68,7 @@ class PythonOnly:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """The argument is an array with these dimensions, as in `Shape("K", "d")`: finite, with at least one entry."""
+    """The argument is a finite array with these dimensions, as in `Shape("K", "d")`, and with at least one entry."""
 
     dimensions: tuple[str, ...]
 
