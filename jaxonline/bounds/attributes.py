@@ -5,13 +5,35 @@ Theorems 1 and 2 up to constants. Here are the proofs with every constant kept; 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import (
+    Convert,
+    Count,
+    Ge,
+    Horizon,
+    Interval,
+    Numbers,
+    OpenUnitFloat,
+    PositiveFloat,
+    Rounds,
+)  # fmt: skip
+
+
+def _even(n_attributes: int, name: str) -> int:
+    if check.count(name, n_attributes, ge=2) % 2:
+        raise ArgumentError(name, f"must be even, got {n_attributes}")
+    return n_attributes
+
+
+EvenCount = Annotated[int, Ge(2), Convert(_even)]
 
 
 class StronglyConvexBound(NamedTuple):
@@ -36,16 +58,19 @@ class StronglyConvexBound(NamedTuple):
     G: float
     norm: float
 
-    def with_regularizer(self, regularizer: float, rounds: np.ndarray) -> np.ndarray:
+    @checked
+    def with_regularizer(
+        self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
+    ) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
-        regularizer = float(check.positive("regularizer", regularizer))
-        T = np.asarray(check.numbers("rounds", rounds, ge=1.0), float)
+        regularizer, T = float(regularizer), np.asarray(rounds, float)
         return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
 
 
+@checked
 def aer_regret(
-    dimension: int, n_attributes: int, radius: float, norm: float, n_rounds: int, x_bound: float = 1.0,
-    y_bound: float = 1.0,
+    dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
+    n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
 ) -> StronglyConvexBound:  # fmt: skip
     """Paper C, Theorem 2: the expected regret of `learners.aer`, and the risk of its averaged hypothesis.
 
@@ -60,15 +85,12 @@ def aer_regret(
 
     Args:
         dimension: d.
-        n_attributes: k, even, at least 2.
+        n_attributes: k, even.
         radius: B, of the l1 ball.
-        norm: B_2, a bound on |w*|_2 for the comparator w*, above 0, at most `radius`.
-        n_rounds: the horizon T, at least 2.
+        norm: B_2, a bound on |w*|_2 for the comparator w*, at most `radius`.
+        n_rounds: the horizon T.
         x_bound: on every |x_i|.
         y_bound: on |y|.
-
-    Raises:
-        ValueError: a number outside its range.
 
     Example:
         >>> from jaxonline.bounds import aer_regret
@@ -76,18 +98,19 @@ def aer_regret(
         >>> bool(bound.value == bound.with_regularizer(bound.regularizer, 1000))
         True
     """
-    d, k, T = check.count("dimension", dimension), _even(n_attributes), check.count("n_rounds", n_rounds, ge=2)
-    B, X, Y = (check.positive(*pair) for pair in (("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)))
-    norm = float(check.number("norm", norm, gt=0.0, le=float(B)))
+    d, k, T, B, X, Y = dimension, n_attributes, n_rounds, radius, x_bound, y_bound
+    norm = float(check.number("norm", norm, le=float(B)))
     G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k
     regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k))
     bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
     return bound._replace(value=float(bound.with_regularizer(regularizer, np.asarray(T))))
 
 
+@checked
 def aerr_regret(
-    dimension: int, n_attributes: int, radius: float, n_rounds: int, x_bound: float = 1.0, y_bound: float = 1.0
-) -> RegretBound:
+    dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
+    y_bound: PositiveFloat = 1.0,
+) -> RegretBound:  # fmt: skip
     """The expected regret of `learners.aerr` against the l2 ball: radius sqrt(G T), with the step radius / sqrt(G T).
 
     G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2): E|v|^2 = (2 d / k) |x|^2, and
@@ -96,26 +119,25 @@ def aerr_regret(
 
     Args:
         dimension: d.
-        n_attributes: k, even, at least 2.
+        n_attributes: k, even.
         radius: of the l2 ball.
         n_rounds: the horizon T.
         x_bound: on |x|_2.
         y_bound: on |y|.
-
-    Raises:
-        ValueError: a number outside its range.
 
     Example:
         >>> from jaxonline.bounds import aerr_regret
         >>> aerr_regret(dimension=4, n_attributes=2, radius=1.0, n_rounds=100).G
         80.0
     """
-    d, k = check.count("dimension", dimension), _even(n_attributes)
-    B, X, Y = (check.positive(*pair) for pair in (("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)))
+    d, k, B, X, Y = dimension, n_attributes, radius, x_bound, y_bound
     return gradient_descent(radius, 8 * d / k * X**2 * ((B * X + Y) ** 2 + 2 / k * B**2 * X**2), n_rounds)
 
 
-def baseline_risk(dimension: int, n_attributes: int, radius: float, n_examples: int, delta: float) -> float:
+@checked
+def baseline_risk(
+    dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
+) -> float:
     """Paper C, Theorem 1: with probability 1 - delta, the risk of the Baseline's w is that of the best and this number.
 
     For |x_i| <= 1 and |y| <= 1, with delta in four parts, w the exact minimiser, and d, k, B, m for the arguments:
@@ -129,22 +151,17 @@ def baseline_risk(dimension: int, n_attributes: int, radius: float, n_examples: 
 
     Args:
         dimension: d.
-        n_attributes: k, even, at least 2.
+        n_attributes: k, even.
         radius: B, of the l1 ball.
         n_examples: m.
-        delta: above 0, below 1.
-
-    Raises:
-        ValueError: a number outside its range.
+        delta: the probability that the bound does not hold.
 
     Example:
         >>> from jaxonline.bounds import baseline_risk
         >>> baseline_risk(10, 2, 1.0, 10**6, 0.05) / baseline_risk(10, 2, 1.0, 4 * 10**6, 0.05)
         2.0
     """
-    d, k, m = check.count("dimension", dimension), _even(n_attributes), check.count("n_examples", n_examples)
-    B = float(check.positive("radius", radius))
-    part = float(check.number("delta", delta, gt=0.0, lt=1.0)) / 4
+    d, k, m, B, part = dimension, n_attributes, n_examples, float(radius), float(delta) / 4
     quadratic = B**2 * d**2 / k * math.sqrt(2 * math.log(2 * d**2 / part) / m)
     linear = 2 * B * d / math.sqrt(k) * math.sqrt(math.log(2 * d / part) / m)
     complexity = 4 * (B + 1) * B * math.sqrt(2 * math.log(2 * d) / m)
@@ -152,34 +169,26 @@ def baseline_risk(dimension: int, n_attributes: int, radius: float, n_examples: 
     return 2 * (quadratic + linear) + complexity + 2 * deviation
 
 
-def hidden_attribute_examples(dimension: int, n_attributes: int, eps: float) -> int:
+@checked
+def hidden_attribute_examples(
+    dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
+) -> int:
     """Paper C, Theorem 3: examples that any learner with k attributes of each needs on average to come within eps.
 
     (1/2) floor(d / (96 k eps)), rounded up, where the good attribute is hidden (`environments.HiddenAttribute`).
 
     Args:
         dimension: d, at least 4 k.
-        n_attributes: k, at least 1.
-        eps: the excess risk, above 0, below 1/16.
-
-    Raises:
-        ValueError: a number outside its range.
+        n_attributes: k.
+        eps: the excess risk.
 
     Example:
         >>> from jaxonline.bounds import hidden_attribute_examples
         >>> hidden_attribute_examples(dimension=784, n_attributes=4, eps=0.01)
         102
     """
-    k = check.count("n_attributes", n_attributes)
-    d = check.count("dimension", dimension)
+    d, k = dimension, n_attributes
     if d < 4 * k:
         raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k}, got {d}")
-    eps = float(check.number("eps", eps, gt=0.0, lt=1 / 16))
-    tests = d / (96 * k * eps) * (1 + 1e-12)  # where it is a whole number, whatever rounding makes of it
+    tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # where it is a whole number, whatever rounding makes of it
     return math.ceil(math.floor(tests) / 2)
-
-
-def _even(n_attributes: int) -> int:
-    if check.count("n_attributes", n_attributes, ge=2) % 2:
-        raise ArgumentError("n_attributes", f"must be even, got {n_attributes}")
-    return n_attributes

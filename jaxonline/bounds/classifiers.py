@@ -1,57 +1,58 @@
 """Theorems on linear classifiers as numbers: mistakes on sequences that are separable, or nearly so."""
 
 import math
-from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
 
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, PositiveFloat, Vector
 
 
-def perceptron(radius: float, margin: float) -> float:
+@checked
+def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistakes of `Perceptron` and `KernelPerceptron`: (r / gamma)^2, where |x| <= r and y <u, x> >= gamma, |u| = 1.
 
     Novikoff (1962).
 
     Args:
-        radius: r, above 0.
-        margin: gamma, above 0.
-
-    Raises:
-        ValueError: a number that is not above 0.
+        radius: r.
+        margin: gamma.
 
     Example:
         >>> from jaxonline.bounds import perceptron
         >>> perceptron(radius=1.0, margin=0.25)
         16.0
     """
-    return (check.positive("radius", radius) / check.positive("margin", margin)) ** 2
+    return (radius / margin) ** 2
 
 
-def p_norm_perceptron(p: float, radius: float, margin: float) -> float:
+@checked
+def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistakes of `PNormPerceptron`: (p - 1) (r / gamma)^2, where |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
 
     Gentile (2003); 1/p + 1/q = 1.
 
     Args:
-        p: at least 2.
-        radius: r, of the p-norm, above 0.
-        margin: gamma, above 0.
-
-    Raises:
-        ValueError: a number out of its range.
+        p: of the norm.
+        radius: r, of the p-norm.
+        margin: gamma.
 
     Example:
         >>> from jaxonline.bounds import p_norm_perceptron
         >>> p_norm_perceptron(3.0, radius=1.0, margin=0.25)
         32.0
     """
-    return (check.number("p", p, ge=2.0) - 1.0) * perceptron(radius, margin)
+    return (p - 1.0) * perceptron(radius, margin)
 
 
-def winnow(n_attributes: int, n_relevant: int, promotion: float = 2.0, threshold: float | None = None) -> float:
+@checked
+def winnow(
+    n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
+    threshold: Annotated[float, Ge(1)] | None = None,
+) -> float:  # fmt: skip
     """Mistakes of `Winnow` on a disjunction of k of d attributes: (1 + a) k (1 + log_a theta) + a d / ((a - 1) theta).
 
     2 + 3 k (1 + log2 d) for a = 2 and theta = d (Blum 1998). A promotion multiplies the weight of a relevant attribute
@@ -61,28 +62,26 @@ def winnow(n_attributes: int, n_relevant: int, promotion: float = 2.0, threshold
     Args:
         n_attributes: d.
         n_relevant: k, at most d.
-        promotion: a, above 1.
-        threshold: theta, at least 1; d by default.
-
-    Raises:
-        ValueError: a number out of its range.
+        promotion: a.
+        threshold: theta; d by default.
 
     Example:
         >>> from jaxonline.bounds import winnow
         >>> winnow(64, 3)
         65.0
     """
-    d, k = check.count("n_attributes", n_attributes), check.count("n_relevant", n_relevant)
+    d, k, a = n_attributes, n_relevant, promotion
     if k > d:
         raise ArgumentError("n_relevant", f"must be at most n_attributes, {d}, got {k}")
-    a = check.number("promotion", promotion, gt=1.0)
-    theta = d if threshold is None else check.number("threshold", threshold, ge=1.0)
+    theta = d if threshold is None else threshold
     return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
 
 
+@checked
 def passive_aggressive(
-    variant: str, radius: float, norm: float, hinge_losses: Float[ArrayLike, "T"] | Sequence[float], C: float = 1.0
-) -> float:
+    variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,
+    hinge_losses: Annotated[Vector, Ge(0)], C: PositiveFloat = 1.0,
+) -> float:  # fmt: skip
     """Sum of squared hinge losses of `PassiveAggressive` (PA, PA-II), or its mistakes (PA-I), against any u.
 
     Crammer et al. (2006), with |x| <= r and the hinge losses l of u. PA, Theorem 2, where they are 0: r^2 |u|^2.
@@ -90,24 +89,21 @@ def passive_aggressive(
     of squares bounds the mistakes, too: each has a hinge loss of 1 or more.
 
     Args:
-        variant: "PA", "PA-I" or "PA-II".
-        radius: r, above 0.
-        norm: |u|, at least 0.
+        variant: of the algorithm.
+        radius: r.
+        norm: |u|.
         hinge_losses: of u, one a round.
-        C: the aggressiveness, above 0.
+        C: the aggressiveness.
 
     Raises:
-        ValueError: a number out of its range, an unknown variant, or losses of u that are not 0, for PA.
+        ValueError: losses of u that are not 0, for PA.
 
     Example:
         >>> from jaxonline.bounds import passive_aggressive
         >>> passive_aggressive("PA-I", radius=1.0, norm=2.0, hinge_losses=[0.0, 0.5], C=1.0)
         5.0
     """
-    check.choice("variant", variant, ("PA", "PA-I", "PA-II"))
-    square, own = check.positive("radius", radius) ** 2, check.not_negative("norm", norm) ** 2
-    check.positive("C", C)
-    losses = np.asarray(check.numbers("hinge_losses", hinge_losses, ge=0.0), float)
+    square, own, losses = radius**2, norm**2, np.asarray(hinge_losses, float)
     if variant == "PA-I":
         return max(square, 1.0 / C) * (own + 2.0 * C * float(losses.sum()))
     if variant == "PA-II":

@@ -4,11 +4,12 @@ Gradient descent from the centre of a ball is in `regret_bound`, with estimated 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Count, CountFrom2, Ge, Horizon, PositiveFloat, Rounds
 
 
 class NewtonBound(NamedTuple):
@@ -39,19 +40,17 @@ class BanditBound(NamedTuple):
     step_size: float
 
 
-def projected_gradient(diameter: float, gradient_bound: float, n_rounds: int) -> RegretBound:
+@checked
+def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Online gradient descent in a set of the diameter D, |g| <= G: D G sqrt(T), with the step D / (G sqrt(T)).
 
     Zinkevich (2003): D^2 / (2 step) + step G^2 T / 2, wherever in the set it begins. From the centre of a ball it is
     half of that: `gradient_descent`.
 
     Args:
-        diameter: D, above 0.
-        gradient_bound: G, above 0.
+        diameter: D.
+        gradient_bound: G.
         n_rounds: T.
-
-    Raises:
-        ValueError: a number out of its range.
 
     Example:
         >>> from jaxonline.bounds import projected_gradient
@@ -59,12 +58,13 @@ def projected_gradient(diameter: float, gradient_bound: float, n_rounds: int) ->
         >>> bound.value, round(bound.step_size, 4)
         (60.0, 0.0667)
     """
-    check.positive("diameter", diameter)
-    bound = gradient_descent(diameter, check.positive("gradient_bound", gradient_bound) ** 2, n_rounds)
-    return bound._replace(diameter=diameter)
+    return gradient_descent(diameter, gradient_bound**2, n_rounds)._replace(diameter=diameter)
 
 
-def exponentiated_gradient(n_weights: int, gradient_bound: float, n_rounds: int, scale: float = 1.0) -> RegretBound:
+@checked
+def exponentiated_gradient(
+    n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
+) -> RegretBound:
     """Of `ExponentiatedGradient` with |g|_inf <= G: scale G sqrt(2 T ln n), with the step sqrt(2 ln n / T) / (scale G).
 
     Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14. It grows with the logarithm of n. Any constant
@@ -72,28 +72,25 @@ def exponentiated_gradient(n_weights: int, gradient_bound: float, n_rounds: int,
     an expert has lost by large steps in a bad first third of the rounds, small ones do not give back.
 
     Args:
-        n_weights: n, at least 2: the dimension, or twice the dimension for signed weights.
-        gradient_bound: G, above 0, of the largest entry.
+        n_weights: n: the dimension, or twice the dimension for signed weights.
+        gradient_bound: G, of the largest entry.
         n_rounds: T.
-        scale: above 0.
-
-    Raises:
-        ValueError: a number out of its range.
+        scale: of the weights, their sum.
 
     Example:
         >>> from jaxonline.bounds import exponentiated_gradient
         >>> round(exponentiated_gradient(1000, 1.0, 100).value, 2)
         37.17
     """
-    check.positive("scale", scale)
-    check.positive("gradient_bound", gradient_bound)
-    radius = math.sqrt(2.0 * math.log(check.count("n_weights", n_weights, ge=2)))  # twice the range of the entropy
+    radius = math.sqrt(2.0 * math.log(n_weights))  # twice the range of the entropy
     return gradient_descent(radius, (scale * gradient_bound) ** 2, n_rounds)._replace(diameter=math.inf)
 
 
+@checked
 def online_newton_step(
-    exp_concavity: float, gradient_bound: float, diameter: float, dimension: int, n_rounds: int
-) -> NewtonBound:
+    exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
+    n_rounds: Annotated[int, Ge(4), Horizon()],
+) -> NewtonBound:  # fmt: skip
     """Of `OnlineNewtonStep`, for alpha-exp-concave losses with |g| <= G: 5 (1/alpha + G D) d ln T.
 
     With gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale (2007), Theorem 2;
@@ -101,14 +98,11 @@ def online_newton_step(
     with alpha = 1 / (2 M^2).
 
     Args:
-        exp_concavity: alpha, above 0.
-        gradient_bound: G, above 0.
-        diameter: D, above 0.
+        exp_concavity: alpha.
+        gradient_bound: G.
+        diameter: D.
         dimension: d.
-        n_rounds: T, at least 4.
-
-    Raises:
-        ValueError: a number out of its range.
+        n_rounds: T.
 
     Example:
         >>> from jaxonline.bounds import online_newton_step
@@ -116,14 +110,16 @@ def online_newton_step(
         >>> round(bound.value, 1), bound.gamma, bound.epsilon
         (276.3, 0.0625, 64.0)
     """
-    alpha, G = check.positive("exp_concavity", exp_concavity), check.positive("gradient_bound", gradient_bound)
-    D, d = check.positive("diameter", diameter), check.count("dimension", dimension)
+    alpha, G, D = exp_concavity, gradient_bound, diameter
     gamma = min(1.0 / (4.0 * G * D), alpha) / 2.0
-    value = 5.0 * (1.0 / alpha + G * D) * d * math.log(check.count("n_rounds", n_rounds, ge=4))
+    value = 5.0 * (1.0 / alpha + G * D) * dimension * math.log(n_rounds)
     return NewtonBound(value, gamma, 1.0 / (gamma * D) ** 2)
 
 
-def gradient_bandit(radius: float, loss_bound: float, lipschitz: float, dimension: int, n_rounds: int) -> BanditBound:
+@checked
+def gradient_bandit(
+    radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds
+) -> BanditBound:
     """Of `GradientBandit`, for convex L-Lipschitz losses with |loss| <= C on the ball: 2 T^(3/4) sqrt(3 R d C L).
 
     R d C sqrt(T) / delta + 3 delta L T with the best delta. The estimates have the norm d C / delta at most, which is
@@ -132,14 +128,14 @@ def gradient_bandit(radius: float, loss_bound: float, lipschitz: float, dimensio
     needed.
 
     Args:
-        radius: R, above 0.
-        loss_bound: C, above 0.
-        lipschitz: L, above 0.
+        radius: R.
+        loss_bound: C.
+        lipschitz: L.
         dimension: d.
         n_rounds: T, so many that delta is below R.
 
     Raises:
-        ValueError: a number out of its range, or too few rounds.
+        ValueError: too few rounds.
 
     Example:
         >>> from jaxonline.bounds import gradient_bandit
@@ -147,12 +143,7 @@ def gradient_bandit(radius: float, loss_bound: float, lipschitz: float, dimensio
         >>> bound.value, round(bound.delta, 3), round(bound.step_size, 6)
         (6000.0, 0.1, 0.000333)
     """
-    R, C = check.positive("radius", radius), check.positive("loss_bound", loss_bound)
-    L, d, T = (
-        check.positive("lipschitz", lipschitz),
-        check.count("dimension", dimension),
-        check.count("n_rounds", n_rounds),
-    )
+    R, C, L, d, T = radius, loss_bound, lipschitz, dimension, n_rounds
     delta = math.sqrt(R * d * C / (3.0 * L)) / T**0.25
     if delta >= R:
         least = (d * C / (3.0 * L * R)) ** 2

@@ -6,13 +6,18 @@ u^ = sum a_i k^(x_i, .), and the theorems speak of the u with |u^| <= W.
 """
 
 import math
+from typing import Annotated
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Count, Interval, PositiveFloat, Rounds
 
 
-def surrogate_radius(radius: float, ratio: float, angle: float) -> float:
+@checked
+def surrogate_radius(
+    radius: PositiveFloat, ratio: PositiveFloat, angle: Annotated[float, Interval(gt=0, le=math.pi / 2)]
+) -> float:
     """W = B_w ratio / sqrt(1 - cos beta): |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle`.
 
     |u^|^2 <= ratio^2 (|u+|^2 + |u-|^2), u+ and u- being the parts with positive and with negative coefficients, and
@@ -25,10 +30,7 @@ def surrogate_radius(radius: float, ratio: float, angle: float) -> float:
         radius: B_w, of the ball of comparators in the original RKHS.
         ratio: the root of the largest k^/k, which is sqrt(k^(x, x) / k(x, x)): `surrogate.constant()` for a Gaussian
             kernel, more than that for a truncated radial kernel, where k(x, x) < 1.
-        angle: beta in radians, above 0, at most pi/2 (`jaxonline.comparators.positive_negative_angle`).
-
-    Raises:
-        ValueError: a number out of its range.
+        angle: beta in radians (`jaxonline.comparators.positive_negative_angle`).
 
     Example:
         >>> import math
@@ -36,13 +38,13 @@ def surrogate_radius(radius: float, ratio: float, angle: float) -> float:
         >>> round(surrogate_radius(1.0, 2.0, math.pi / 2), 6)
         2.0
     """
-    check.positive("radius", radius)
-    check.positive("ratio", ratio)
-    check.number("angle", angle, gt=0.0, le=math.pi / 2)
     return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
 
 
-def surrogate_kernel(radius: float, constant: float, y_bound: float, n_rounds: int) -> RegretBound:
+@checked
+def surrogate_kernel(
+    radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
+) -> RegretBound:
     """Theorem 3: Algorithm 2 on two copies with Gaussian noise; E regret <= 2 W R (W R + B_y) sqrt(T).
 
     It holds against every u with |u^| <= W (`surrogate_radius`), and for every kernel with a surrogate, with
@@ -54,22 +56,20 @@ def surrogate_kernel(radius: float, constant: float, y_bound: float, n_rounds: i
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
         n_rounds: T.
 
-    Raises:
-        ValueError: a number that is not above 0, a horizon below 1.
-
     Example:
         >>> from jaxonline.bounds import surrogate_kernel
         >>> bound = surrogate_kernel(radius=2.0, constant=1.5, y_bound=1.0, n_rounds=100)
         >>> bound.value, bound.step_size  # 2 3 4 10 and W / (2 R 4 10)
         (240.0, 0.016666666666666666)
     """
-    W, R, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("constant", constant), ("y_bound", y_bound)])
-    return gradient_descent(radius, 4 * R**2 * (W * R + B_y) ** 2, n_rounds)
+    return gradient_descent(radius, 4 * constant**2 * (radius * constant + y_bound) ** 2, n_rounds)
 
 
+@checked
 def surrogate_radial_kernel(
-    radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int
-) -> RegretBound:
+    radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,
+    n_rounds: Rounds,
+) -> RegretBound:  # fmt: skip
     """Theorem 5: Theorem 3 for (1 + r^2/d)^-1 cut at u = c/d (`Cauchy(d)`), with R = e^(sigma^2 c) of Lemma 7 (E13).
 
     With the exact `surrogate.constant()` instead, which is smaller, it is `surrogate_kernel`.
@@ -77,18 +77,14 @@ def surrogate_radial_kernel(
     Args:
         radius: W.
         variance: sigma^2, of the noise in every direction.
-        c: above 0, below d / (4 sigma^2).
+        c: below d / (4 sigma^2).
         dimension: d.
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
         n_rounds: T.
-
-    Raises:
-        ValueError: a number out of its range.
 
     Example:
         >>> from jaxonline.bounds import surrogate_radial_kernel
         >>> round(surrogate_radial_kernel(2.0, 0.25, 2.0, 4, 1.0, 100).value, 4)  # R = e^0.5
         283.4114
     """
-    check.positive("variance", variance)
     return surrogate_kernel(radius, math.sqrt(lemma7_bound(variance, c, dimension)), y_bound, n_rounds)

@@ -4,16 +4,17 @@ The last two are paper B's Theorems 1 and 2, corrected.
 """
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import NonNegativeFloat, PositiveFloat, Rounds
 
 
-def full_information(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> RegretBound:
+@checked
+def full_information(
+    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
+) -> RegretBound:
     """Online gradient descent on clean data: |x| <= x_bound, |y| <= y_bound (Zinkevich 2003).
 
     G = 4 (radius x_bound + y_bound)^2 x_bound^2.
-
-    Raises:
-        ValueError: if a radius or bound is not above 0, or the horizon is less than 1.
 
     Example:
         >>> from jaxonline.bounds import full_information
@@ -23,7 +24,8 @@ def full_information(radius: float, x_bound: float, y_bound: float, n_rounds: in
     return two_copies(radius, x_bound, y_bound, n_rounds)
 
 
-def two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> RegretBound:
+@checked
+def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Paper B, Theorem 1: two noisy copies a round; regret <= radius sqrt(G T) with step radius / sqrt(G T).
 
     G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
@@ -34,21 +36,19 @@ def two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> 
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
         n_rounds: the horizon T.
 
-    Raises:
-        ValueError: if a radius or bound is not above 0, or the horizon is less than 1.
-
     Example:
         >>> from jaxonline.bounds import two_copies
         >>> two_copies(1.0, 1.0, 1.0, 100).G
         16.0
     """
-    B_w, B, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)])
-    return gradient_descent(radius, 4 * (B_w * B + B_y) ** 2 * B**2, n_rounds)
+    return gradient_descent(radius, 4 * (radius * x_bound + y_bound) ** 2 * x_bound**2, n_rounds)
 
 
+@checked
 def known_covariance(
-    radius: float, x_bound: float, y_bound: float, covariance_norm: float, n_rounds: int
-) -> RegretBound:
+    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,
+    n_rounds: Rounds,
+) -> RegretBound:  # fmt: skip
     """Paper B, Theorem 2: one noisy copy and its noise's covariance; regret <= B_w sqrt(G T) with step B_w / sqrt(G T).
 
     G = 8 B_w^2 B^4 + 8 B_y^2 B^2 + 8 B_w B_Sigma B (B_w B + B_y), for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w
@@ -58,18 +58,14 @@ def known_covariance(
         radius: B_w, of the ball of hypotheses and comparators.
         x_bound: B with E|x~|^4 <= B^4 in every round (so that E|x~|^2 <= B^2).
         y_bound: B_y with E y~^2 <= B_y^2 in every round.
-        covariance_norm: B_Sigma, a bound on the spectral norm of the covariances, at least 0.
+        covariance_norm: B_Sigma, a bound on the spectral norm of the covariances.
         n_rounds: the horizon T.
-
-    Raises:
-        ValueError: if a radius or bound is not above 0, `covariance_norm` is negative, or the horizon is less than 1.
 
     Example:
         >>> from jaxonline.bounds import known_covariance
         >>> known_covariance(1.0, 1.0, 1.0, 0.5, 100).G
         24.0
     """
-    B_w, B, B_y = (check.positive(n, v) for n, v in [("radius", radius), ("x_bound", x_bound), ("y_bound", y_bound)])
-    B_S = check.not_negative("covariance_norm", covariance_norm)
+    B_w, B, B_y, B_S = radius, x_bound, y_bound, covariance_norm
     G = 8 * B_w**2 * B**4 + 8 * B_y**2 * B**2 + 8 * B_w * B_S * B * (B_w * B + B_y)
     return gradient_descent(radius, G, n_rounds)

@@ -12,13 +12,13 @@ Lemma 1 becomes |f|^2 / m.
 
 import dataclasses
 import math
+from typing import Literal
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import Float
 
-from jaxonline.parameters import check
-
-FEATURES = ("cosine", "pair")
+from jaxonline.parameters.checked import check_fields, checked
+from jaxonline.parameters.types import Count, Horizons, NonNegativeFloat, PositiveFloat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,14 +37,12 @@ class Features:
         (100, 1.0)
     """
 
-    frequencies: int
-    layout: str = "cosine"
+    frequencies: Count
+    layout: Literal["cosine", "pair"] = "cosine"
     scaled: bool = False
 
     def __post_init__(self):
-        check.count("frequencies", self.frequencies)
-        check.choice("layout", self.layout, FEATURES)
-        check.flag("scaled", self.scaled)
+        check_fields(self)
 
     @property
     def weights(self) -> int:
@@ -56,52 +54,44 @@ class Features:
         """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1."""
         return 1.0 if self.layout == "pair" else 2.0
 
-    def effective(self, regularizer: float) -> float:
-        """The regularizer of the same forecaster with features that are not scaled.
-
-        Raises:
-            ValueError: `regularizer` not above 0.
-        """
-        check.positive("regularizer", regularizer)
+    @checked
+    def effective(self, regularizer: PositiveFloat) -> float:
+        """The regularizer of the same forecaster with features that are not scaled."""
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
+@checked
 def vaw(
-    w_norm: float, n_features: int, x_bound: float, y_bound: float, n_rounds: ArrayLike, regularizer: float = 1.0
-) -> Float[np.ndarray, "..."]:
+    w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
+    regularizer: PositiveFloat = 1.0,
+) -> Float[np.ndarray, "..."]:  # fmt: skip
     """Of VAW against a fixed w: lambda/2 |w|^2 + m Y^2/2 ln(1 + rho^2 T/(lambda m)) (Eq. 11).
 
     Args:
-        w_norm: Euclidean norm of the comparator, at least 0.
+        w_norm: Euclidean norm of the comparator.
         n_features: m.
         x_bound: rho, of the norm of instances.
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda.
 
-    Raises:
-        ValueError: a number out of its range.
-
     Example:
         >>> from jaxonline.bounds import vaw
         >>> round(float(vaw(1.0, 1, 1.0, 1.0, 100)), 3)  # (1 + ln 101) / 2
         2.808
     """
-    check.not_negative("w_norm", w_norm)
-    check.count("n_features", n_features)
-    check.positive("x_bound", x_bound)
-    check.positive("regularizer", regularizer)
-    growth = np.log1p(x_bound**2 * _rounds(n_rounds) / (regularizer * n_features))
-    return regularizer / 2 * w_norm**2 + n_features * _square(y_bound) / 2 * growth
+    growth = np.log1p(x_bound**2 * np.asarray(n_rounds, float) / (regularizer * n_features))
+    return regularizer / 2 * w_norm**2 + n_features * y_bound**2 / 2 * growth
 
 
+@checked
 def concatenated(
-    f_norm: float,
-    n_kernels: int,
+    f_norm: NonNegativeFloat,
+    n_kernels: Count,
     features: Features,
-    y_bound: float,
-    n_rounds: ArrayLike,
-    regularizer: float = 1.0,
+    y_bound: PositiveFloat,
+    n_rounds: Horizons,
+    regularizer: PositiveFloat = 1.0,
 ) -> Float[np.ndarray, "..."]:
     """Theorem 1: VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
 
@@ -109,43 +99,40 @@ def concatenated(
     factor N of Lemma 2 is not needed.
 
     Args:
-        f_norm: norm of f, at least 0.
+        f_norm: norm of f.
         n_kernels: N.
         features: of each kernel.
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda.
 
-    Raises:
-        ValueError: a number out of its range.
-
     Example:
         >>> from jaxonline.bounds import Features, concatenated
         >>> round(float(concatenated(1.0, 10, Features(50), 1.0, 100)))
         1328
     """
-    check.instance("features", features, Features, "Features")
-    N, m, T = check.count("n_kernels", n_kernels), features.frequencies, _rounds(n_rounds)
+    T = np.asarray(n_rounds, float)
     approximation = features.variance / 2 * T
     weights = features.effective(regularizer) / 2
-    energy = check.not_negative("f_norm", f_norm) ** 2 / m
-    return (weights + approximation) * energy + N * _logarithm(features, y_bound, T, regularizer)
+    energy = f_norm**2 / features.frequencies
+    return (weights + approximation) * energy + n_kernels * _logarithm(features, y_bound, T, regularizer)
 
 
+@checked
 def vaw2(
-    f_norm: float,
-    n_kernels: int,
+    f_norm: NonNegativeFloat,
+    n_kernels: Count,
     features: Features,
-    y_bound: float,
-    n_rounds: ArrayLike,
-    regularizer: float = 1.0,
-    combiner_regularizer: float | None = None,
+    y_bound: PositiveFloat,
+    n_rounds: Horizons,
+    regularizer: PositiveFloat = 1.0,
+    combiner_regularizer: PositiveFloat | None = None,
     truncated: bool = False,
 ) -> Float[np.ndarray, "..."]:
     """Theorem 2: VAW over the kernels' VAW forecasters, against any f of any one kernel's RKHS.
 
     Args:
-        f_norm: norm of f, at least 0.
+        f_norm: norm of f.
         n_kernels: N.
         features: of each kernel.
         y_bound: Y.
@@ -154,91 +141,78 @@ def vaw2(
         combiner_regularizer: lambda of the combiner, the same by default.
         truncated: whether the combiner sees predictions truncated to [-Y, Y] (the remark after Eq. 28).
 
-    Raises:
-        ValueError: a number out of its range.
-
     Example:
         >>> from jaxonline.bounds import Features, vaw2
         >>> [round(float(vaw2(1.0, 10, Features(50), 1.0, 100, truncated=truncated))) for truncated in (False, True)]
         [203, 158]
     """
-    check.instance("features", features, Features, "Features")
-    N, T = check.count("n_kernels", n_kernels), _rounds(n_rounds)
+    N, T, Y2 = n_kernels, np.asarray(n_rounds, float), y_bound**2
     second = regularizer if combiner_regularizer is None else combiner_regularizer
-    check.positive("combiner_regularizer", second)
-    Y2 = _square(y_bound)
     largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _logarithm(features, y_bound, T, regularizer)
     # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts, and drops N from the logarithm's denominator
     growth = np.log1p(largest * T / second) if truncated else np.log1p(N * largest * T / second)
     return _one_kernel(f_norm, features, y_bound, T, regularizer) + second / 2 + N * Y2 / 2 * growth
 
 
+@checked
 def vaw_ewa(
-    f_norm: float,
-    n_kernels: int,
+    f_norm: NonNegativeFloat,
+    n_kernels: Count,
     features: Features,
-    y_bound: float,
-    n_rounds: ArrayLike,
-    regularizer: float = 1.0,
+    y_bound: PositiveFloat,
+    n_rounds: Horizons,
+    regularizer: PositiveFloat = 1.0,
 ) -> Float[np.ndarray, "..."]:
     """Theorem 3: EWA over the kernels' VAW forecasters truncated to [-Y, Y], against any f of any one kernel's RKHS.
 
     Args:
-        f_norm: norm of f, at least 0.
+        f_norm: norm of f.
         n_kernels: N.
         features: of each kernel.
         y_bound: Y.
         n_rounds: T, one or several.
         regularizer: lambda of the forecasters.
 
-    Raises:
-        ValueError: a number out of its range.
-
     Example:
         >>> from jaxonline.bounds import Features, vaw_ewa
         >>> round(float(vaw_ewa(1.0, 10, Features(50), 1.0, 100)))
         144
     """
-    check.instance("features", features, Features, "Features")
-    N = check.count("n_kernels", n_kernels)
-    return _one_kernel(f_norm, features, y_bound, _rounds(n_rounds), regularizer) + ewa(N, y_bound)
+    T = np.asarray(n_rounds, float)
+    return _one_kernel(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound)
 
 
-def ewa(n_experts: int, y_bound: float) -> float:
+@checked
+def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Of EWA with eta = 1/(8 Y^2) against the best expert, predictions and labels in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
 
     For a range of another place it is width^2 ln N: Y is half the width.
-
-    Raises:
-        ValueError: a number out of its range.
 
     Example:
         >>> from jaxonline.bounds import ewa
         >>> round(ewa(10, 1.0), 3)
         9.21
     """
-    return 4 * _square(y_bound) * math.log(check.count("n_experts", n_experts))
+    return 4 * y_bound**2 * math.log(n_experts)
 
 
-def aggregating(n_experts: int, y_bound: float) -> float:
+@checked
+def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert, labels in [-Y, Y]: Y^2 ln N.
 
     Cesa-Bianchi and Lugosi (2006), Proposition 3.2, halved.
-
-    Raises:
-        ValueError: a number out of its range.
 
     Example:
         >>> from jaxonline.bounds import aggregating
         >>> round(aggregating(10, 1.0), 3)
         2.303
     """
-    return _square(y_bound) * math.log(check.count("n_experts", n_experts))
+    return y_bound**2 * math.log(n_experts)
 
 
 def _one_kernel(f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:
     """(lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), which Theorems 2 and 3 share."""
-    energy = check.not_negative("f_norm", f_norm) ** 2 / features.frequencies
+    energy = f_norm**2 / features.frequencies
     first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
     return first + _logarithm(features, y_bound, T, regularizer)
 
@@ -247,12 +221,4 @@ def _logarithm(features: Features, y_bound: float, T: np.ndarray, regularizer: f
     """The regret of VAW against w = 0 in Eq. 12: (weights Y^2 / 2) ln(1 + rho^2 T / (lambda weights))."""
     norm2 = features.variance * features.frequencies
     growth = np.log1p(norm2 * T / (features.effective(regularizer) * features.weights))
-    return features.weights * _square(y_bound) / 2 * growth
-
-
-def _square(y_bound: float) -> float:
-    return check.positive("y_bound", y_bound) ** 2
-
-
-def _rounds(n_rounds: ArrayLike) -> np.ndarray:
-    return np.asarray(check.numbers("n_rounds", n_rounds, ge=1.0), float)
+    return features.weights * y_bound**2 / 2 * growth

@@ -13,6 +13,7 @@ a y. That is no bound: with labels +Y and -Y tossed by a fair coin every learner
 
 import math
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 
@@ -23,13 +24,19 @@ from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import SeriesLoss, require_series
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
+from jaxonline.parameters.types import Convert, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+
+Moment = Annotated[PositiveFloat, OrInfinity()]
 
 
-def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n_rounds: int) -> RegretBound:
+@checked
+def unbiased_steps(
+    radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
+) -> RegretBound:
     """Theorem 4: gradient descent on independent unbiased g~ and Psi~, E regret <= sqrt(B_w B_g B_Psi T).
 
     Args:
@@ -42,27 +49,22 @@ def unbiased_steps(radius: float, feature_moment: float, length_moment: float, n
         The bound with `step_size` sqrt(B_w / (B_g B_Psi T)), that is eta / sqrt(T), and G = B_g B_Psi; infinite, with
         a step of 0, where a moment is beyond float64.
 
-    Raises:
-        ValueError: a number that is not above 0, or a horizon below 1.
-
     Example:
         >>> from jaxonline.bounds import unbiased_steps
         >>> bound = unbiased_steps(radius=2.0, feature_moment=3.0, length_moment=12.0, n_rounds=100)
         >>> bound.value, round(bound.step_size * 10, 9)  # eta = sqrt(4 / 36)
         (120.0, 0.333333333)
     """
-    for name, moment in (("feature_moment", feature_moment), ("length_moment", length_moment)):
-        if not (isinstance(moment, float) and moment == math.inf):
-            check.positive(name, moment)
     G = length_moment * feature_moment
     if math.inf == G:
-        check.positive("radius", radius)
-        check.count("n_rounds", n_rounds)
         return RegretBound(math.inf, 0.0, math.inf, radius, 2 * radius)
     return gradient_descent(radius, G, n_rounds)
 
 
-def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, centre: float = 0.0) -> float:
+@checked
+def factor_moment(
+    radius: PositiveFloat, feature_moment: PositiveFloat, y_bound: NonNegativeFloat = 0.0, centre: float = 0.0
+) -> float:
     """A bound on E (X - c)^2 for the factors X of g~: (radius sqrt(B_Psi) + B_y + |c|)^2.
 
     In classification X = y <w, Psi~> with y = +1 or -1, whose square has no y: `y_bound` is 0. In regression X is
@@ -74,27 +76,22 @@ def factor_moment(radius: float, feature_moment: float, y_bound: float = 0.0, ce
         y_bound: B_y, of |y| in regression, or of sqrt(E y~^2) where labels are noisy.
         centre: c, about which the series of the loss is taken.
 
-    Raises:
-        ValueError: `radius` or `feature_moment` not above 0, `y_bound` below 0.
-
     Example:
         >>> from jaxonline.bounds import factor_moment
         >>> factor_moment(2.0, 4.0), factor_moment(2.0, 4.0, y_bound=1.0)
         (16.0, 25.0)
     """
-    check.positive("radius", radius)
-    check.positive("feature_moment", feature_moment)
-    check.not_negative("y_bound", y_bound)
     return float(radius * math.sqrt(feature_moment) + y_bound + abs(centre)) ** 2
 
 
+@checked
 def noisy_kernel(
     feature_map: DotProductFeatureMap | GaussianFeatureMap,
     gradient_length: GradientLength,
-    radius: float,
-    copy_moment: float,
-    n_rounds: int,
-    y_bound: float | None = None,
+    radius: PositiveFloat,
+    copy_moment: NonNegativeFloat,
+    n_rounds: Rounds,
+    y_bound: NonNegativeFloat | None = None,
     pair_moment: float | None = None,
 ) -> RegretBound:
     """Theorem 4 for Algorithm 1 with any laws of its random numbers, with the exact second moments of its estimates.
@@ -112,7 +109,7 @@ def noisy_kernel(
             looks at; copy_moment^2 when None.
 
     Raises:
-        ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`.
+        ValueError: a second moment that is infinite, or a regression loss and no `y_bound`.
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel
@@ -124,8 +121,6 @@ def noisy_kernel(
         >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
     """
-    check.instance("feature_map", feature_map, (DotProductFeatureMap, GaussianFeatureMap), "a feature map")
-    check.instance("gradient_length", gradient_length, GradientLength, "a GradientLength")
     pairs = (pair_moment,) if isinstance(feature_map, GaussianFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
     series, y_bound = gradient_length.series, _y_bound(gradient_length.kind, y_bound)
@@ -138,14 +133,15 @@ def noisy_kernel(
     return _bound(radius, feature_moment, length_moment, n_rounds)
 
 
+@checked
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,
-    loss: SeriesLoss,
-    p: float,
-    radius: float,
-    copy_moment: float,
-    n_rounds: int,
-    y_bound: float | None = None,
+    loss: Annotated[SeriesLoss, Convert(lambda loss, name: require_series(name, loss))],
+    p: Annotated[float, Gt(1)],
+    radius: PositiveFloat,
+    copy_moment: NonNegativeFloat,
+    n_rounds: Rounds,
+    y_bound: NonNegativeFloat | None = None,
     centre: float = 0.0,
 ) -> RegretBound:
     """Theorems 1 and 2: Algorithm 1 with the paper's law for all its random numbers; l'_+(sqrt((p-1) u)) sqrt(u T).
@@ -157,7 +153,7 @@ def noisy_kernel_geometric(
     Args:
         kernel: with a series (Theorem 1), or a `Gaussian` (Theorem 2).
         loss: a `SeriesLoss`.
-        p: of P(N = n) = (p-1)/p^(n+1), above 1.
+        p: of P(N = n) = (p-1)/p^(n+1).
         radius: sqrt(B_w), of the ball of hypotheses and comparators.
         copy_moment: B_x~, a bound on E|x~|^2 in every round.
         n_rounds: T.
@@ -167,7 +163,7 @@ def noisy_kernel_geometric(
 
     Raises:
         TypeError: `kernel` has no series and is not a `Gaussian`, or `loss` has no series.
-        ValueError: a second moment that is infinite, a number out of its range, a regression loss and no `y_bound`.
+        ValueError: a second moment that is infinite, or a regression loss and no `y_bound`.
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel_geometric
@@ -177,9 +173,7 @@ def noisy_kernel_geometric(
         >>> round(bound.value, 9)
         240.0
     """
-    check.number("p", p, gt=1.0)
-    check.not_negative("copy_moment", copy_moment)
-    y_bound = _y_bound(require_series("loss", loss).kind, y_bound)
+    y_bound = _y_bound(loss.kind, y_bound)
     if isinstance(kernel, Gaussian):
         feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
     else:
@@ -196,7 +190,7 @@ def _y_bound(kind: str, y_bound: float | None) -> float:
         return 0.0
     if y_bound is None:
         raise ArgumentError("y_bound", "must be given for a regression loss, got None")
-    return float(check.not_negative("y_bound", y_bound))
+    return float(y_bound)
 
 
 def _bound(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:

@@ -1,11 +1,13 @@
 """What the theorems on gradient descent promise: a bound at the horizon, and at every round of a run."""
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Ge, Numbers, PositiveFloat, Rounds
 
 
 class RegretBound(NamedTuple):
@@ -32,50 +34,42 @@ class RegretBound(NamedTuple):
     radius: float
     diameter: float
 
-    def constant_step(self, step_size: float, rounds: np.ndarray) -> np.ndarray:
+    @checked
+    def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
 
         Zinkevich (2003), or paper B, Lemma 3. It is an expectation over the noise, at every t.
         """
-        check.positive("step_size", step_size)
-        return (
-            self.radius**2 / (2 * step_size)
-            + step_size * self.G * np.asarray(check.numbers("rounds", rounds, ge=0.0), float) / 2
-        )
+        return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
 
-    def inverse_sqrt_step(self, eta: float, rounds: np.ndarray) -> np.ndarray:
+    @checked
+    def inverse_sqrt_step(self, eta: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
         Zinkevich (2003), Theorem 1: D^2/(2 step_t) + G/2 sum of steps, with sum of 1/sqrt(s) <= 2 sqrt(t). It is inf
         where the diameter is: then nothing is promised for falling steps.
         """
-        check.positive("eta", eta)
-        rounds = np.asarray(check.numbers("rounds", rounds, ge=0.0), float)
+        t = np.asarray(rounds, float)
         if math.isinf(self.diameter):
-            return np.full(rounds.shape, math.inf)
-        return (self.diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(rounds)
+            return np.full(t.shape, math.inf)
+        return (self.diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(t)
 
 
-def gradient_descent(radius: float, G: float, n_rounds: int) -> RegretBound:
+@checked
+def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Projected gradient descent on estimates with E|g|^2 <= G: radius sqrt(G T), with the step radius / sqrt(G T).
 
     Zinkevich (2003); paper A, Lemma 3; paper B, Lemma 3: against any comparator of the ball, for convex losses.
 
     Args:
         radius: of the ball of hypotheses and comparators, where the first hypothesis is the centre.
-        G: above 0.
+        G: a bound on the second moment of the estimates.
         n_rounds: the horizon T.
-
-    Raises:
-        ValueError: if `radius` or `G` is not above 0, or the horizon is less than 1.
 
     Example:
         >>> from jaxonline.bounds import gradient_descent
         >>> gradient_descent(radius=2.0, G=4.0, n_rounds=100).value
         40.0
     """
-    check.positive("radius", radius)
-    check.positive("G", G)
-    check.count("n_rounds", n_rounds)
     value, step_size = radius * np.sqrt(G * n_rounds), radius / np.sqrt(G * n_rounds)
     return RegretBound(float(value), float(step_size), float(G), radius, 2 * radius)

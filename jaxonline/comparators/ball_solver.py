@@ -96,7 +96,7 @@ def minimise(
         matrix: L.
         parts: of the loss.
         radius: of the ball.
-        tolerance: above 0.
+        tolerance: .
         start: a solution in the first coordinates, from which the search begins.
     """
     w, multiplier = np.zeros(matrix.shape[1]), 0.0

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxonline.losses import Loss, ZeroOne
-from jaxonline.losses.base import as_loss
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.losses import ZeroOne
+from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters.struct import struct
 
 
 @struct
@@ -20,9 +20,6 @@ class BestExpert:
     Args:
         loss: `loss(prediction, y)`, that of the game; `ZeroOne()` by default, which counts mistakes.
 
-    Raises:
-        TypeError: `loss` is not a loss.
-
     Example:
         >>> import numpy as np
         >>> from jaxonline.comparators import BestExpert, sums_of
@@ -32,11 +29,7 @@ class BestExpert:
         (1.0, 1)
     """
 
-    loss: Any = ZeroOne()
-
-    def __post_init__(self):
-        loss: Loss = as_loss("loss", self.loss)
-        set_field(self, "loss", loss)
+    loss: AnyLoss = ZeroOne()
 
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
         """The losses of all experts in one round.

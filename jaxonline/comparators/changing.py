@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
 
 
 class Segments(NamedTuple):
@@ -29,10 +30,7 @@ class BestSegments:
     T k K (`best_segments`); with one segment it is `BestArm`.
 
     Args:
-        n_segments: k, at least 1: there are at most k - 1 switches.
-
-    Raises:
-        ValueError: `n_segments` below 1.
+        n_segments: k; there are at most k - 1 switches.
 
     Example:
         >>> import numpy as np
@@ -43,10 +41,7 @@ class BestSegments:
         [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
     """
 
-    n_segments: int = static()
-
-    def __post_init__(self):
-        check.count("n_segments", self.n_segments)
+    n_segments: Count = static()
 
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
@@ -99,7 +94,8 @@ class BestOfEachRound:
         return np.asarray(sums)
 
 
-def best_segments(losses: Float[ArrayLike, "T K"], n_segments: int) -> Segments:
+@checked
+def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> Segments:
     """The best sequence of experts with at most k segments, by dynamic programming.
 
     best[s, i] is the smallest loss so far of the sequences with at most s switches that end with expert i: in each
@@ -107,10 +103,7 @@ def best_segments(losses: Float[ArrayLike, "T K"], n_segments: int) -> Segments:
 
     Args:
         losses: of every round and expert.
-        n_segments: k, at least 1.
-
-    Raises:
-        ValueError: losses that are not a finite matrix with an entry, `n_segments` below 1.
+        n_segments: k.
 
     Example:
         >>> from jaxonline.comparators import best_segments
@@ -118,9 +111,8 @@ def best_segments(losses: Float[ArrayLike, "T K"], n_segments: int) -> Segments:
         >>> loss, experts.tolist()
         (0.0, [0, 0, 1])
     """
-    losses = check.finite_array("losses", losses, ndim=2).astype(float)
-    check.numbers("losses", losses)
-    k = min(check.count("n_segments", n_segments), len(losses))
+    losses = np.asarray(losses, float)
+    k = min(n_segments, len(losses))
     best = np.full((k, losses.shape[1]), np.inf)
     best[0] = 0.0
     came_from = []  # the expert of the round before, where there was a switch; else -1

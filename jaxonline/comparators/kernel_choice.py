@@ -1,15 +1,17 @@
 """The best of several kernels in hindsight."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
-from jaxonline.kernels.base import Kernel, require_kernel
-from jaxonline.losses import Loss
-from jaxonline.parameters import check
+from jaxonline.kernels.base import Kernel
+from jaxonline.kernels.combined import as_kernels
+from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Convert, PositiveFloat
 
 
 class BestKernel(NamedTuple):
@@ -26,12 +28,13 @@ class BestKernel(NamedTuple):
     losses: np.ndarray
 
 
+@checked
 def best_kernel(
-    kernels: Sequence[Kernel],
+    kernels: Annotated[Sequence[Kernel], Convert(as_kernels)],
     X: Float[ArrayLike, "n d"],
     y: Float[ArrayLike, "n"],
-    radius: float,
-    loss: Loss = SQUARED,
+    radius: PositiveFloat,
+    loss: AnyLoss = SQUARED,
 ) -> BestKernel:
     """The best single kernel in hindsight, with the best predictor in its ball: the comparator of Theorems 2 and 3 of
     Rokhlin and Gurtovaya (2025).
@@ -40,11 +43,11 @@ def best_kernel(
         kernels: at least one.
         X: instances.
         y: targets.
-        radius: of every kernel's ball, above 0.
+        radius: of every kernel's ball.
         loss: convex and twice differentiable, of `jaxonline.losses` or your own.
 
     Raises:
-        ValueError: no kernel, or what `rkhs_ball` raises.
+        ValueError: as `rkhs_ball`.
 
     Example:
         >>> import numpy as np
@@ -54,8 +57,6 @@ def best_kernel(
         >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
         1
     """
-    for kernel in check.sequence("kernels", kernels, "kernel"):
-        require_kernel("kernels", kernel)
     predictors = [rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
     losses = np.array([predictor.loss for predictor in predictors])
     index = int(np.argmin(losses))

@@ -4,12 +4,13 @@ from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from jaxonline.comparators.l2_ball import QuadraticSums
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive, PositiveFloat
 
 MAX_STEPS = 20_000
 BETWEEN_SOLVES = 25  # descents between two attempts to solve on the support
@@ -37,10 +38,7 @@ class L1Ball:
     best the loss is at most, as a rule by rounding only (`best_in_l1_ball`).
 
     Args:
-        radius: of the ball, above 0.
-
-    Raises:
-        ValueError: if the radius is not above 0.
+        radius: of the ball.
 
     Example:
         >>> import numpy as np
@@ -50,11 +48,8 @@ class L1Ball:
         (18.0, [0.0, 1.0])
     """
 
-    radius: Float[ArrayLike, ""]
+    radius: Positive
     loss: ClassVar[Loss] = Squared()
-
-    def __post_init__(self):
-        check.positive("radius", self.radius)
 
     def statistic(self, x: Float[Array, "d"], y: Float[Array, ""]) -> QuadraticSums:
         """x x', y x and y^2 of one round."""
@@ -69,7 +64,8 @@ class L1Ball:
         return best_in_l1_ball(sums, float(np.asarray(self.radius))).w
 
 
-def best_in_l1_ball(sums: QuadraticSums, radius: float, tolerance: float = 1e-10) -> L1Solution:
+@checked
+def best_in_l1_ball(sums: QuadraticSums, radius: PositiveFloat, tolerance: PositiveFloat = 1e-10) -> L1Solution:
     """Minimise yy - 2 <xy, w> + w' xx w over |w|_1 <= radius.
 
     No w of the ball is better than w by more than the gap <g, w> + radius |g|_inf with g the gradient there (Frank and
@@ -77,7 +73,7 @@ def best_in_l1_ball(sums: QuadraticSums, radius: float, tolerance: float = 1e-10
 
     Args:
         sums: float64 statistics with any leading batch dimensions.
-        radius: above 0.
+        radius: of the ball.
         tolerance: the gap, relative to yy, at which the search ends.
 
     Example:

@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import OrInfinity, Positive
+from jaxonline.parameters.types import OrInfinity, Positive, PositiveFloat
 
 
 class QuadraticSums(NamedTuple):
@@ -59,7 +60,8 @@ class L2Ball:
         return best_in_ball(sums, float(np.asarray(self.radius)))[1]
 
 
-def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.ndarray]:
+@checked
+def best_in_ball(sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 
     With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,
@@ -68,7 +70,7 @@ def best_in_ball(sums: QuadraticSums, radius: float) -> tuple[np.ndarray, np.nda
 
     Args:
         sums: float64 statistics with any leading batch dimensions.
-        radius: above 0, or infinite.
+        radius: of the ball, which may be infinite.
 
     Returns:
         The loss [...] and the predictor [..., d].

@@ -7,7 +7,7 @@ for other losses solved until its duality gap is small.
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,15 +16,28 @@ from scipy import linalg
 
 from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_parts, minimise
 from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
-from jaxonline.kernels.base import Kernel, require_kernel
+from jaxonline.kernels.base import AnyKernel, Kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component, Convert, Positive, PositiveFloat
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
+
+
+def _as_convex_loss(loss: Any, name: str) -> Loss:
+    if isinstance(loss, ZeroOne):
+        raise ArgumentTypeError(
+            name, "must be convex: there is no certain way to the least number of mistakes, got ZeroOne()"
+        )
+    return as_loss(name, loss)
+
+
+ConvexLoss = Annotated[Any, Component("loss"), Convert(_as_convex_loss)]
 
 
 class RKHSPredictor(NamedTuple):
@@ -55,13 +68,14 @@ class RKHSPredictor(NamedTuple):
         return gram_matrix(self.kernel, check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
 
 
+@checked
 def rkhs_ball(
-    kernel: Kernel,
+    kernel: AnyKernel,
     X: Float[ArrayLike, "n d"],
     y: Float[ArrayLike, "n"],
-    radius: float,
-    loss: Loss = SQUARED,
-    tolerance: float = TOLERANCE,
+    radius: PositiveFloat,
+    loss: ConvexLoss = SQUARED,
+    tolerance: PositiveFloat = TOLERANCE,
 ) -> RKHSPredictor:
     """Minimise sum l(f(x_t), y_t) over |f| <= radius in the RKHS of a kernel; n^3 operations.
 
@@ -69,13 +83,13 @@ def rkhs_ball(
         kernel: any kernel; a sum of kernels for the sum of their RKHS.
         X: instances.
         y: targets (+1 or -1 for the losses of a margin).
-        radius: above 0.
+        radius: of the ball.
         loss: convex and twice differentiable, of `jaxonline.losses` or your own; the squared loss is solved exactly.
         tolerance: of other losses: the gap is at most this share of the loss of f = 0.
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
-        ValueError: shapes that do not match, entries that are not finite, `radius` or `tolerance` not above 0.
+        ValueError: shapes that do not match, entries that are not finite.
 
     Warns:
         RuntimeWarning: the gap is larger than asked for.
@@ -92,11 +106,7 @@ def rkhs_ball(
         >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
         (0.435243, [1.414214, -1.414214], True)
     """
-    require_kernel("kernel", kernel)
     X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
-    check.positive("radius", radius)
-    check.positive("tolerance", tolerance)
-    loss = _convex(loss)
     check_outcomes("y", y, loss)
     gram = gram_matrix(kernel, X)
     if isinstance(loss, Squared):
@@ -117,13 +127,12 @@ class RKHSBall:
 
     Args:
         kernel: any kernel.
-        radius: above 0.
+        radius: of the ball.
         loss: convex and twice differentiable, of `jaxonline.losses` or your own.
         tolerance: the losses are right to this share of the loss of f = 0.
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
-        ValueError: `radius` or `tolerance` not above 0.
 
     Example:
         >>> import numpy as np
@@ -134,16 +143,10 @@ class RKHSBall:
         [4.0, 16.0]
     """
 
-    kernel: Kernel
-    radius: ArrayLike
-    loss: Loss = SQUARED
-    tolerance: float = TOLERANCE
-
-    def __post_init__(self):
-        require_kernel("kernel", self.kernel)
-        check.positive("radius", self.radius)
-        check.positive("tolerance", self.tolerance)
-        set_field(self, "loss", _convex(self.loss))
+    kernel: AnyKernel
+    radius: Positive
+    loss: ConvexLoss = SQUARED
+    tolerance: Positive = TOLERANCE
 
     def best_losses(
         self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
@@ -204,14 +207,6 @@ def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> 
 @jax.jit
 def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
     return kernel.gram(X, X2)
-
-
-def _convex(loss: Loss) -> Loss:
-    if isinstance(loss, ZeroOne):
-        raise ArgumentTypeError(
-            "loss", "must be convex: there is no certain way to the least number of mistakes, got ZeroOne()"
-        )
-    return as_loss("loss", loss)
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

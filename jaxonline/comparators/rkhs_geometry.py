@@ -6,11 +6,13 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.comparators.rkhs import gram_matrix
-from jaxonline.kernels.base import Kernel, require_kernel
+from jaxonline.kernels.base import AnyKernel
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 
 
-def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
+@checked
+def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
     """The norm of sum a_i k(x_i, .).
 
     With a surrogate kernel it is the norm of the comparator's counterpart in the surrogate RKHS: the least radius W of
@@ -31,12 +33,14 @@ def rkhs_norm(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[Ar
         >>> rkhs_norm(Linear(), np.eye(2), [3.0, 4.0])
         5.0
     """
-    require_kernel("kernel", kernel)
     X, a = check.rows("X", X, "coefficients", coefficients)
     return math.sqrt(max(float(a @ gram_matrix(kernel, X) @ a), 0.0))
 
 
-def positive_negative_angle(kernel: Kernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
+@checked
+def positive_negative_angle(
+    kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]
+) -> float:
     """beta_u, the angle between u+ = sum over a_i > 0 of a_i k(x_i, .) and u- = sum over a_i < 0 of |a_i| k(x_i, .).
 
     Theorem 3 of "Learning from noisy data under distributional assumptions" (NIPS workshop 2010) compares with
@@ -64,7 +68,6 @@ def positive_negative_angle(kernel: Kernel, X: Float[ArrayLike, "n d"], coeffici
         >>> [round(positive_negative_angle(Linear(), X, a) / np.pi, 6) for a in ([2.0, -1.0], [2.0, 1.0])]
         [0.25, 0.5]
     """
-    require_kernel("kernel", kernel)
     X, a = check.rows("X", X, "coefficients", coefficients)
     gram = gram_matrix(kernel, X)
     positive, negative = np.maximum(a, 0.0), np.maximum(-a, 0.0)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -10,18 +11,18 @@ from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, known_as
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, complete, n_columns, read_table
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 
-IMPUTATIONS = ("mean", "median")
 
-
+@checked
 def load(
     name: str | Path,
     data: str | Path | Sequence[str | Path] | None = None,
     *,
     target: str | int | None = None,
-    impute: str | None = None,
+    impute: Literal["mean", "median"] | None = None,
 ) -> DataSet:
     """Load a data set by name, or from a file.
 
@@ -34,7 +35,7 @@ def load(
             JAXONLINE_DATA names. A set of the UCI repository that is not there is fetched, verified, and kept in the
             user's cache. A file that is there must have its columns, and may have fewer rows.
         target: the column that is the target, by name or number; the last one by default. Files of columns only.
-        impute: "mean" or "median" to fill gaps column by column.
+        impute: the number of each column that fills its gaps.
 
     Raises:
         ValueError: there is no such set; a cell is empty (named by row and column) and no imputation is asked for; a
@@ -55,8 +56,6 @@ def load(
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
         check.instance("target", target, good, "the name or the number of a column")
-    if impute is not None:
-        check.choice("impute", impute, IMPUTATIONS)
     places = places_of(data)
     key = known_as(str(name))
     if key == "AR(4)":

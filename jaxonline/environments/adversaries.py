@@ -5,22 +5,32 @@ law of the noise may be chosen by the adversary and change from round to round, 
 appendices E and F.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import TwoPoints
 from jaxonline.game import Game
 from jaxonline.losses import Squared
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import (
+    Component,
+    Interval,
+    NonNegative,
+    Number,
+    Positive,
+    PositiveFloat,
+    Takes,
+    Vector,
+)  # fmt: skip
 from jaxonline.random.lanes import in_lanes
 
 SQUARED = Squared()
@@ -44,8 +54,9 @@ class IndistinguishablePair(NamedTuple):
     with_noise: Game
 
 
+@checked
 def indistinguishable_pair(
-    direction: Float[ArrayLike, "d"] | Sequence[float] = (1.0,), *, loss: Any = SQUARED, reveal_covariance: bool = False
+    direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
 ) -> IndistinguishablePair:
     """The two worlds of the proof of Theorem 3; the label is always 1.
 
@@ -75,7 +86,7 @@ def indistinguishable_pair(
         >>> bool((result.regret[..., -1] > 0.3 * 200).all())
         True
     """
-    e = check.finite_array("direction", direction, ndim=1).astype(float)
+    e = np.asarray(direction, float)
     if not np.isclose(np.linalg.norm(e), 1.0, rtol=1e-6, atol=0.0):
         raise ArgumentError("direction", f"must be a unit vector, got the length {np.linalg.norm(e):g}")
     e = e.astype(jnp.result_type(float))  # first, so that 3e and e + 2e are the same number, bit for bit
@@ -88,7 +99,10 @@ def indistinguishable_pair(
     return IndistinguishablePair(world(SCATTERED, 0.0 * e), world((1.0,), 2.0 * e))
 
 
-def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
+@checked
+def unavoidable_regret(
+    radius: PositiveFloat, loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED
+) -> float:
     """Regret per round that no learner with one copy avoids in both worlds of `indistinguishable_pair`.
 
     A linear predictor is, in both worlds, one number w: its predictions of e, 3e, -e are w, 3w, -w. Its expected
@@ -105,11 +119,8 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
     Theorem 3, which leaves the constant open.
 
     Args:
-        radius: of the comparator's ball |w| <= radius, above 0.
+        radius: of the comparator's ball |w| <= radius.
         loss: a convex loss `loss(y_hat, y)`.
-
-    Raises:
-        ValueError: if the radius is not above 0.
 
     Example:
         >>> from jaxonline.environments.adversaries import unavoidable_regret
@@ -118,8 +129,7 @@ def unavoidable_regret(radius: float, loss: Any = SQUARED) -> float:
     """
     from scipy import optimize  # which is slow to import
 
-    radius = float(check.positive("radius", radius))
-    check.function("loss", loss, "(y_hat, y)")
+    radius = float(radius)
 
     def value(prediction: float) -> float:
         return float(loss(np.float64(prediction), np.float64(1.0)))
@@ -189,13 +199,9 @@ class ChasingNoise:
 
     Args:
         variance: the budget a, E|noise|^2 <= a in every call; at least 0.
-        skew: c, above 0; at 1 the law is symmetric.
-        memory: the weight of the past in the decayed mean, from 0 to below 1.
+        skew: c; at 1 the law is symmetric.
+        memory: the weight of the past in the decayed mean.
         always: whether there is noise in every round, after bad predictions as well.
-
-    Raises:
-        TypeError: if `always` is not True or False.
-        ValueError: for numbers outside their ranges.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -208,16 +214,10 @@ class ChasingNoise:
         [0.0, 2.0]
     """
 
-    variance: Float[ArrayLike, ""]
-    skew: Float[ArrayLike, ""] = 2.0
-    memory: Float[ArrayLike, ""] = 0.9
+    variance: NonNegative
+    skew: Positive = 2.0
+    memory: Annotated[Number, Interval(ge=0, lt=1)] = 0.9
     always: bool = static(default=False)
-
-    def __post_init__(self):
-        check.not_negative("variance", self.variance)
-        check.positive("skew", self.skew)
-        check.number("memory", self.memory, ge=0.0, lt=1.0)
-        check.flag("always", self.always)
 
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> ChasingState:
         """Before round 1: a random direction, and noise from the first round on."""

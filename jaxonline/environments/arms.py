@@ -1,16 +1,18 @@
 """Arms whose losses are random: the environments of stochastic bandits."""
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.numbers import JaxVector, jax_array
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Convert, Count, Interval, NonNegative, Number, Rounds, Shape
 
 
 class WithoutContext(EnvironmentDefaults):
@@ -38,11 +40,12 @@ class WithoutContext(EnvironmentDefaults):
         return jnp.zeros((0,), self.outcome_spec.dtype), state
 
 
-def means_of_arms(means: Any, *, ndim: int = 1, ge: float | None = None, le: float | None = None) -> Array:
-    """Mean losses as an array, checked."""
-    values = check.finite_array("means", means, ndim=ndim)
-    check.numbers("means", values, ge=ge, le=le)
-    return jnp.asarray(values, means.dtype if isinstance(means, jax.Array) else jnp.result_type(float))
+def _as_probabilities(values: Any, name: str) -> Array:
+    return jax_array(name, values, ge=0.0, le=1.0)
+
+
+Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_probabilities)]
+"""A vector of numbers from 0 to 1, such as the mean losses of arms; it becomes an array of jax."""
 
 
 @struct
@@ -52,10 +55,7 @@ class BernoulliArms(WithoutContext):
     There is no context: instances are empty vectors.
 
     Args:
-        means: of the losses [K], at least one, each in [0, 1].
-
-    Raises:
-        ValueError: no arm, or a mean outside [0, 1].
+        means: of the losses [K].
 
     Example:
         >>> import jax
@@ -66,10 +66,7 @@ class BernoulliArms(WithoutContext):
         (0.0, 1.0)
     """
 
-    means: Float[Array, "K"] | np.ndarray | list[float]
-
-    def __post_init__(self):
-        set_field(self, "means", means_of_arms(self.means, ge=0.0, le=1.0))
+    means: Probabilities
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
@@ -94,11 +91,8 @@ class GaussianArms(WithoutContext):
     """K arms; in each round arm k has the loss means[k] + std z, z standard normal, independently of all else.
 
     Args:
-        means: of the losses [K], at least one.
-        std: their standard deviation, at least 0.
-
-    Raises:
-        ValueError: no arm, a mean that is not finite, `std` below 0.
+        means: of the losses [K].
+        std: their standard deviation.
 
     Example:
         >>> import jax
@@ -108,12 +102,8 @@ class GaussianArms(WithoutContext):
         [0.25, 0.5]
     """
 
-    means: Any  # [K], a jax array after construction
-    std: Float[ArrayLike, ""] = 1.0
-
-    def __post_init__(self):
-        check.not_negative("std", self.std)
-        set_field(self, "means", means_of_arms(self.means))
+    means: JaxVector
+    std: NonNegative = 1.0
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
@@ -144,10 +134,7 @@ class HiddenBestArm(WithoutContext):
 
     Args:
         n_arms: K.
-        gap: above 0 and at most 1/2.
-
-    Raises:
-        ValueError: `n_arms` below 1, `gap` out of its range.
+        gap: by which the best arm's mean loss is lower.
 
     Example:
         >>> import jax
@@ -157,22 +144,14 @@ class HiddenBestArm(WithoutContext):
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
-    n_arms: int = static()
-    gap: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.count("n_arms", self.n_arms)
-        check.number("gap", self.gap, gt=0.0, le=0.5)
+    n_arms: Count = static()
+    gap: Annotated[Number, Interval(gt=0, le=0.5)]
 
     @classmethod
-    def over_horizon(cls, n_arms: int, n_rounds: int) -> "HiddenBestArm":
-        """The gap min(sqrt(K / T), 1) / 4, at which the bound is shown.
-
-        Raises:
-            ValueError: `n_arms` or `n_rounds` below 1.
-        """
-        K, T = check.count("n_arms", n_arms), check.count("n_rounds", n_rounds)
-        return cls(K, 0.25 * min(1.0, float(np.sqrt(K / T))))
+    @checked
+    def over_horizon(cls, n_arms: Count, n_rounds: Rounds) -> "HiddenBestArm":
+        """The gap min(sqrt(K / T), 1) / 4, at which the bound is shown."""
+        return cls(n_arms, 0.25 * min(1.0, float(np.sqrt(n_arms / n_rounds))))
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:

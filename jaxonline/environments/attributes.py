@@ -5,18 +5,18 @@ Theorems 3 and 4, appendices A.3 and A.4.
 """
 
 import itertools
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.environments.data import DataStream
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, Interval, Number
 
 
 class HiddenAttributeState(NamedTuple):
@@ -35,10 +35,7 @@ class HiddenAttribute(EnvironmentDefaults):
 
     Args:
         dimension: d.
-        eps: above 0, at most 1/4; Theorem 3 is about eps < 1/16.
-
-    Raises:
-        ValueError: if `dimension` is less than 1, or `eps` is outside its range.
+        eps: y is x_j with probability 1/2 + sqrt(eps); Theorem 3 is about eps < 1/16.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -51,13 +48,9 @@ class HiddenAttribute(EnvironmentDefaults):
         True
     """
 
-    dimension: int = static()
-    eps: Float[ArrayLike, ""]
+    dimension: Count = static()
+    eps: Annotated[Number, Interval(gt=0, le=0.25)]
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
-
-    def __post_init__(self):
-        check.count("dimension", self.dimension)
-        check.number("eps", self.eps, gt=0.0, le=0.25)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

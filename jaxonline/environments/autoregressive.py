@@ -1,17 +1,18 @@
 """Autoregressive series: predict the next value from the last ones."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.numbers import JaxVector
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import NonNegative
 from jaxonline.random.lanes import in_lanes
 
 
@@ -23,10 +24,10 @@ class Autoregressive(EnvironmentDefaults):
 
     Args:
         coefficients: the weights of the lags [p], the most recent first. The series must be stationary.
-        noise_std: standard deviation of the innovations, at least 0.
+        noise_std: standard deviation of the innovations.
 
     Raises:
-        ValueError: for a negative `noise_std`, or a series that is not stationary (a root of the characteristic
+        ValueError: for a series that is not stationary (a root of the characteristic
             polynomial on or outside the unit circle).
 
     Example:
@@ -39,20 +40,17 @@ class Autoregressive(EnvironmentDefaults):
         (-0.1, [-0.1, 1.0])
     """
 
-    coefficients: Any  # [p], a jax array after construction
-    noise_std: Float[ArrayLike, ""] = 1.0
+    coefficients: JaxVector
+    noise_std: NonNegative = 1.0
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
 
     def __post_init__(self):
-        values = check.vector("coefficients", self.coefficients)
-        check.not_negative("noise_std", self.noise_std)
+        values = np.asarray(self.coefficients, float)
         largest = max(np.abs(np.roots(np.concatenate([[1.0], -values]))), default=0.0)
         if largest >= 1:
             raise ArgumentError(
                 "coefficients", f"must make a stationary series, got a characteristic root of size {largest:g}"
             )
-        dtype = jnp.result_type(float) if not isinstance(self.coefficients, jax.Array) else self.coefficients.dtype
-        set_field(self, "coefficients", jnp.asarray(self.coefficients, dtype))
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

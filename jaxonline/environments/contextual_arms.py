@@ -4,12 +4,13 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.numbers import JaxVector
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, NonNegative, Positive
 
 
 @struct
@@ -22,11 +23,8 @@ class ContextualLinearArms(EnvironmentDefaults):
     Args:
         weights: the true parameter [d].
         n_arms: K.
-        noise_std: at least 0.
-        radius: the length of feature vectors, above 0.
-
-    Raises:
-        ValueError: weights that are not a finite vector, or a number out of its range.
+        noise_std: the standard deviation of the noise of losses.
+        radius: the length of feature vectors.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -38,20 +36,11 @@ class ContextualLinearArms(EnvironmentDefaults):
         ((3, 2), True)
     """
 
-    weights: Any  # [d], a jax array after construction
-    n_arms: int = static()
-    noise_std: Float[ArrayLike, ""] = 0.0
-    radius: Float[ArrayLike, ""] = 1.0
+    weights: JaxVector
+    n_arms: Count = static()
+    noise_std: NonNegative = 0.0
+    radius: Positive = 1.0
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
-
-    def __post_init__(self):
-        weights = check.vector("weights", self.weights)
-        check.count("n_arms", self.n_arms)
-        check.not_negative("noise_std", self.noise_std)
-        check.positive("radius", self.radius)
-        dtype = self.weights.dtype if isinstance(self.weights, jax.Array) else jnp.result_type(float)
-        check.fits("weights", weights, dtype)
-        set_field(self, "weights", jnp.asarray(weights, dtype))
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

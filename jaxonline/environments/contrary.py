@@ -3,20 +3,21 @@
 Littlestone and Warmuth (1994); Cesa-Bianchi and Lugosi (2006), section 4.1; the lecture's negative result.
 """
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.numbers import JaxVector
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import CountFrom2
 
 
 @struct
@@ -42,15 +43,12 @@ class ContraryLabels(EnvironmentDefaults):
         20.0
     """
 
-    advice: Float[ArrayLike, "K"] | Sequence[float] = (-1.0, 1.0)
+    advice: JaxVector = (-1.0, 1.0)
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([-1.0, 1.0]))
 
     def __post_init__(self):
-        advice = check.vector("advice", self.advice)
-        if not {-1.0, 1.0} <= set(advice.tolist()):
-            raise ArgumentError("advice", f"must have both -1 and +1 among it, got {check.shown(advice)}")
-        dtype = self.advice.dtype if isinstance(self.advice, jax.Array) else jnp.result_type(float)
-        set_field(self, "advice", jnp.asarray(advice, dtype))
+        if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
+            raise ArgumentError("advice", f"must have both -1 and +1 among it, got {check.shown(self.advice)}")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -97,11 +95,8 @@ class ContraryLosses(EnvironmentDefaults):
     coin; with `blind` the adversary answers to the move of the round before.
 
     Args:
-        n_experts: K, at least 2.
+        n_experts: K.
         blind: whether it has seen the moves of earlier rounds only.
-
-    Raises:
-        ValueError: `n_experts` below 2.
 
     Example:
         >>> import jax
@@ -114,11 +109,8 @@ class ContraryLosses(EnvironmentDefaults):
         (100.0, True)
     """
 
-    n_experts: int = static(default=2)
+    n_experts: CountFrom2 = static(default=2)
     blind: bool = static(default=False)
-
-    def __post_init__(self):
-        check.count("n_experts", self.n_experts, ge=2)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -1,6 +1,6 @@
 """A data set as a stream of rounds."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +11,8 @@ from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Convert, Shape
 from jaxonline.random.permutations import permutation
-
-ORDERS = ("file", "shuffled", "iid")
 
 
 class DataStreamState(NamedTuple):
@@ -33,6 +32,9 @@ class DataStreamState(NamedTuple):
     index: Int[Array, ""]
 
 
+Rows = Annotated[Any, Shape(), Convert(lambda rows, name: rows)]  # `DataStream` checks X and y together
+
+
 @struct
 class DataStream(EnvironmentDefaults):
     """The rows of a data set, one a round, pass after pass.
@@ -45,7 +47,7 @@ class DataStream(EnvironmentDefaults):
             "iid" (a row drawn uniformly with replacement each round).
 
     Raises:
-        ValueError: if shapes do not match, an entry is not finite, there is no row, or `order` is none of these.
+        ValueError: if shapes do not match, an entry is not finite, or there is no row.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np
@@ -56,9 +58,9 @@ class DataStream(EnvironmentDefaults):
         [2.0, 3.0]
     """
 
-    X: Any  # [n ...], a jax array after construction
-    y: Any  # [n ...], a jax array after construction
-    order: str = static(default="file")
+    X: Rows
+    y: Rows
+    order: Literal["file", "shuffled", "iid"] = static(default="file")
 
     def __post_init__(self):
         none = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # as it was made of None
@@ -66,7 +68,6 @@ class DataStream(EnvironmentDefaults):
         check.rows("X", X, "y", self.y, vectors=False)
         if self.X is None:
             set_field(self, "X", X[:, :0])  # type: ignore[index]
-        check.choice("order", self.order, ORDERS)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
         check.fits("X", self.X, dtype)
         check.fits("y", self.y, dtype)

@@ -4,12 +4,12 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, NonNegative
 from jaxonline.random.lanes import in_lanes
 
 
@@ -22,12 +22,9 @@ class DriftingModel(EnvironmentDefaults):
     comparators that move, too.
 
     Args:
-        dimension: d, at least 1.
-        drift: at least 0; at 0 it is a linear model.
-        noise_std: standard deviation of the Gaussian label noise, at least 0.
-
-    Raises:
-        ValueError: a number out of its range.
+        dimension: d.
+        drift: the size of a step of the weights; at 0 it is a linear model.
+        noise_std: standard deviation of the Gaussian label noise.
 
     Example:
         >>> import jax
@@ -38,15 +35,10 @@ class DriftingModel(EnvironmentDefaults):
         True
     """
 
-    dimension: int = static()
-    drift: Float[ArrayLike, ""] = 0.01
-    noise_std: Float[ArrayLike, ""] = 0.0
+    dimension: Count = static()
+    drift: NonNegative = 0.01
+    noise_std: NonNegative = 0.0
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
-
-    def __post_init__(self):
-        check.count("dimension", self.dimension)
-        check.not_negative("drift", self.drift)
-        check.not_negative("noise_std", self.noise_std)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

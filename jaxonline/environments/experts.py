@@ -1,19 +1,17 @@
 """Experts whose losses are known: finite classes, experts whose best one changes, and experts that wander."""
 
-from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.environments.arms import WithoutContext
+from jaxonline.environments.arms import Probabilities, WithoutContext
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
-
-OUTCOMES = ("labels", "losses")
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Interval, Number, Positive, Probability
 
 
 class FiniteClassState(NamedTuple):
@@ -34,12 +32,9 @@ class FiniteClass(EnvironmentDefaults):
     the vector of the predictions [K].
 
     Args:
-        errors: probabilities [K], each from 0 to 1.
+        errors: probabilities [K].
         outcomes_are: "labels", for learners that predict them, or "losses", the vector of the hypotheses' losses 0 and
             1, for learners that follow or weigh hypotheses.
-
-    Raises:
-        ValueError: no hypothesis, a probability outside [0, 1], or unknown `outcomes_are`.
 
     Example:
         >>> import jax
@@ -51,26 +46,19 @@ class FiniteClass(EnvironmentDefaults):
         True
     """
 
-    errors: Float[ArrayLike, "K"] | Sequence[float]
-    outcomes_are: str = static(default="labels")
+    errors: Probabilities
+    outcomes_are: Literal["labels", "losses"] = static(default="labels")
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
-
-    def __post_init__(self):
-        errors = check.vector("errors", self.errors)
-        check.numbers("errors", errors, ge=0.0, le=1.0)
-        check.choice("outcomes_are", self.outcomes_are, OUTCOMES)
-        dtype = self.errors.dtype if isinstance(self.errors, jax.Array) else jnp.result_type(float)
-        set_field(self, "errors", jnp.asarray(errors, dtype))
 
     @property
     def dtype(self) -> jnp.dtype:
         """Of predictions, labels and losses."""
-        return self.errors.dtype  # type: ignore[union-attr]
+        return self.errors.dtype
 
     @property
     def n_experts(self) -> int:
         """K."""
-        return len(self.errors)  # type: ignore[arg-type]
+        return len(self.errors)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -124,12 +112,9 @@ class SwitchingExperts(_Experts):
     A good expert has the expected loss (1 - gap) / 2, the others 1/2; all losses are independent.
 
     Args:
-        n_experts: K, at least 2.
-        every: rounds between two switches, at least 1.
-        gap: above 0, at most 1.
-
-    Raises:
-        ValueError: a number out of its range.
+        n_experts: K.
+        every: rounds between two switches.
+        gap: twice the difference between a good expert's mean loss and that of others.
 
     Example:
         >>> import jax
@@ -140,14 +125,9 @@ class SwitchingExperts(_Experts):
         0.0
     """
 
-    n_experts: int = static()
-    every: Int[ArrayLike, ""] | int = 100
-    gap: Float[ArrayLike, ""] = 0.5
-
-    def __post_init__(self):
-        check.count("n_experts", self.n_experts, ge=2)
-        check.number("every", self.every, ge=1)
-        check.number("gap", self.gap, gt=0.0, le=1.0)
+    n_experts: CountFrom2 = static()
+    every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.number(name, rounds, ge=1))] = 100
+    gap: Annotated[Number, Interval(gt=0, le=1)] = 0.5
 
     @property
     def dtype(self) -> jnp.dtype:
@@ -177,12 +157,9 @@ class RandomWalkExperts(_Experts):
     """K experts whose losses are independent random walks, reflected at 0 and 1.
 
     Args:
-        n_experts: K, at least 1.
-        step: the standard deviation of a step, above 0.
-        start: the loss of round 1, from 0 to 1.
-
-    Raises:
-        ValueError: a number out of its range.
+        n_experts: K.
+        step: the standard deviation of a step.
+        start: the loss of round 1.
 
     Example:
         >>> import jax
@@ -194,14 +171,9 @@ class RandomWalkExperts(_Experts):
         ([0.5, 0.5, 0.5], True)
     """
 
-    n_experts: int = static()
-    step: Float[ArrayLike, ""] = 0.1
-    start: Float[ArrayLike, ""] = 0.5
-
-    def __post_init__(self):
-        check.count("n_experts", self.n_experts)
-        check.positive("step", self.step)
-        check.number("start", self.start, ge=0.0, le=1.0)
+    n_experts: Count = static()
+    step: Positive = 0.1
+    start: Probability = 0.5
 
     @property
     def dtype(self) -> jnp.dtype:

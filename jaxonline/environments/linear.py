@@ -1,18 +1,17 @@
 """A linear model with random instances."""
 
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters import check
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.numbers import JaxVector
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import NonNegative, Positive
 from jaxonline.random.lanes import in_lanes
-
-INSTANCES = ("gaussian", "sphere", "cube")
 
 
 @struct
@@ -21,12 +20,9 @@ class LinearModel(EnvironmentDefaults):
 
     Args:
         weights: the true predictor [d].
-        noise_std: standard deviation of the Gaussian label noise that is part of the answer, at least 0.
+        noise_std: standard deviation of the Gaussian label noise that is part of the answer.
         radius: |x| for "sphere", the half width of "cube", sqrt(E|x|^2) for "gaussian"; above 0.
         instances: the law of x, uniform on the "sphere", uniform on the "cube", or "gaussian" N(0, radius^2/d I).
-
-    Raises:
-        ValueError: for weights that are not a finite vector, a negative `noise_std` or a `radius` not above 0.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np
@@ -38,20 +34,11 @@ class LinearModel(EnvironmentDefaults):
         (True, 1.0)
     """
 
-    weights: Any  # [d], a jax array after construction
-    noise_std: Float[ArrayLike, ""] = 0.0
-    radius: Float[ArrayLike, ""] = 1.0
-    instances: str = static(default="gaussian")
+    weights: JaxVector
+    noise_std: NonNegative = 0.0
+    radius: Positive = 1.0
+    instances: Literal["gaussian", "sphere", "cube"] = static(default="gaussian")
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
-
-    def __post_init__(self):
-        check.vector("weights", self.weights)
-        check.not_negative("noise_std", self.noise_std)
-        check.positive("radius", self.radius)
-        check.choice("instances", self.instances, INSTANCES)
-        dtype = jnp.result_type(float) if not isinstance(self.weights, jax.Array) else self.weights.dtype
-        check.fits("weights", self.weights, dtype)
-        set_field(self, "weights", jnp.asarray(self.weights, dtype))
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -1,15 +1,18 @@
 """Arms whose mean losses change: little by little, or all at once."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.environments.arms import WithoutContext, means_of_arms
+from jaxonline.environments.arms import Probabilities, WithoutContext
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.numbers import jax_array
 from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.types import Convert, Gt, Interval, NonNegative, Shape
 
 
 @struct
@@ -19,11 +22,8 @@ class DriftingArms(WithoutContext):
     Before every round but the first, `step` times a standard normal number is added to each mean.
 
     Args:
-        means: of the losses in round 1 [K], at least one, each in [0, 1].
-        step: at least 0.
-
-    Raises:
-        ValueError: no arm, a mean outside [0, 1], `step` below 0.
+        means: of the losses in round 1 [K].
+        step: the standard deviation of a step.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -35,12 +35,8 @@ class DriftingArms(WithoutContext):
         ([0.2, 0.8], True)
     """
 
-    means: Any  # [K], a jax array after construction
-    step: Float[ArrayLike, ""] = 0.01
-
-    def __post_init__(self):
-        check.not_negative("step", self.step)
-        set_field(self, "means", means_of_arms(self.means, ge=0.0, le=1.0))
+    means: Probabilities
+    step: NonNegative = 0.01
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
@@ -73,16 +69,24 @@ class DriftingArms(WithoutContext):
         return state
 
 
+def _as_table(means: Any, name: str) -> Array:
+    return jax_array(name, means, ndim=2, ge=0.0, le=1.0)
+
+
+def _as_integers(values: Any, name: str) -> np.ndarray:
+    return check.finite_array(name, values, ndim=1).astype(int)
+
+
 @struct
 class SwitchingArms(WithoutContext):
     """K arms with losses of 0 and 1 whose means change at given rounds.
 
     Args:
-        means: of the losses, a row for each segment [S, K], each in [0, 1].
+        means: of the losses, a row for each segment [S, K].
         starts: the first rounds of the segments from the second on [S - 1], rising, each above 1.
 
     Raises:
-        ValueError: no arm or segment, a mean outside [0, 1], `starts` that do not rise, or not one less than segments.
+        ValueError: `starts` that do not rise, or not one less than segments.
 
     Example:
         >>> import jax.numpy as jnp
@@ -92,12 +96,11 @@ class SwitchingArms(WithoutContext):
         [0.20000000298023224, 0.800000011920929]
     """
 
-    means: Any  # [S, K], a jax array after construction
-    starts: Any  # [S - 1], a jax array after construction
+    means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
+    starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
     def __post_init__(self):
-        set_field(self, "means", means_of_arms(self.means, ndim=2, ge=0.0, le=1.0))
-        starts = check.finite_array("starts", self.starts, ndim=1).astype(int)
+        starts = self.starts
         if len(starts) != len(self.means) - 1:
             raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():

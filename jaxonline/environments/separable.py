@@ -1,17 +1,19 @@
 """Data that a half-space separates with a margin: the environment of the perceptron's theorem."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.numbers import JaxVector
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 from jaxonline.random.lanes import in_lanes
 
 
@@ -34,11 +36,8 @@ class SeparableData(EnvironmentDefaults):
 
     Args:
         direction: the direction of u [d], at least two numbers that are not all 0.
-        margin: gamma, above 0.
+        margin: gamma.
         radius: r, at least gamma.
-
-    Raises:
-        ValueError: a number out of its range.
 
     Example:
         >>> import jax, numpy as np
@@ -50,24 +49,19 @@ class SeparableData(EnvironmentDefaults):
         (True, True)
     """
 
-    direction: Any  # [d], a jax array after construction
-    margin: Float[ArrayLike, ""] = 0.1
-    radius: Float[ArrayLike, ""] = 1.0
+    direction: JaxVector
+    margin: Positive = 0.1
+    radius: Positive = 1.0
     traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
 
     def __post_init__(self):
-        direction = check.vector("direction", self.direction)
-        if len(direction) < 2 or not direction.any():
+        if len(self.direction) < 2 or not np.any(self.direction):
             raise ArgumentError(
-                "direction", f"must have two numbers or more, that are not all 0, got {check.shown(direction)}"
+                "direction", f"must have two numbers or more, that are not all 0, got {check.shown(self.direction)}"
             )
-        check.positive("margin", self.margin)
-        check.positive("radius", self.radius)
         margin, radius = check.concrete(self.margin), check.concrete(self.radius)
         if margin is not None and radius is not None and not (margin <= radius).all():
             raise ArgumentError("margin", f"must be at most the radius, {radius}, got {margin}")
-        dtype = jnp.result_type(float) if not isinstance(self.direction, jax.Array) else self.direction.dtype
-        set_field(self, "direction", jnp.asarray(direction, dtype))
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

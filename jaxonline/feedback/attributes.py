@@ -7,9 +7,9 @@ from jaxtyping import Array, Float, Int
 
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
 
 
 class AttributesOracle:
@@ -75,11 +75,11 @@ class Attributes(FeedbackDefaults):
     """The feedback of paper C: the learner may look at `budget` attributes of each instance, of its own choice.
 
     Args:
-        budget: the most attributes of a round, at least 1, at most as many as instances have; a learner may ask for
+        budget: the most attributes of a round, at most as many as instances have; a learner may ask for
             fewer, or for a random number.
 
     Raises:
-        ValueError: if `budget` is less than 1 or, when a game is made of it, more than instances have attributes.
+        ValueError: when a game is made of it, if `budget` is more than instances have attributes.
 
     Example:
         >>> import jaxonline as jo
@@ -87,10 +87,7 @@ class Attributes(FeedbackDefaults):
         >>> aer = jo.Entrant(jo.GradientLearner(AttributeGradient(4), step_size=0.01), jo.Attributes(4))
     """
 
-    budget: int = static()
-
-    def __post_init__(self):
-        check.count("budget", self.budget)
+    budget: Count = static()
 
     def check_specs(self, specs: Specs) -> None:
         """Check that instances have so many attributes.

@@ -5,13 +5,13 @@ copy, so the meter counts distinct copies, and learners that share a feedback sh
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from jaxonline.feedback.noise import Mirrored, NoiseAdversary, NoiseLaw, sample_together
+from jaxonline.feedback.noise import AnyNoise, Mirrored, NoiseAdversary, NoiseLaw, sample_together
 from jaxonline.feedback.products import has_products, product_with
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.traits import FeedbackTraits
@@ -19,6 +19,7 @@ from jaxonline.linalg.ragged import ragged_map
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.types import Component, Convert
 
 _LABELS = 1 << 30  # labels draw from the same stream of the round as copies, far beyond any number of copies
 
@@ -239,15 +240,12 @@ class NoisyCopies(FeedbackDefaults):
         True
     """
 
-    noise: Any
-    label_noise: Any = None
+    noise: AnyNoise
+    label_noise: AnyNoise | None = None
     reveal_covariance: bool = static(default=False)
     direct_products: bool = static(default=False)
 
     def __post_init__(self):
-        _check_law("noise", self.noise)
-        if self.label_noise is not None:
-            _check_law("label_noise", self.label_noise)
         if self.direct_products and not has_products(self.noise):
             raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
 
@@ -283,6 +281,10 @@ class NoisyCopies(FeedbackDefaults):
         return replace(self, noise=Mirrored(self.noise, sign), label_noise=label_noise)
 
 
+def _as_adversary(adversary: Any, name: str) -> NoiseAdversary:
+    return check.instance(name, adversary, NoiseAdversary, "a NoiseAdversary, with init, sample and observe")
+
+
 @struct
 class AdversarialCopies(FeedbackDefaults):
     """The feedback of paper A in full: the law of the noise changes every round and between calls, by an adversary.
@@ -309,14 +311,8 @@ class AdversarialCopies(FeedbackDefaults):
         [8.0, 8.0]
     """
 
-    adversary: Any
-    label_noise: Any = None
-
-    def __post_init__(self):
-        wanted = "a NoiseAdversary, with init, sample and observe"
-        check.instance("adversary", self.adversary, NoiseAdversary, wanted)
-        if self.label_noise is not None:
-            _check_law("label_noise", self.label_noise)
+    adversary: Annotated[Any, Component("adversary"), Convert(_as_adversary)]
+    label_noise: AnyNoise | None = None
 
     @property
     def traits(self) -> FeedbackTraits:
@@ -347,7 +343,3 @@ class AdversarialCopies(FeedbackDefaults):
     def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
         """The adversary sees the round when it is over."""
         return self.adversary.observe(state, t, x, y, y_hat)
-
-
-def _check_law(name: str, law: Any) -> None:
-    check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.losses.base import Loss, as_loss
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters.struct import struct
 
 
 class LossOfMoveOracle:
@@ -48,9 +48,6 @@ class LossOfMove(FeedbackDefaults):
         loss: `loss(y_hat, y)`, as a rule that of the game. (Where moves are arms and outcomes the losses of all of
             them, `Bandit` does the same.)
 
-    Raises:
-        TypeError: `loss` is not a loss.
-
     Example:
         >>> import jax.numpy as jnp
         >>> import jaxonline as jo
@@ -60,10 +57,7 @@ class LossOfMove(FeedbackDefaults):
         (5.0, 1)
     """
 
-    loss: Loss
-
-    def __post_init__(self):
-        set_field(self, "loss", as_loss("loss", self.loss))
+    loss: AnyLoss
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> LossOfMoveOracle:
         """The oracle of one round."""

@@ -5,8 +5,9 @@ instance `x`. `Noise` is the ready-made one: a linear image of independent, symm
 adversary (`NoiseAdversary`) chooses the law of each copy from what the learner did in the rounds before.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, Takes
 from jaxonline.random.gaussian import normal
 from jaxonline.random.lanes import in_lanes, several_in_lanes
 
@@ -94,6 +96,22 @@ class NoiseAdversary(Protocol):
         ...
 
 
+AnyNoise = Annotated[
+    Any,
+    Component("noise"),
+    Convert(lambda law, name: check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")),
+]
+"""A noise law as an argument."""
+
+
+def _as_covariance(covariance: Any, name: str) -> Any:
+    return check.covariance(name, check.listed(name, covariance))
+
+
+Covariance = Annotated[Numbers | list, Convert(_as_covariance)]
+"""A variance, a vector of variances or a covariance matrix."""
+
+
 def _standard_laplace(key, shape, dtype):
     return jax.random.laplace(key, shape, dtype) * np.sqrt(0.5).astype(dtype)
 
@@ -103,12 +121,12 @@ def _standard_uniform(key, shape, dtype):
     return jax.random.uniform(key, shape, dtype, -half_width, half_width)
 
 
+Degrees = Annotated[Number, Gt(2)]
+
+
 @struct
 class StudentCoordinates:
-    """Unit-variance Student-t coordinates with `degrees` degrees of freedom (above 2).
-
-    Raises:
-        ValueError: if `degrees` is not above 2, where the variance is infinite.
+    """Unit-variance Student-t coordinates with `degrees` degrees of freedom; up to 2 the variance is infinite.
 
     Example:
         >>> import jax
@@ -117,10 +135,7 @@ class StudentCoordinates:
         (3,)
     """
 
-    degrees: Float[ArrayLike, ""]
-
-    def __post_init__(self):
-        check.number("degrees", self.degrees, gt=2.0)
+    degrees: Degrees
 
     def __call__(self, key, shape, dtype):
         """Draw coordinates of the given shape and dtype."""
@@ -146,7 +161,7 @@ class Noise:
 
     Args:
         covariance: a variance (number), the variances of the coordinates [d], or a covariance matrix [d, d].
-        law: "gaussian", "laplace", "uniform", or None when `student` gives the coordinates.
+        law: of the coordinates, None when `student` gives them.
         student: the Student-t coordinates, or None.
 
     Raises:
@@ -160,20 +175,16 @@ class Noise:
         (2,)
     """
 
-    covariance: Float[ArrayLike, "..."]
-    law: str | None = static(default="gaussian")
+    covariance: Covariance
+    law: Literal["gaussian", "laplace", "uniform"] | None = static(default="gaussian")
     student: StudentCoordinates | None = None
-    factor: Float[ArrayLike, "..."] = None  # type: ignore[assignment]
+    factor: Float[ArrayLike, "..."] = dataclasses.field(init=False, default=None)  # type: ignore[assignment]
 
     symmetric: ClassVar[bool] = True
     """Noise and its negative have the same law (`Mirrored`)."""
 
     def __post_init__(self):
-        covariance = check.listed("covariance", self.covariance)
-        check.covariance("covariance", covariance)
-        if self.law is not None:
-            check.choice("law", self.law, tuple(_COORDINATES))
-        set_field(self, "covariance", covariance)
+        covariance = self.covariance
         xp, floats = (jnp, covariance) if check.unknown(covariance) else (np, np.asarray(covariance, float))
         if np.ndim(covariance) == 2:
             values, vectors = xp.linalg.eigh(floats)
@@ -226,7 +237,7 @@ class Noise:
         return factor if factor.ndim == 2 else np.diag(np.broadcast_to(factor, (d,)))
 
 
-def gaussian(covariance: Float[ArrayLike, "..."] | list) -> Noise:
+def gaussian(covariance: Covariance) -> Noise:
     """Gaussian noise with a variance, a vector of variances or a covariance matrix.
 
     Example:
@@ -234,10 +245,10 @@ def gaussian(covariance: Float[ArrayLike, "..."] | list) -> Noise:
         >>> gaussian([[1.0, 0.5], [0.5, 1.0]]).kurtosis
         3.0
     """
-    return Noise(covariance, law="gaussian")  # type: ignore[arg-type]
+    return Noise(covariance, law="gaussian")
 
 
-def laplace(covariance: Float[ArrayLike, "..."] | list) -> Noise:
+def laplace(covariance: Covariance) -> Noise:
     """Laplace coordinates with a variance, a vector of variances or a covariance matrix.
 
     Example:
@@ -245,10 +256,10 @@ def laplace(covariance: Float[ArrayLike, "..."] | list) -> Noise:
         >>> laplace(0.2).kurtosis
         6.0
     """
-    return Noise(covariance, law="laplace")  # type: ignore[arg-type]
+    return Noise(covariance, law="laplace")
 
 
-def uniform(covariance: Float[ArrayLike, "..."] | list) -> Noise:
+def uniform(covariance: Covariance) -> Noise:
     """Uniform coordinates with a variance, a vector of variances or a covariance matrix.
 
     Example:
@@ -256,21 +267,18 @@ def uniform(covariance: Float[ArrayLike, "..."] | list) -> Noise:
         >>> uniform(1 / 3).covariance  # uniform on [-1, 1]
         0.3333333333333333
     """
-    return Noise(covariance, law="uniform")  # type: ignore[arg-type]
+    return Noise(covariance, law="uniform")
 
 
-def student_t(covariance: Float[ArrayLike, "..."] | list, degrees: Float[ArrayLike, ""]) -> Noise:
+def student_t(covariance: Covariance, degrees: Degrees) -> Noise:
     """Student-t coordinates with a variance, a vector of variances or a covariance matrix.
-
-    Raises:
-        ValueError: if `degrees` is not above 2.
 
     Example:
         >>> from jaxonline.feedback.noise import student_t
         >>> student_t(0.2, degrees=10.0).kurtosis
         4.0
     """
-    return Noise(covariance, law=None, student=StudentCoordinates(degrees))  # type: ignore[arg-type]
+    return Noise(covariance, law=None, student=StudentCoordinates(degrees))
 
 
 @struct
@@ -280,9 +288,6 @@ class TwoPoints:
     Args:
         vector: v, of the shape of what the noise is added to.
 
-    Raises:
-        ValueError: if an entry is not finite.
-
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.feedback.noise import TwoPoints
@@ -290,14 +295,10 @@ class TwoPoints:
         [2.0, 0.0]
     """
 
-    vector: Float[ArrayLike, "..."] | list
+    vector: Numbers | list
 
     symmetric: ClassVar[bool] = True
     """Noise and its negative have the same law (`Mirrored`)."""
-
-    def __post_init__(self):
-        set_field(self, "vector", check.listed("vector", self.vector))
-        check.numbers("vector", self.vector)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
@@ -329,13 +330,8 @@ class CustomNoise:
         [5.0, 5.0]
     """
 
-    draw: Callable = static()
-    covariance: Callable | None = static(default=None)
-
-    def __post_init__(self):
-        check.function("draw", self.draw, "(key, t, x)")
-        if self.covariance is not None:
-            check.function("covariance", self.covariance, "(t, x)")
+    draw: Annotated[Callable, Takes("(key, t, x)")] = static()
+    covariance: Annotated[Callable, Takes("(t, x)")] | None = static(default=None)
 
     def sample(self, key: Key[Array, ""], t: Array, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw of `draw`, checked to have the shape of `x`."""
@@ -375,7 +371,7 @@ class Mirrored:
         True
     """
 
-    law: Any
+    law: Annotated[Any, Component("noise")]
     sign: Float[ArrayLike, ""]
 
     def __post_init__(self):

@@ -1,6 +1,6 @@
 """One run with its full history: the tool for small games, debugging and teaching."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -10,22 +10,27 @@ from jaxonline.game.binding import as_entrant, bind, warn_of_other_losses
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.types import Component, Rounds
 
 
-def play(game: Game, learner: Any, key: Key[Array, ""], n_rounds: int) -> tuple[PyTree, Round]:
+@checked
+def play(
+    game: Game, learner: Annotated[Any, Component("learner")], key: Key[Array, ""], n_rounds: Rounds
+) -> tuple[PyTree, Round]:
     """Play one run with its full history.
 
     Args:
         game: the game.
         learner: a learner, or an `Entrant`.
         key: the run's key; run r of a study with key k has the key `fold_in(k, r)`.
-        n_rounds: the horizon, at least 1.
+        n_rounds: the horizon.
 
     Returns:
         The learner's final state, and the `Round` records with a leading axis [n_rounds].
 
     Raises:
-        ValueError: if `n_rounds` is less than 1, or the learner cannot play the game.
+        ValueError: if the learner cannot play the game.
 
     Example:
         >>> import jax, numpy as np
@@ -45,7 +50,6 @@ def play(game: Game, learner: Any, key: Key[Array, ""], n_rounds: int) -> tuple[
             6   [0 0 1]     1        1     0        1
         6 rounds, sum of losses 3, 6 queries
     """
-    check.count("n_rounds", n_rounds)
     check.key("key", key)
     bound = bind(game, learner)
     warn_of_other_losses(game, {"learner": as_entrant(game, learner).learner})

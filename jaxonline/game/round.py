@@ -11,7 +11,7 @@ Every method is a pure function of its arguments and a key (`keys`). Instance, m
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,7 @@ from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.types import Component
 
 
 @struct
@@ -45,8 +46,8 @@ class Entrant:
         'FullInformation'
     """
 
-    learner: Any
-    feedback: Any
+    learner: Annotated[Any, Component("learner")]
+    feedback: Annotated[Any, Component("feedback")]
 
 
 @struct
@@ -74,10 +75,10 @@ class Game:
         (True, 'float32')
     """
 
-    environment: Any
-    feedback: Any
-    loss: Any = Squared()
-    regret: Any = CleanRegret()
+    environment: Annotated[Any, Component("environment")]
+    feedback: Annotated[Any, Component("feedback")]
+    loss: Annotated[Any, Component("loss")] = Squared()
+    regret: Annotated[Any, Component("regret")] = CleanRegret()
 
     def __post_init__(self):
         if not isinstance(self.environment, Environment):

@@ -5,13 +5,14 @@ power series, `jaxonline.kernels.shift_invariant.ShiftInvariantKernel` a spectra
 """
 
 import abc
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.types import Convert
 
 
 class Kernel(abc.ABC):
@@ -40,5 +41,8 @@ class Kernel(abc.ABC):
 
 def require_kernel(name: str, kernel: Any) -> Kernel:
     """The kernel, or a TypeError where it is none."""
-    check.instance(name, kernel, Kernel, "a kernel")
-    return kernel
+    return check.instance(name, kernel, Kernel, "a kernel")
+
+
+AnyKernel = Annotated[Kernel, Convert(lambda kernel, name: require_kernel(name, kernel))]
+"""A kernel as an argument."""

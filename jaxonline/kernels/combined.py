@@ -7,19 +7,25 @@ is a `DotProductSum`, `Sum([Linear(), Gaussian(1.0)])` just a `Sum`.
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.kernels.base import Kernel, require_kernel
+from jaxonline.kernels.base import AnyKernel, Kernel, require_kernel
 from jaxonline.kernels.dot_product import DotProductKernel, require_dot_product
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Convert, NonNegative
+
+
+def as_kernels(kernels: Any, name: str) -> tuple[Kernel, ...]:
+    """A sequence of kernels as a tuple."""
+    return tuple(require_kernel(name, kernel) for kernel in check.sequence(name, kernels, "kernel"))
 
 
 @struct
@@ -29,10 +35,6 @@ class Sum(Kernel):
     Args:
         kernels: a sequence of at least one kernel.
 
-    Raises:
-        TypeError: an entry of `kernels` is not a kernel.
-        ValueError: no kernel.
-
     Example:
         >>> from jaxonline.kernels import DotProductKernel, ExponentialKernel, Gaussian, Linear, Sum
         >>> Sum([ExponentialKernel(), Linear()]).coefficients(3).tolist()
@@ -41,15 +43,10 @@ class Sum(Kernel):
         False
     """
 
-    kernels: Sequence[Kernel]
+    kernels: Annotated[Sequence[Kernel], Convert(as_kernels)]
 
     def __new__(cls, kernels: Sequence[Kernel] = ()) -> Any:
         return object.__new__(_class_for(cls, Sum, DotProductSum, ShiftInvariantSum, kernels))
-
-    def __post_init__(self):
-        set_field(self, "kernels", tuple(check.sequence("kernels", self.kernels, "kernel")))
-        for kernel in self.kernels:
-            require_kernel("kernels", kernel)
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return sum(kernel(x, x2) for kernel in self.kernels)  # type: ignore[return-value]
@@ -59,10 +56,9 @@ class Sum(Kernel):
 class DotProductSum(Sum, DotProductKernel):
     """A sum of dot-product kernels; write `Sum([...])`."""
 
-    kernels: Sequence[DotProductKernel]
+    kernels: Annotated[Sequence[DotProductKernel], Convert(as_kernels)]
 
     def __post_init__(self):
-        Sum.__post_init__(self)
         for kernel in self.kernels:
             require_dot_product("kernels", kernel)
 
@@ -92,10 +88,9 @@ class DotProductSum(Sum, DotProductKernel):
 class ShiftInvariantSum(Sum, ShiftInvariantKernel):
     """A sum of shift-invariant kernels; write `Sum([...])`."""
 
-    kernels: Sequence[ShiftInvariantKernel]
+    kernels: Annotated[Sequence[ShiftInvariantKernel], Convert(as_kernels)]
 
     def __post_init__(self):
-        Sum.__post_init__(self)
         for kernel in self.kernels:
             require_shift_invariant("kernels", kernel)
 
@@ -117,11 +112,7 @@ class Scaled(Kernel):
 
     Args:
         kernel: the kernel.
-        factor: at least 0, so that the product is positive semi-definite.
-
-    Raises:
-        TypeError: `kernel` is not a kernel.
-        ValueError: `factor` below 0.
+        factor: not negative, so that the product is positive semi-definite.
 
     Example:
         >>> from jaxonline.kernels import ExponentialKernel, Scaled
@@ -129,15 +120,11 @@ class Scaled(Kernel):
         [3.0, 3.0, 1.5]
     """
 
-    kernel: Kernel
-    factor: ArrayLike = 1.0
+    kernel: AnyKernel
+    factor: NonNegative = 1.0
 
     def __new__(cls, kernel: Kernel | None = None, factor: ArrayLike = 1.0) -> Any:
         return object.__new__(_class_for(cls, Scaled, ScaledDotProduct, ScaledShiftInvariant, [kernel]))
-
-    def __post_init__(self):
-        require_kernel("kernel", self.kernel)
-        check.not_negative("factor", self.factor)
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         return self._times(self.kernel(x, x2))
@@ -150,12 +137,7 @@ class Scaled(Kernel):
 class ScaledDotProduct(Scaled, DotProductKernel):
     """A multiple of a dot-product kernel; write `Scaled(kernel, factor)`."""
 
-    kernel: DotProductKernel
-    factor: ArrayLike = 1.0
-
-    def __post_init__(self):
-        Scaled.__post_init__(self)
-        require_dot_product("kernel", self.kernel)
+    kernel: Annotated[DotProductKernel, Convert(lambda kernel, name: require_dot_product(name, kernel))]
 
     @property
     def degree(self) -> int | None:  # type: ignore[override]
@@ -183,12 +165,7 @@ class ScaledDotProduct(Scaled, DotProductKernel):
 class ScaledShiftInvariant(Scaled, ShiftInvariantKernel):
     """A multiple of a shift-invariant kernel; write `Scaled(kernel, factor)`."""
 
-    kernel: ShiftInvariantKernel
-    factor: ArrayLike = 1.0
-
-    def __post_init__(self):
-        Scaled.__post_init__(self)
-        require_shift_invariant("kernel", self.kernel)
+    kernel: Annotated[ShiftInvariantKernel, Convert(lambda kernel, name: require_shift_invariant(name, kernel))]
 
     def at_zero(self) -> Float[Array, ""]:
         return self._times(self.kernel.at_zero())

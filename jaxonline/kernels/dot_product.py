@@ -9,8 +9,7 @@ with erratum E5.
 
 import abc
 import math
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +19,11 @@ from scipy import special
 
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import floating, host_float
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count, Ge, Positive, Vector
 
 
 class DotProductKernel(Kernel):
@@ -51,18 +52,16 @@ class DotProductKernel(Kernel):
     def series(self, a: ArrayLike) -> Array:
         """Q(a), entry by entry; NaN outside the disc of convergence, an error for a known `a` there."""
 
-    def coefficients(self, n_terms: int) -> np.ndarray:
+    @checked
+    def coefficients(self, n_terms: Count) -> np.ndarray:
         """beta_0 .. beta_(n_terms - 1), in float64, on the host.
-
-        Raises:
-            ValueError: `n_terms` below 1.
 
         Example:
             >>> from jaxonline.kernels import Inhomogeneous
             >>> Inhomogeneous(2).coefficients(4).tolist()
             [1.0, 2.0, 1.0, 0.0]
         """
-        return self._coefficients(np.arange(check.count("n_terms", n_terms)))
+        return self._coefficients(np.arange(n_terms))
 
     @abc.abstractmethod
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
@@ -115,10 +114,7 @@ class Homogeneous(PolynomialKernel):
     """The homogeneous polynomial kernel <x, x'>^degree.
 
     Args:
-        degree: an integer, at least 1.
-
-    Raises:
-        TypeError, ValueError: `degree` is not such an integer.
+        degree: of the polynomial.
 
     Example:
         >>> import jax.numpy as jnp
@@ -127,10 +123,7 @@ class Homogeneous(PolynomialKernel):
         8.0
     """
 
-    degree: int = static()  # type: ignore[override]
-
-    def __post_init__(self):
-        check.count("degree", self.degree)
+    degree: Count = static()  # type: ignore[override]
 
     def series(self, a: ArrayLike) -> Array:
         return floating(a) ** self.degree
@@ -144,10 +137,7 @@ class Inhomogeneous(PolynomialKernel):
     """The inhomogeneous polynomial kernel (1 + <x, x'>)^degree.
 
     Args:
-        degree: an integer, at least 1.
-
-    Raises:
-        TypeError, ValueError: `degree` is not such an integer.
+        degree: of the polynomial.
 
     Example:
         >>> import jax.numpy as jnp
@@ -156,10 +146,7 @@ class Inhomogeneous(PolynomialKernel):
         9.0
     """
 
-    degree: int = static()  # type: ignore[override]
-
-    def __post_init__(self):
-        check.count("degree", self.degree)
+    degree: Count = static()  # type: ignore[override]
 
     def series(self, a: ArrayLike) -> Array:
         return (1.0 + floating(a)) ** self.degree
@@ -201,10 +188,10 @@ class Binomial(DotProductKernel):
     whose coefficients alternate in sign, so that it is no kernel (E5).
 
     Args:
-        exponent: alpha, above 0.
+        exponent: alpha.
 
     Raises:
-        ValueError: `exponent` not above 0; at a call, a known inner product with |<x, x'>| >= 1 (NaN where it is not
+        ValueError: at a call, a known inner product with |<x, x'>| >= 1 (NaN where it is not
             known yet).
 
     Example:
@@ -214,10 +201,7 @@ class Binomial(DotProductKernel):
         2.0
     """
 
-    exponent: ArrayLike
-
-    def __post_init__(self):
-        check.positive("exponent", self.exponent)
+    exponent: Positive
 
     def radius(self) -> float:
         return 1.0
@@ -252,10 +236,7 @@ class PowerSeries(PolynomialKernel):
     """The kernel sum_n beta_n <x, x'>^n of given coefficients.
 
     Args:
-        betas: beta_0, beta_1, ..., all at least 0 (that is Schoenberg's condition for every dimension).
-
-    Raises:
-        ValueError: a negative coefficient, no coefficient, or one that is not finite.
+        betas: beta_0, beta_1, ..., of which none is negative (Schoenberg's condition for every dimension).
 
     Example:
         >>> import jax.numpy as jnp
@@ -264,17 +245,7 @@ class PowerSeries(PolynomialKernel):
         3.0
     """
 
-    betas: Float[ArrayLike, "n"] | Sequence[float]
-
-    def __post_init__(self):
-        set_field(self, "betas", check.listed("betas", self.betas))
-        if not check.unknown(self.betas):
-            betas = check.vector("betas", self.betas)
-            if (betas < 0).any():
-                n = int(np.argmax(betas < 0))
-                raise ArgumentError(
-                    "betas", f"must be at least 0 for a positive semi-definite kernel, got beta_{n} = {betas[n]:g}"
-                )
+    betas: Annotated[Vector, Ge(0)]
 
     @property
     def degree(self) -> int:  # type: ignore[override]

@@ -11,7 +11,7 @@ workshop 2010), section 6.1 and appendix E. Its appendix cuts the integral at c/
 
 import abc
 import math
-from collections.abc import Sequence
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,11 @@ from scipy import special
 
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
-from jaxonline.parameters.struct import set_field, struct
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Convert, Count, Ge, Positive, PositiveFloat, Vector
 
 
 class RadialKernel(ShiftInvariantKernel):
@@ -64,9 +67,16 @@ class SchoenbergKernel(RadialKernel):
         """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there."""
         return 0.0
 
-    def truncation_error(self, cut: float) -> float:
+    @checked
+    def truncation_error(self, cut: PositiveFloat) -> float:
         """The largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, reached at r = 0."""
-        return 1.0 - float(np.asarray(self.truncated_profile(0.0, check.positive("cut", cut))))
+        return 1.0 - float(np.asarray(self.truncated_profile(0.0, cut)))
+
+
+MixingKernel = Annotated[
+    SchoenbergKernel,
+    Convert(lambda value, name: check.instance(name, value, SchoenbergKernel, "a radial kernel with a mixing density")),
+]
 
 
 @struct
@@ -77,10 +87,7 @@ class RadialExponential(SchoenbergKernel):
     `jaxonline.kernels.Laplacian`, which has the l1 distance.
 
     Args:
-        scale: above 0.
-
-    Raises:
-        ValueError: `scale` not above 0.
+        scale: of distances.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,10 +96,7 @@ class RadialExponential(SchoenbergKernel):
         0.3679
     """
 
-    scale: ArrayLike
-
-    def __post_init__(self):
-        check.positive("scale", self.scale)
+    scale: Positive
 
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
         r = jnp.sqrt(squared_distance)
@@ -122,11 +126,8 @@ class Cauchy(SchoenbergKernel):
     dimension), exponent = 1, whose part u <= c/d is g (1 - e^(-c/g)).
 
     Args:
-        scale: m, above 0.
-        exponent: alpha, above 0.
-
-    Raises:
-        ValueError: `scale` or `exponent` not above 0.
+        scale: m.
+        exponent: alpha.
 
     Example:
         >>> import jax.numpy as jnp
@@ -135,12 +136,8 @@ class Cauchy(SchoenbergKernel):
         0.5
     """
 
-    scale: ArrayLike
-    exponent: ArrayLike = 1.0
-
-    def __post_init__(self):
-        check.positive("scale", self.scale)
-        check.positive("exponent", self.exponent)
+    scale: Positive
+    exponent: Positive = 1.0
 
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = squared_distance.dtype
@@ -169,11 +166,11 @@ class GaussianMixture(RadialKernel):
     """The finite mixture sum_j weights_j exp(-rates_j r^2) of Gaussian kernels.
 
     Args:
-        rates: [n], at least 0.
-        weights: [n], at least 0.
+        rates: [n].
+        weights: [n].
 
     Raises:
-        ValueError: a negative or infinite entry, or different lengths.
+        ValueError: `rates` and `weights` have different lengths.
 
     Example:
         >>> import jax.numpy as jnp
@@ -182,16 +179,13 @@ class GaussianMixture(RadialKernel):
         2.5
     """
 
-    rates: Float[ArrayLike, "n"] | Sequence[float]
-    weights: Float[ArrayLike, "n"] | Sequence[float]
+    rates: Annotated[Vector, Ge(0)]
+    weights: Annotated[Vector, Ge(0)]
 
     def __post_init__(self):
-        for name in ("rates", "weights"):
-            set_field(self, name, check.listed(name, getattr(self, name)))
-            check.numbers(name, getattr(self, name), ge=0.0)
-        if np.ndim(self.rates) != 1 or np.shape(self.rates) != np.shape(self.weights):
+        if np.shape(self.rates) != np.shape(self.weights):
             shapes = f"{np.shape(self.rates)} and {np.shape(self.weights)}"
-            raise ValueError(f"rates and weights must be vectors of one length, got the shapes {shapes}")
+            raise ArgumentError("weights", f"must have as many entries as rates, got the shapes {shapes}")
 
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
         dtype = squared_distance.dtype
@@ -204,17 +198,17 @@ class GaussianMixture(RadialKernel):
         return rates[choice]
 
 
-def truncate(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> GaussianMixture:
+@checked
+def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> GaussianMixture:
     """The part u <= `cut` of a radial kernel as a finite mixture, by Gauss-Jacobi quadrature in (u / cut)^(1/4).
 
     Args:
         kernel: a radial kernel with a mixing density; its parameters must be known (not traced).
-        cut: the upper limit of u, above 0.
-        n_nodes: how many Gaussian kernels, at least 1.
+        cut: the upper limit of u.
+        n_nodes: how many Gaussian kernels.
 
     Raises:
         TypeError: `kernel` has no mixing density, or a parameter is traced.
-        ValueError: `cut` not above 0 or `n_nodes` below 1.
 
     Example:
         >>> import math
@@ -223,11 +217,10 @@ def truncate(kernel: SchoenbergKernel, cut: float, n_nodes: int = 128) -> Gaussi
         >>> float(abs(truncate(g, c / d).weights.sum() - (1 - math.exp(-c)))) < 1e-15
         True
     """
-    check.instance("kernel", kernel, SchoenbergKernel, "a radial kernel with a mixing density")
-    cut = host_float("cut", check.positive("cut", cut))
+    cut = host_float("cut", cut)
     # In t = (u / cut)^(1/4) the nodes crowd at u = 0, which is what the kernel at large distances is made of.
     power = 4.0 * kernel.endpoint_power() + 3.0
-    nodes, weights = special.roots_jacobi(check.count("n_nodes", n_nodes), 0.0, power)
+    nodes, weights = special.roots_jacobi(n_nodes, 0.0, power)
     t = 0.5 * (1.0 + nodes)
     u = cut * t**4
     smooth = 4.0 * cut * np.asarray(kernel.mixture_density(u)) * t ** (3.0 - power)

@@ -15,10 +15,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.kernels.base import Kernel, require_kernel
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 class ShiftInvariantKernel(Kernel):
@@ -49,10 +50,7 @@ class Gaussian(ShiftInvariantKernel):
     sigma sqrt(2).
 
     Args:
-        width: above 0.
-
-    Raises:
-        ValueError: `width` not above 0.
+        width: the distance at which the kernel is 1/e.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,13 +59,11 @@ class Gaussian(ShiftInvariantKernel):
         0.951
     """
 
-    width: ArrayLike
-
-    def __post_init__(self):
-        check.positive("width", self.width)
+    width: Positive
 
     @classmethod
-    def from_standard_deviation(cls, sigma: ArrayLike) -> "Gaussian":
+    @checked
+    def from_standard_deviation(cls, sigma: Positive) -> "Gaussian":
         """The kernel exp(-|x - x'|^2 / (2 sigma^2)), whose frequencies have the standard deviation 1 / sigma.
 
         Example:
@@ -76,7 +72,6 @@ class Gaussian(ShiftInvariantKernel):
             >>> round(float(Gaussian.from_standard_deviation(1.0)(jnp.zeros(1), jnp.ones(1))), 4)  # e^-0.5
             0.6065
         """
-        check.positive("sigma", sigma)
         return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -98,10 +93,7 @@ class Laplacian(ShiftInvariantKernel):
     It is a product over coordinates, and not radial; exp(-r/s) in the l2 norm is `kernels.radial.RadialExponential`.
 
     Args:
-        scale: above 0.
-
-    Raises:
-        ValueError: `scale` not above 0.
+        scale: of distances.
 
     Example:
         >>> import jax.numpy as jnp
@@ -110,10 +102,7 @@ class Laplacian(ShiftInvariantKernel):
         0.3679
     """
 
-    scale: ArrayLike
-
-    def __post_init__(self):
-        check.positive("scale", self.scale)
+    scale: Positive
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         distance = jnp.sum(jnp.abs(floating(x) - floating(x2)))

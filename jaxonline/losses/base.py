@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Hashable
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 import jax
 from jaxtyping import Array, ArrayLike, PyTree
@@ -11,6 +11,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Convert
 
 
 @runtime_checkable
@@ -133,3 +134,7 @@ def as_loss(name: str, loss: Any) -> Loss:
         return loss
     check.instance(name, loss, Hashable, "hashable or declared with jaxonline.struct")
     return OpaqueLoss(loss)
+
+
+AnyLoss = Annotated[Any, Component("loss"), Convert(lambda loss, name: as_loss(name, loss))]
+"""A loss as an argument of a struct: `as_loss` checks it and makes it a pytree."""

@@ -20,6 +20,7 @@ from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import exp, floating, host_float
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Positive
 
 
 @struct
@@ -63,10 +64,7 @@ class SmoothedHinge(SeriesLoss):
     then (y y_hat - 1). About `centre=0`, where factors are y y_hat, the coefficients are Hermite numbers.
 
     Args:
-        scale: s, above 0.
-
-    Raises:
-        ValueError: `scale` not above 0.
+        scale: s.
 
     Example:
         >>> import numpy as np
@@ -80,11 +78,8 @@ class SmoothedHinge(SeriesLoss):
         -0.839
     """
 
-    scale: ArrayLike
+    scale: Positive
     kind: ClassVar[str] = "classification"
-
-    def __post_init__(self):
-        check.positive("scale", self.scale)
 
     def value(self, a: ArrayLike) -> jax.Array:
         b = floating(a) - 1.0

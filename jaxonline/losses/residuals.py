@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Interval, Number, Positive
 
 
 @struct
@@ -58,10 +59,7 @@ class SmoothedAbsolute(SeriesLoss):
     l'(a) = erf(sa), and its majorant about 0 is erfi(sa) exactly. As s grows, l(a) -> |a|.
 
     Args:
-        scale: s, above 0.
-
-    Raises:
-        ValueError: `scale` not above 0.
+        scale: s.
 
     Example:
         >>> from jaxonline.losses import SmoothedAbsolute
@@ -69,11 +67,8 @@ class SmoothedAbsolute(SeriesLoss):
         2.0
     """
 
-    scale: ArrayLike
+    scale: Positive
     kind: ClassVar[str] = "regression"
-
-    def __post_init__(self):
-        check.positive("scale", self.scale)
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = floating(a)
@@ -125,10 +120,7 @@ class Huber(ScalarLoss):
     Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics, 1964).
 
     Args:
-        delta: where the parabola becomes a line, above 0.
-
-    Raises:
-        ValueError: `delta` not above 0.
+        delta: where the parabola becomes a line.
 
     Example:
         >>> from jaxonline.losses import Huber
@@ -136,11 +128,8 @@ class Huber(ScalarLoss):
         (0.5, 8.0, 2.0)
     """
 
-    delta: ArrayLike
+    delta: Positive
     kind: ClassVar[str] = "regression"
-
-    def __post_init__(self):
-        check.positive("delta", self.delta)
 
     def value(self, a: ArrayLike) -> jax.Array:
         clipped = self.derivative(a)
@@ -163,20 +152,14 @@ class Pinball(ScalarLoss):
     Args:
         tau: the level of the quantile, above 0 and below 1.
 
-    Raises:
-        ValueError: `tau` outside (0, 1).
-
     Example:
         >>> from jaxonline.losses import Pinball
         >>> float(Pinball(0.75)(1.0, 3.0)), float(Pinball(0.75)(3.0, 1.0)), float(Pinball(0.75).gradient(1.0, 3.0))
         (1.5, 0.5, -0.75)
     """
 
-    tau: ArrayLike
+    tau: Annotated[Number, Interval(gt=0, lt=1)]
     kind: ClassVar[str] = "regression"
-
-    def __post_init__(self):
-        check.number("tau", self.tau, gt=0.0, lt=1.0)
 
     def value(self, a: ArrayLike) -> jax.Array:
         a = floating(a)

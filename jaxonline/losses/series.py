@@ -21,8 +21,10 @@ import numpy as np
 
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.types import Count, NonNegative
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
@@ -55,18 +57,19 @@ class SeriesLoss(ScalarLoss):
         """The radius of convergence of the series of l' about `centre`; inf unless a loss says otherwise."""
         return math.inf
 
-    def coefficients(self, n_terms: int, centre: float = 0.0) -> np.ndarray:
+    @checked
+    def coefficients(self, n_terms: Count, centre: float = 0.0) -> np.ndarray:
         """gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
 
         Args:
-            n_terms: how many, at least 1.
-            centre: the point of expansion, a finite number.
+            n_terms: how many.
+            centre: the point of expansion.
 
         Returns:
             A vector of `n_terms` float64 numbers, each right to about 1e-15 relative (0 or inf where float64 ends).
 
         Raises:
-            ValueError: `n_terms` below 1 or `centre` not finite.
+            ValueError: `centre` is not finite.
             TypeError: a parameter of the loss is a tracer (the series is computed on the host).
 
         Example:
@@ -74,33 +77,30 @@ class SeriesLoss(ScalarLoss):
             >>> Exponential().coefficients(3).tolist()
             [-1.0, 1.0, -0.5]
         """
-        n_terms = check.count("n_terms", n_terms)
         with decimal.localcontext(_CONTEXT):
             series = self._series(host_float("centre", centre))
             return np.array([float(gamma) for gamma in itertools.islice(series, n_terms)])
 
-    def majorant(self, a: float, centre: float = 0.0) -> float:
+    @checked
+    def majorant(self, a: NonNegative, centre: float = 0.0) -> float:
         """The majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
         In closed form where there is one; else the sum and the bound on its tail, which is 1e-13 of it or less
         (more only so close to the edge of the disc, or so far out, that many thousand terms do not do).
 
         Args:
-            a: where, at least 0.
+            a: the point at which the series is summed.
             centre: the point of expansion.
 
         Returns:
             A float; inf where `a` is not below the radius of convergence or where float64 ends.
-
-        Raises:
-            ValueError: `a` below 0 or not finite.
 
         Example:
             >>> from jaxonline.losses import SmoothedHinge
             >>> round(SmoothedHinge(1.0).majorant(0.2), 3)  # the paper's bound says 0.615 (E4)
             0.972
         """
-        a, centre = host_float("a", check.not_negative("a", a)), host_float("centre", centre)
+        a, centre = host_float("a", a), host_float("centre", centre)
         if a >= self.radius(centre):
             return math.inf
         with decimal.localcontext(_CONTEXT):

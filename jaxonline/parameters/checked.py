@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter, parameters_of
+from jaxonline.parameters.declared import Parameter, fields_of, parameters_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,6 +45,14 @@ def checked(function: F) -> F:
 
 
 _signature = functools.cache(inspect.signature)
+
+
+def check_fields(obj: Any) -> None:
+    """Check, and convert, the fields of a dataclass against its annotations; frozen ones, too."""
+    for parameter in fields_of(type(obj)):
+        value = getattr(obj, parameter.name)
+        if (new := check_value(parameter, value)) is not value:
+            object.__setattr__(obj, parameter.name, new)
 
 
 def check_value(parameter: Parameter, value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from annotated_types import Ge, Gt, Interval, Le, Lt
+from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
 from jaxonline.parameters.types import Component, Convert, Horizon, OrInfinity, PythonOnly, Shape, Takes
 
@@ -107,8 +107,9 @@ def parameters_of(make: Callable[..., Any]) -> tuple[Parameter, ...]:
 @functools.cache
 def fields_of(cls: type) -> tuple[Parameter, ...]:
     """The fields that the constructor of a dataclass takes."""
-    signature, hints = inspect.signature(cls).parameters, _hints(cls)
-    return tuple(_with_default(parameter_of(name, hints.get(name, Any)), given) for name, given in signature.items())
+    _, *given = inspect.signature(cls.__init__).parameters.values()  # of the class itself it may be that of __new__
+    hints = _hints(cls)
+    return tuple(_with_default(parameter_of(field.name, hints.get(field.name, Any)), field) for field in given)
 
 
 def _hints(make: Callable[..., Any]) -> dict[str, Any]:
@@ -224,6 +225,8 @@ def _constrain(
             limits = {}
         more["limits"] = more.get("limits", Limits())._replace(**limits)
         more["constrained"] = True
+    elif isinstance(constraint, MinLen):
+        more["constrained"] = True
     elif isinstance(constraint, Component):
         names = constraint.kinds
         return takes | {"component"} | ({"number"} if constraint.number else set()), kinds + names
@@ -237,7 +240,7 @@ def _constrain(
     elif isinstance(constraint, PythonOnly):
         more["python_only"] = True
     elif isinstance(constraint, Shape):
-        more |= {"dimensions": len(constraint.dimensions), "constrained": True}
+        more |= {"dimensions": len(constraint.dimensions) or None, "constrained": True}
         return takes | {"array"}, kinds
     elif isinstance(constraint, Convert):
         more["convert"] = constraint.function

@@ -1,12 +1,15 @@
 """Arguments as numbers: floating-point arrays inside jit, floats on the host."""
 
 import math
+from typing import Annotated, Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.types import Convert, Shape
 
 
 def floating(a: ArrayLike) -> Array:
@@ -20,6 +23,18 @@ def host_float(name: str, value: ArrayLike) -> float:
     if check.concrete(value) is None:
         raise ArgumentTypeError(name, f"must be a known number here (computed outside jit), got {check.shown(value)}")
     return float(check.number(name, value))
+
+
+def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, le: float | None = None) -> Array:
+    """A finite array as an array of jax, which keeps its dtype; others get jax's default floating dtype."""
+    entries = check.array(name, value, ndim=ndim, ge=ge, le=le)
+    dtype = value.dtype if isinstance(value, jax.Array) else jnp.result_type(float)
+    check.fits(name, entries, dtype)
+    return jnp.asarray(entries, dtype)
+
+
+JaxVector = Annotated[Any, Shape("d"), Convert(lambda value, name: jax_array(name, value))]
+"""A vector that becomes an array of jax."""
 
 
 def exp(a: float) -> float:

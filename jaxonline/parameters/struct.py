@@ -14,9 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import check_value
+from jaxonline.parameters.checked import check_fields
 from jaxonline.parameters.closures import Portable, portable
-from jaxonline.parameters.declared import fields_of
 
 T = TypeVar("T")
 
@@ -106,17 +105,11 @@ def _check_fields(cls: type) -> None:
     def __post_init__(self):
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]
-        for field in fields:
-            if field.metadata.get("static") and field.type in (bool, "bool"):
-                check.flag(field.name, getattr(self, field.name))
         for name in leaves:
             value = getattr(self, name)
             for leaf in (value, *jax.tree.leaves(value)):
                 check.leaf(name, leaf)
-        for parameter in fields_of(type(self)):
-            value = getattr(self, parameter.name)
-            if (new := check_value(parameter, value)) is not value:
-                set_field(self, parameter.name, new)
+        check_fields(self)
         own(self)
         for name in leaves:
             for leaf in jax.tree.leaves(getattr(self, name)):

@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Interval, Lt
+from annotated_types import Ge, Gt, Interval, Lt, MinLen
 from jaxtyping import Array, ArrayLike, Float, Key
 
 
@@ -69,7 +69,7 @@ class PythonOnly:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """The argument is an array with these dimensions, as in `Shape("K", "d")`: finite, with at least one entry."""
+    """The argument is a finite array with these dimensions, as in `Shape("K", "d")`, and with at least one entry."""
 
     dimensions: tuple[str, ...]
 
@@ -99,7 +99,9 @@ Count = Annotated[int, Ge(1)]
 NonNegativeInt = Annotated[int, Ge(0)]
 CountFrom2 = Annotated[int, Ge(2)]
 Rounds = Annotated[int, Ge(1), Horizon()]
+Horizons = Annotated[Numbers, Ge(1), Horizon()]  # one number of rounds, or several
 Seed = Annotated[int, Ge(0), Lt(2**32)]
 RandomKey = int | Key[Array, ""]
+Text = Annotated[str, MinLen(1)]
 Vector = Annotated[Any, Shape("d")]  # a list or an array of finite numbers
 Matrix = Annotated[Any, Shape("n", "d")]

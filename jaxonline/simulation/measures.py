@@ -4,8 +4,8 @@ Cumulative loss and queries are always there; others are asked for: `simulate(..
 of your own is a struct with a `name`, `init`, `add` and `read` (`game.protocols.Measure`).
 """
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jaxonline.losses import ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Component, Takes, Text
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.sums import Compensated
 
@@ -78,11 +79,8 @@ class Mistakes:
         [[[2.0]]]
     """
 
-    loss: Any = ZeroOne()
+    loss: Annotated[Callable, Takes("(y_hat, y) (jaxonline.losses)"), Component("loss")] = ZeroOne()
     name: ClassVar[str] = "mistakes"
-
-    def __post_init__(self):
-        check.function("loss", self.loss, "(y_hat, y) (jaxonline.losses)")
 
     def init(self, record: Round) -> Int[Array, ""]:
         """None."""
@@ -170,19 +168,13 @@ class Switches:
         return carry[1]
 
 
-REDUCTIONS = ("last", "sum", "mean", "max")
-
-
 @struct
 class OfInfo:
     """An entry of the learner's diagnostics, over the rounds up to a recorded one.
 
     Args:
         field: of the learner's info, e.g. "gradient_norm".
-        over_rounds: "mean" (the default), "last", "sum" or "max".
-
-    Raises:
-        ValueError: an unknown `over_rounds`.
+        over_rounds: how the values of the rounds become one number.
 
     Example:
         >>> import numpy as np
@@ -195,12 +187,8 @@ class OfInfo:
         [[[4.0]]]
     """
 
-    field: str = static()
-    over_rounds: str = static(default="mean")
-
-    def __post_init__(self):
-        check.text("field", self.field)
-        check.choice("over_rounds", self.over_rounds, REDUCTIONS)
+    field: Text = static()
+    over_rounds: Literal["last", "sum", "mean", "max"] = static(default="mean")
 
     @property
     def name(self) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import check_fields
+from jaxonline.parameters.types import CountFrom2, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.parameters.warning_classes import PrecisionWarning
 from jaxonline.results import Result
 
@@ -22,14 +23,11 @@ class Precision:
     Student's it is one of the central limit theorem, so `least_runs` are played before the first look.
 
     Args:
-        half_width: of the intervals, above 0.
+        half_width: of the intervals.
         relative: the half-width is a part of the mean's size.
         quantity: whose interval: "regret", or a measure by its name.
-        level: of each interval, between 0 and 1.
-        least_runs: at least 2.
-
-    Raises:
-        ValueError: a number out of its range.
+        level: the probability with which an interval covers its quantity.
+        least_runs: the runs that are played before the first look at the intervals.
 
     Example:
         >>> import numpy as np
@@ -44,18 +42,14 @@ class Precision:
         (True, True)
     """
 
-    half_width: float
+    half_width: PositiveFloat
     relative: bool = False
-    quantity: str = "regret"
-    level: float = 0.95
-    least_runs: int = 100
+    quantity: Text = "regret"
+    level: OpenUnitFloat = 0.95
+    least_runs: CountFrom2 = 100
 
     def __post_init__(self):
-        check.number("half_width", self.half_width, gt=0.0)
-        check.flag("relative", self.relative)
-        check.text("quantity", self.quantity)
-        check.number("level", self.level, gt=0.0, lt=1.0)
-        check.count("least_runs", self.least_runs, ge=2)
+        check_fields(self)
 
     def told(self, reached: bool, runs: int) -> dict[str, Any]:
         """What was asked for and whether it is there, for `Result.meta`."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters import check
+from jaxonline.parameters.checked import check_fields
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.types import NonNegativeFloat, Text
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import is_url, place_of
 from jaxonline.store.fingerprint import code_of, describe
@@ -37,12 +38,12 @@ class Checkpoint:
     Args:
         folder: a path, made when absent, or a URL.
         version: a name of yours for this version of the study.
-        every: seconds after which what a block in progress has come to is kept as well, at least 0.
+        every: seconds after which what a block in progress has come to is kept as well.
         keep_states: whether the states of learners at the horizon stay, for more rounds. They may be large.
 
     Raises:
-        TypeError: `folder` is no path, `version` no text.
-        ValueError: an empty `folder` or `version`, or `every` below 0.
+        TypeError: `folder` is no path.
+        ValueError: `folder` is empty.
 
     Example:
         >>> import tempfile
@@ -61,8 +62,8 @@ class Checkpoint:
     """
 
     folder: str | os.PathLike[str]
-    version: str | None = None
-    every: float = 30.0
+    version: Text | None = None
+    every: NonNegativeFloat = 30.0
     keep_states: bool = False
 
     def __post_init__(self):
@@ -70,12 +71,7 @@ class Checkpoint:
             raise ArgumentTypeError("checkpoint", f"must be a folder or a Checkpoint, got {self.folder!r}")
         if not os.fspath(self.folder):
             raise ArgumentError("checkpoint", "must name a folder, got ''")
-        if self.version is not None and not isinstance(self.version, str):
-            raise ArgumentTypeError("version", f"must be a text, got {self.version!r}")
-        if self.version == "":
-            raise ArgumentError("version", "must not be empty, got ''")
-        check.not_negative("every", self.every)
-        check.flag("keep_states", self.keep_states)
+        check_fields(self)
         if not is_url(self.folder):
             object.__setattr__(self, "folder", Path(self.folder))
 

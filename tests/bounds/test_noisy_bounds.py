@@ -289,7 +289,7 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
         ("copy_moment", lambda: noisy_kernel_geometric(Linear(), Exponential(), 2.0, 1.0, -1.0, 10)),
         ("radius of convergence", lambda: noisy_kernel_geometric(Binomial(1.0), Squared(), 2.0, 1.0, 0.6, 10, 1.0)),
         ("infinite", lambda: noisy_kernel_geometric(Linear(), Logistic(), 2.0, 3.0, 1.0, 10)),
-        ("series", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
+        ("kernel must be", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
         (
             "y_bound must be given",
             lambda: noisy_kernel(
