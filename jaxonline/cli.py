@@ -9,7 +9,6 @@ import inspect
 import os
 import platform
 import re
-import string
 import sys
 import time
 import traceback
@@ -21,15 +20,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
-from jaxonline.study.files.templates import EXAMPLES, names_in_schema, write_new
+from jaxonline.study.files.templates import EXAMPLES, write_new, write_schema
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
-OTHERS = "verify", "new", "run", "show", "diff", "list"  # commands
+OTHERS = "verify", "new", "run", "show", "report", "diff", "list", "schema"  # commands
 EXIT_CODES = (
     "Exit codes: 0, all is well; 1, a check of verify failed; 2, bad input, or an output that cannot be written; "
     "3, an error in jaxonline; 130, interrupted."
@@ -175,7 +175,7 @@ def _flag(name: str) -> str:
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
-    from jaxonline.study.study import LIMITS, limit_in_words
+    from jaxonline.parameters.declared import parameter_of
 
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)
@@ -184,8 +184,9 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     literal = typing.get_origin(field.annotation) is typing.Literal
     remarks = [" | ".join(map(str, typing.get_args(field.annotation)))] if literal else []
     remarks += [f"default {default}"] if default not in (None, "") else []
-    limits = ((limit, key) for limit in field.metadata for key in LIMITS if hasattr(limit, key))
-    remarks += [f"{LIMITS[key]} {limit_in_words(getattr(limit, key))}" for limit, key in limits]
+    limits = parameter_of(name, Annotated[field.annotation, *field.metadata]).limits if field.metadata else None
+    remarks += [limits.words] if limits and limits.words else []
+    remarks += [f"a multiple of {limit.multiple_of}" for limit in field.metadata if hasattr(limit, "multiple_of")]
     words = f"{field.description} ({', '.join(remarks)})" if remarks else field.description
     kind, metavar = (list[str], "LIST") if several else (str | None, "VALUE")
     return _parameter(name, kind, None, help=words, metavar=metavar)
@@ -201,7 +202,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
         fields = {key: given[key] for key in study.model_fields if key in given}
         for key, value in fields.items():
             if any(each == "" for each in (value if isinstance(value, list) else [value])):
-                raise ValueError(f"{key} must not be empty")
+                raise ArgumentError(key, "must not be empty")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
         kept = given.get("checkpoint")
@@ -251,8 +252,10 @@ def _said(*lines: str) -> str:
 
 
 def _names(incomplete: str) -> list[str]:
-    """For the shell: names that begin so, from the schema, which is read at once."""
-    return [name for name in names_in_schema() if name.lower().startswith(incomplete.lower())]
+    """For the shell: names that begin so."""
+    from jaxonline.study.files.catalogue import catalogue
+
+    return [name for name in catalogue() if name.lower().startswith(incomplete.lower())]
 
 
 FileOption = Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")]
@@ -273,6 +276,22 @@ def _new(
     with _refusing("jaxonline new", ("name", "out", "from")):
         written = write_new(name, out, source)
     typer.echo(f"{', '.join(map(str, written))} written\nPlay it: jaxonline run {written[0]}")
+
+
+@app.command("schema", epilog=_said("jaxonline schema --out study.schema.json"))
+def _schema(
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="The file; standard output by default.")
+    ] = None,
+) -> None:
+    """Write the JSON schema of study files, with which editors check and complete them."""
+    with _refusing("jaxonline schema", ("out",)):
+        if out is None:
+            from jaxonline.study.files.schema import schema_text
+
+            typer.echo(schema_text(), nl=False)
+        else:
+            typer.echo(f"{write_schema(check_file('out', out))} written")
 
 
 @app.command("run", epilog=_said("jaxonline run study.toml --out results/mine", "jaxonline run study.toml --runs 20"))
@@ -349,9 +368,9 @@ def _refusing(command: str, arguments: Collection[str]) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
-        words = str(error) or type(error).__name__
-        name = words[: len(words) - len(words.lstrip(string.ascii_letters + "_"))]
-        raise _Refused(command, _flag(name) + words.removeprefix(name) if name in arguments else words) from error
+        argument = getattr(error, "argument", None)
+        words = f"{_flag(argument)} {error.problem}" if argument in arguments else str(error) or type(error).__name__
+        raise _Refused(command, words) from error
 
 
 def _refuse(command: str, words: str) -> int:
