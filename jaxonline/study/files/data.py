@@ -8,15 +8,16 @@ import numpy as np
 from jaxonline import datasets
 from jaxonline.datasets.catalogue import SOURCES
 from jaxonline.datasets.fetch import Archive, fetch_by_name
-from jaxonline.datasets.loading import IMPUTATIONS
 from jaxonline.datasets.tables import SUFFIXES, cells_of, chosen_columns, complete, read_table
 from jaxonline.environments import DataStream
 from jaxonline.parameters import check
+from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.parameters.types import PythonOnly
 
 
+@checked
 def data_stream(
     folder: Annotated[Path, PythonOnly()],
     file: str | None = None,
@@ -27,7 +28,7 @@ def data_stream(
     drop: list[str] = [],  # noqa: B006
     impute: Literal["mean", "median"] | None = None,
     positive: str | int | float | None = None,
-    order: Literal["shuffled", "iid", "file"] = "shuffled",
+    order: Literal["file", "shuffled", "iid"] = "shuffled",
     centre: bool = False,
     scale: bool = False,
 ) -> DataStream:
@@ -59,8 +60,6 @@ def data_stream(
     for name, each in (of_columns | ({"version": version} if openml is None else {})).items():
         if each is not None:
             raise ArgumentError(name, f"must be left out beside {next(iter(given))}, got {check.shown(each)}")
-    if impute is not None:
-        check.choice("impute", impute, IMPUTATIONS)
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
