@@ -359,7 +359,7 @@ def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[s
     unknown = [name for name in names if name not in known]
     if unknown:
         one = unknown[0]
-        raise ValueError(f"{field} must be of {', '.join(map(repr, known))}, got {one!r}{meant(one, known)}")
+        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))}, got {one!r}{meant(one, known)}")
     return {name: each for name, each in known.items() if not names or name in names}
 
 
@@ -376,4 +376,4 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     try:
         return datasets.load(name, data, **options)
     except ValueError as error:
-        raise ValueError(f"sets: {error}") from error
+        raise ArgumentError("sets", f"must name a data set: {error}") from error

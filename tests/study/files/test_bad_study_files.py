@@ -55,7 +55,7 @@ WRONG = [
     (("game", "loss"), "ArmLos", "game.loss must be a loss, got 'ArmLos': did you mean 'ArmLoss'?"),
     (("game", "loss"), "L2Ball", "game.loss must be a loss, got 'L2Ball', which is a comparator"),
     (("game", "feedbck"), "Bandit", "game.feedbck is an unknown key; did you mean 'feedback'? (game has environment, "),
-    (("game", "environment", "means"), [0.2, 1.5], "game.environment.means must be at least 0 and at most 1, got"),
+    (("game", "environment", "means"), [0.2, 1.5], "game.environment.means[1] must be at least 0 and at most 1"),
     (("game", "environment", "means"), [0.2, "x"], "game.environment.means[1] must be a number, got 'x'"),
     (("game", "environment", "means"), [], "game.environment.means must hold at least one number, got none"),
     (("game", "environment", "mens"), [0.2], "game.environment.mens is an unknown key; did you mean 'means'? (Berno"),
