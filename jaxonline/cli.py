@@ -5,6 +5,7 @@ the command that needs it. Whatever goes wrong ends in `_Commands.main`: two lin
 """
 
 import contextlib
+import importlib
 import inspect
 import os
 import platform
@@ -286,12 +287,9 @@ def _schema(
 ) -> None:
     """Write the JSON schema of study files, with which editors check and complete them."""
     with _refusing("jaxonline schema", ("out",)):
-        if out is None:
-            from jaxonline.study.files.schema import schema_text
+        from jaxonline.study.files.schema import schema_text
 
-            typer.echo(schema_text(), nl=False)
-        else:
-            typer.echo(f"{write_schema(check_file('out', out))} written")
+        typer.echo(schema_text(), nl=False) if out is None else write_schema(check_file("out", out))
 
 
 @app.command("run", epilog=_said("jaxonline run study.toml --out results/mine", "jaxonline run study.toml --runs 20"))
@@ -322,31 +320,28 @@ def _run(
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Of a study that was run, or is running.")]
 
 
+def _call(function: str, *arguments: Any) -> None:
+    """Call a function of `study.files.commands`, "show_folder" for the command `show`."""
+    with _refusing(f"jaxonline {function.partition('_')[0]}", ()):
+        getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
+
+
 @app.command("show", epilog=_said("jaxonline show results/study"))
 def _show(folder: Folder) -> None:
     """Print the table of a study and draw its figures, also of one that is not finished."""
-    with _refusing("jaxonline show", ()):
-        from jaxonline.study.files.commands import show_folder
-
-        show_folder(_console(), folder)
+    _call("show_folder", folder)
 
 
 @app.command("report", epilog=_said("jaxonline report results/study"))
 def _report(folder: Folder) -> None:
     """Write a study as one page of HTML and as a table of LaTeX, also one that is not finished."""
-    with _refusing("jaxonline report", ()):
-        from jaxonline.study.files.commands import report_folder
-
-        report_folder(_console(), folder)
+    _call("report_folder", folder)
 
 
 @app.command("diff", epilog=_said("jaxonline diff results/first results/second"))
 def _diff(folder: Folder, other: Folder) -> None:
     """Compare two studies: what differs in the configurations, and by how much the results do."""
-    with _refusing("jaxonline diff", ()):
-        from jaxonline.study.files.commands import diff_folders
-
-        diff_folders(_console(), folder, other)
+    _call("diff_folders", folder, other)
 
 
 @app.command("list", epilog=_said("jaxonline list", "jaxonline list learners", "jaxonline list GradientLearner"))
@@ -356,10 +351,7 @@ def _list(
     ] = None,
 ) -> None:
     """Everything that a study file can name, or what one of it takes: types, ranges, defaults."""
-    with _refusing("jaxonline list", ()):
-        from jaxonline.study.files.commands import list_names
-
-        list_names(_console(), name)
+    _call("list_names", name)
 
 
 @contextlib.contextmanager
@@ -368,8 +360,8 @@ def _refusing(command: str, arguments: Collection[str]) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
-        argument = getattr(error, "argument", None)
-        words = f"{_flag(argument)} {error.problem}" if argument in arguments else str(error) or type(error).__name__
+        argument, problem = getattr(error, "argument", ""), getattr(error, "problem", "")
+        words = f"{_flag(argument)} {problem}" if argument in arguments else str(error) or type(error).__name__
         raise _Refused(command, words) from error
 
 

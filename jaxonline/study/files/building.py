@@ -15,9 +15,9 @@ from jaxonline.study.files.models import (
     article_of,
     as_toml,
     invalid,
+    keys_to,
     model_of,
     noun_of,
-    path_of,
     table_model,
     takes_in_words,
     with_article,
@@ -64,7 +64,7 @@ class Builder:
             return make()
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise self.wrong((*at, *path_of(first)[skipped:]), first["msg"]) from error.__cause__
+            raise self.wrong((*at, *keys_to(first)[skipped:]), first["msg"]) from error.__cause__
 
     def table(
         self, table: Mapping[str, Any], parameters: tuple[Parameter, ...], name: Any = "", entry: Entry | None = None
@@ -77,7 +77,7 @@ class Builder:
             errors = error.errors(include_url=False)
         known = {each.name: each for each in parameters}
         first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
-        at, key = path_of(first), str(first["loc"][-1])
+        at, key = keys_to(first), str(first["loc"][-1])
         if first["type"] == "extra_forbidden":
             what = f"{entry.name} has" if entry else f"{name} has"
             suggestion = meant(key, known).replace(": did", "; did")

@@ -47,7 +47,7 @@ def invalid(words: str, at: KeyPath = ()) -> ValidationError:
     return ValidationError.from_exception_data("study", [InitErrorDetails(type=error, loc=at, input=None)])
 
 
-def path_of(error: Mapping[str, Any]) -> KeyPath:
+def keys_to(error: Mapping[str, Any]) -> KeyPath:
     """The keys that lead to an error of pydantic, without the members of unions."""
     return tuple(part for part in error["loc"] if not str(part).startswith("\0"))
 
@@ -89,7 +89,7 @@ def _validate(parameter: Parameter, value: Any, handler: Any) -> Built:
         result = handler(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        if path_of(first) or first["type"] == "study":
+        if keys_to(first) or first["type"] == "study":
             raise
         limits = parameter.limits
         if first["type"] in _OUTSIDE:

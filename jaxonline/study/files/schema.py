@@ -7,8 +7,8 @@ from jaxonline.parameters.declared import Parameter
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import Entry, fitting
 from jaxonline.study.files.models import OWN_NAME, model_of, names_of, table_model
+from jaxonline.study.files.templates import SCHEMA_TITLE
 
-TITLE = "A study of jaxonline"
 SEVERAL = "--several"  # ends the names of definitions in which a list stands for several learners
 OWN = {"type": "string", "pattern": OWN_NAME}
 ARRAY = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/numbers"}]}}
@@ -39,7 +39,7 @@ def schema() -> dict[str, Any]:
         top["properties"][name] = {"description": top["properties"][name]["description"], "allOf": [own]}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": TITLE,
+        "title": SCHEMA_TITLE,
         "description": "docs/study-files.md says what the keys mean; `jaxonline list NAME` what a type takes.",
         **top,
         "oneOf": [{"required": ["runs"]}, {"required": ["precision"]}],

@@ -10,6 +10,7 @@ from jaxonline.parameters.suggest import meant
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import GROUPS, load_study
 
+SCHEMA_TITLE = "A study of jaxonline"
 SCHEMA = "study.schema.json"  # beside a new file, whose first line names it
 EXAMPLES = {
     "noisy-measurements": "linear prediction when every medical measurement is noisy",
@@ -72,9 +73,9 @@ def write_schema(path: Path) -> Path:
     Raises:
         FileExistsError: another file of that name is there.
     """
-    from jaxonline.study.files.schema import TITLE, schema_text
+    from jaxonline.study.files.schema import schema_text
 
-    if path.exists() and TITLE not in path.read_text(encoding="utf-8", errors="replace"):
+    if path.exists() and SCHEMA_TITLE not in path.read_text(encoding="utf-8", errors="replace"):
         raise FileExistsError(f"{path} is there already, and is no schema of study files; give another name with --out")
     return write_text(path, schema_text())
 
