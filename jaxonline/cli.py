@@ -5,11 +5,11 @@ the command that needs it. Whatever goes wrong ends in `_Commands.main`: two lin
 """
 
 import contextlib
+import importlib
 import inspect
 import os
 import platform
 import re
-import string
 import sys
 import time
 import traceback
@@ -21,15 +21,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
-from jaxonline.study.files.templates import EXAMPLES, names_in_schema, write_new
+from jaxonline.study.files.templates import EXAMPLES, write_new, write_schema
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
-OTHERS = "verify", "new", "run", "show", "diff", "list"  # commands
+OTHERS = "verify", "new", "run", "show", "report", "diff", "list", "schema"  # commands
 EXIT_CODES = (
     "Exit codes: 0, all is well; 1, a check of verify failed; 2, bad input, or an output that cannot be written; "
     "3, an error in jaxonline; 130, interrupted."
@@ -175,7 +176,7 @@ def _flag(name: str) -> str:
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
-    from jaxonline.study.study import LIMITS, limit_in_words
+    from jaxonline.parameters.declared import parameter_of
 
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)
@@ -184,8 +185,9 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     literal = typing.get_origin(field.annotation) is typing.Literal
     remarks = [" | ".join(map(str, typing.get_args(field.annotation)))] if literal else []
     remarks += [f"default {default}"] if default not in (None, "") else []
-    limits = ((limit, key) for limit in field.metadata for key in LIMITS if hasattr(limit, key))
-    remarks += [f"{LIMITS[key]} {limit_in_words(getattr(limit, key))}" for limit, key in limits]
+    limits = parameter_of(name, Annotated[field.annotation, *field.metadata]).limits if field.metadata else None
+    remarks += [limits.words] if limits and limits.words else []
+    remarks += [f"a multiple of {limit.multiple_of}" for limit in field.metadata if hasattr(limit, "multiple_of")]
     words = f"{field.description} ({', '.join(remarks)})" if remarks else field.description
     kind, metavar = (list[str], "LIST") if several else (str | None, "VALUE")
     return _parameter(name, kind, None, help=words, metavar=metavar)
@@ -201,7 +203,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
         fields = {key: given[key] for key in study.model_fields if key in given}
         for key, value in fields.items():
             if any(each == "" for each in (value if isinstance(value, list) else [value])):
-                raise ValueError(f"{key} must not be empty")
+                raise ArgumentError(key, "must not be empty")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
         kept = given.get("checkpoint")
@@ -251,8 +253,10 @@ def _said(*lines: str) -> str:
 
 
 def _names(incomplete: str) -> list[str]:
-    """For the shell: names that begin so, from the schema, which is read at once."""
-    return [name for name in names_in_schema() if name.lower().startswith(incomplete.lower())]
+    """For the shell: names that begin so."""
+    from jaxonline.study.files.catalogue import catalogue
+
+    return [name for name in catalogue() if name.lower().startswith(incomplete.lower())]
 
 
 FileOption = Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")]
@@ -273,6 +277,19 @@ def _new(
     with _refusing("jaxonline new", ("name", "out", "from")):
         written = write_new(name, out, source)
     typer.echo(f"{', '.join(map(str, written))} written\nPlay it: jaxonline run {written[0]}")
+
+
+@app.command("schema", epilog=_said("jaxonline schema --out study.schema.json"))
+def _schema(
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="FILE", help="The file; standard output by default.")
+    ] = None,
+) -> None:
+    """Write the JSON schema of study files, with which editors check and complete them."""
+    with _refusing("jaxonline schema", ("out",)):
+        from jaxonline.study.files.schema import schema_text
+
+        typer.echo(schema_text(), nl=False) if out is None else write_schema(check_file("out", out))
 
 
 @app.command("run", epilog=_said("jaxonline run study.toml --out results/mine", "jaxonline run study.toml --runs 20"))
@@ -303,31 +320,28 @@ def _run(
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Of a study that was run, or is running.")]
 
 
+def _call(function: str, *arguments: Any) -> None:
+    """Call a function of `study.files.commands`, "show_folder" for the command `show`."""
+    with _refusing(f"jaxonline {function.partition('_')[0]}", ()):
+        getattr(importlib.import_module("jaxonline.study.files.commands"), function)(_console(), *arguments)
+
+
 @app.command("show", epilog=_said("jaxonline show results/study"))
 def _show(folder: Folder) -> None:
     """Print the table of a study and draw its figures, also of one that is not finished."""
-    with _refusing("jaxonline show", ()):
-        from jaxonline.study.files.commands import show_folder
-
-        show_folder(_console(), folder)
+    _call("show_folder", folder)
 
 
 @app.command("report", epilog=_said("jaxonline report results/study"))
 def _report(folder: Folder) -> None:
     """Write a study as one page of HTML and as a table of LaTeX, also one that is not finished."""
-    with _refusing("jaxonline report", ()):
-        from jaxonline.study.files.commands import report_folder
-
-        report_folder(_console(), folder)
+    _call("report_folder", folder)
 
 
 @app.command("diff", epilog=_said("jaxonline diff results/first results/second"))
 def _diff(folder: Folder, other: Folder) -> None:
     """Compare two studies: what differs in the configurations, and by how much the results do."""
-    with _refusing("jaxonline diff", ()):
-        from jaxonline.study.files.commands import diff_folders
-
-        diff_folders(_console(), folder, other)
+    _call("diff_folders", folder, other)
 
 
 @app.command("list", epilog=_said("jaxonline list", "jaxonline list learners", "jaxonline list GradientLearner"))
@@ -337,10 +351,7 @@ def _list(
     ] = None,
 ) -> None:
     """Everything that a study file can name, or what one of it takes: types, ranges, defaults."""
-    with _refusing("jaxonline list", ()):
-        from jaxonline.study.files.commands import list_names
-
-        list_names(_console(), name)
+    _call("list_names", name)
 
 
 @contextlib.contextmanager
@@ -349,9 +360,9 @@ def _refusing(command: str, arguments: Collection[str]) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
-        words = str(error) or type(error).__name__
-        name = words[: len(words) - len(words.lstrip(string.ascii_letters + "_"))]
-        raise _Refused(command, _flag(name) + words.removeprefix(name) if name in arguments else words) from error
+        argument, problem = getattr(error, "argument", ""), getattr(error, "problem", "")
+        words = f"{_flag(argument)} {problem}" if argument in arguments else str(error) or type(error).__name__
+        raise _Refused(command, words) from error
 
 
 def _refuse(command: str, words: str) -> int:

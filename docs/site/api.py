@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from docstrings import first_sentence, to_markdown
 
 import jaxonline
+from jaxonline.parameters.declared import parameters_of
 
 HIDDEN = ("jaxonline.cli", "jaxonline.__main__")
 FACADE = "jaxonline"
@@ -161,7 +162,7 @@ def shown(entry: Entry) -> Iterator[str]:
     alias = [] if entry.shown == entry.module else [f":canonical: {entry.module}.{entry.name}"]
     yield f"::::{{py:{kind}}} {entry.name}{signature(value)}"
     yield from [f":module: {entry.shown}", *alias, ""]
-    yield to_markdown(_doc(value, entry.full), _linker(entry.module))
+    yield to_markdown(_doc(value, entry.full), _linker(entry.module), _ranges(value))
     if inspect.isclass(value):
         for name, member in vars(value).items():
             yield from _member(entry, name, member)
@@ -182,8 +183,21 @@ def _member(entry: Entry, name: str, member: Any) -> Iterator[str]:
         "" if is_property else signature(function, bound)
     )
     yield from [f":module: {entry.shown}", *([mark] if mark and not is_property else []), ""]
-    yield to_markdown(inspect.cleandoc(function.__doc__ or ""), _linker(entry.module))
+    ranges = {} if is_property else _ranges(getattr(entry.value, name))
+    yield to_markdown(inspect.cleandoc(function.__doc__ or ""), _linker(entry.module), ranges)
     yield ":::\n"
+
+
+def _ranges(value: Any) -> dict[str, str]:
+    """The ranges and choices that annotations declare, by argument."""
+    try:
+        parameters = parameters_of(value)
+    except (TypeError, ValueError):
+        return {}
+    words = {
+        each.name: each.limits.words or " or ".join(f'"{choice}"' for choice in each.choices) for each in parameters
+    }
+    return {name: said for name, said in words.items() if said}
 
 
 def _doc(value: Any, name: str) -> str:

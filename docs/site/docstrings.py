@@ -1,18 +1,20 @@
 """Docstrings as Markdown: text, `Args:` and the like as lists, indented lines and examples as code."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Warns", "Example")
 LISTS = ("Args", "Attributes", "Raises", "Warns")
 
 
-def to_markdown(text: str, link: Callable[[str], str]) -> str:
+def to_markdown(text: str, link: Callable[[str], str], ranges: Mapping[str, str] = MappingProxyType({})) -> str:
     """A docstring without its indentation (`inspect.cleandoc`) as Markdown.
 
     Args:
         text: the docstring.
         link: what becomes of a name in backticks.
+        ranges: of arguments, in words.
     """
     parts, lines = [], []
     heading = ""
@@ -22,7 +24,7 @@ def to_markdown(text: str, link: Callable[[str], str]) -> str:
             heading, lines = line.strip()[:-1], []
         else:
             lines.append(line[4:] if heading and line.startswith("    ") else line)
-    return "\n\n".join(_section(heading, lines, link) for heading, lines in parts if any(lines))
+    return "\n\n".join(_section(heading, lines, link, ranges) for heading, lines in parts if any(lines))
 
 
 def first_sentence(text: str, link: Callable[[str], str]) -> str:
@@ -32,7 +34,7 @@ def first_sentence(text: str, link: Callable[[str], str]) -> str:
     return plain(sentence, link).replace("|", "\\|")
 
 
-def _section(heading: str, lines: list[str], link: Callable[[str], str]) -> str:
+def _section(heading: str, lines: list[str], link: Callable[[str], str], ranges: Mapping[str, str]) -> str:
     if heading not in LISTS:
         return (f"**{heading}**\n\n" if heading else "") + _blocks(lines, link)
     items: list[list[str]] = []
@@ -44,16 +46,17 @@ def _section(heading: str, lines: list[str], link: Callable[[str], str]) -> str:
             items[-1].append(line.strip())
         elif line.strip():
             items.append([line.strip()])
-    listed = "\n".join(f"* {_item(heading, ' '.join(item), link)}" for item in items)
+    listed = "\n".join(f"* {_item(heading, ' '.join(item), link, ranges)}" for item in items)
     after = _blocks(rest, link) if any(rest) else ""
     return f"**{heading}**\n\n{listed}\n\n{after}".rstrip()
 
 
-def _item(heading: str, item: str, link: Callable[[str], str]) -> str:
+def _item(heading: str, item: str, link: Callable[[str], str], ranges: Mapping[str, str]) -> str:
     name, colon, words = item.partition(": ")
     if not colon or (" " in name and heading in ("Args", "Attributes") and "," not in name):
         return plain(item, link)
-    return f"`{name}`: {plain(words, link)}"
+    declared = f" ({ranges[name]})" if ranges.get(name) else ""
+    return f"`{name}`{declared}: {plain(words, link)}"
 
 
 def _blocks(lines: list[str], link: Callable[[str], str]) -> str:

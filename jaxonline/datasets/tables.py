@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxonline.parameters.check import shown
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.store.atomic_files import BROKEN
 
@@ -94,8 +95,9 @@ def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
     if same.all() or not same.any():
         some = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
         words = "all" if same.all() else "none"
-        known = f": there are {some[:100]}{meant(positive, list(cells.unique()))}" if some else ""
-        raise ValueError(f"positive: {words} of the targets in {path} are {positive!r}{known}")
+        known = f"; there are {some[:100]}{meant(positive, list(cells.unique()))}" if some else ""
+        has = f"{words} of the targets in {path} {'have' if same.all() else 'has'} it"
+        raise ArgumentError("positive", f"must be a value of some targets, got {positive!r}: {has}{known}")
     return same.map({True: 1.0, False: -1.0})
 
 

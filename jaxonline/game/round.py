@@ -30,6 +30,7 @@ from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
+from jaxonline.parameters.declared import members_of
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Component
@@ -82,7 +83,7 @@ class Game:
 
     def __post_init__(self):
         if not isinstance(self.environment, Environment):
-            lacking = [name for name in _ENVIRONMENT if not hasattr(self.environment, name)]
+            lacking = [name for name in members_of(Environment) if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(lacking)}"
             raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment, got {what}")
         check_declared(self.environment)
@@ -141,9 +142,6 @@ def check_classes(environment: Any, loss: Any) -> None:
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
     if outcomes is not None and not check.unknown(outcomes):
         check_outcomes("y", outcomes, loss)
-
-
-_ENVIRONMENT = ("instance_spec", "outcome_spec", "init", "instance", "answer")
 
 
 class States(NamedTuple):

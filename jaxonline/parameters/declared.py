@@ -16,7 +16,10 @@ from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 from jaxonline.parameters.types import Component, Convert, Horizon, OrInfinity, PythonOnly, Shape, Takes
 
 _WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
-_PLAIN = {bool: "flag", int: "integer", float: "number", str: "text", type(None): "nothing", np.ndarray: "array"}
+_PLAIN = {
+    bool: "flag", int: "integer", float: "number", str: "text", dict: "table", type(None): "nothing",
+    np.ndarray: "array",
+}  # fmt: skip
 
 
 class Limits(NamedTuple):
@@ -59,7 +62,7 @@ class Parameter(NamedTuple):
     Attributes:
         name: of the parameter.
         takes: of "number", "integer", "flag", "text", "texts", "array", "seed", "horizon", "component", "components" (a
-            list of them), "function", "nothing" (None), "anything".
+            list of them), "function", "table" (a dictionary), "nothing" (None), "anything".
         kinds: what a component may be: kinds of study files, or classes.
         limits: of numbers.
         choices: of texts; empty if every text is allowed.
@@ -245,3 +248,8 @@ def _constrain(
     elif isinstance(constraint, Convert):
         more["convert"] = constraint.function
     return takes, kinds
+
+
+def members_of(protocol: type) -> tuple[str, ...]:
+    """The public attributes and methods that a class must have to satisfy a protocol."""
+    return tuple(name for name in vars(protocol) if not name.startswith("_") or name == "__call__")

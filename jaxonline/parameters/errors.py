@@ -34,3 +34,7 @@ class ArgumentError(_OfArgument, ValueError):
 
 class ArgumentTypeError(_OfArgument, TypeError):
     """An argument has a type that is not allowed; the arguments are those of `ArgumentError`."""
+
+
+class ArgumentOSError(_OfArgument, OSError):
+    """An argument names a file or folder that cannot be used; the arguments are those of `ArgumentError`."""

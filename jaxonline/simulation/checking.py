@@ -167,15 +167,16 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     name = type(comparator).__name__
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
-        raise ValueError(f"comparator {name} must be for the loss of the game, {game.loss}, got one for {loss}")
+        raise ArgumentError("comparator", f"{name} must be for the loss of the game, {game.loss}, got one for {loss}")
     if isinstance(comparator, Comparator):
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
         except (TypeError, ValueError, AttributeError) as error:
             instances, outcomes = map(said, game.specs)
-            raise TypeError(
-                f"comparator {name} cannot judge instances {instances} and outcomes {outcomes}: "
-                f"{next(iter(str(error).splitlines()), '')[:250]}"
+            raise ArgumentTypeError(
+                "comparator",
+                f"{name} cannot judge instances {instances} and outcomes {outcomes}: "
+                f"{next(iter(str(error).splitlines()), '')[:250]}",
             ) from error
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Float, PyTree
 
 from jaxonline.game import Game
 from jaxonline.game.protocols import HindsightComparator
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.progress import Reporter
@@ -43,10 +44,11 @@ class Hindsight:
         max_bytes: int = MAX_BYTES,
     ):  # fmt: skip
         if not game.oblivious:
-            raise ValueError(
-                f"comparator {type(comparator).__name__} needs the history of each run, which is collected by playing "
+            raise ArgumentError(
+                "comparator",
+                f"{type(comparator).__name__} needs the history of each run, which is collected by playing "
                 "the environment alone, but what it is judged on depends on the learner: use a comparator that sums "
-                "over rounds, such as L2Ball"
+                "over rounds, such as L2Ball",
             )
         self.comparator = comparator
         self._matchup = Matchup(cast_leaves(game, game.dtype), None, None, {}, code=code)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentOSError
 from jaxonline.store.filesystem import is_url
 
 
@@ -98,7 +98,7 @@ def _said(name: str, path: str | Path, what: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OSError(f"{name} must be {what} that can be written, got '{path}': {reason}") from error
+        raise ArgumentOSError(name, f"must be {what} that can be written, got '{path}': {reason}") from error
 
 
 @contextlib.contextmanager

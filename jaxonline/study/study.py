@@ -19,6 +19,7 @@ from jax.sharding import Mesh
 
 from jaxonline import datasets
 from jaxonline.parameters import check
+from jaxonline.parameters.declared import Limits
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.results import Result
@@ -31,9 +32,6 @@ from jaxonline.store.output_paths import write_text, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below", "multiple_of": "a multiple of"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -308,30 +306,26 @@ class Study(pydantic.BaseModel):
         try:
             super().__init__(**fields)
         except pydantic.ValidationError as error:
-            raise ValueError(_sentence(error.errors()[0], type(self).model_fields)) from None
+            raise _argument_error(error.errors()[0], type(self).model_fields) from None
 
     @abstractmethod
     def run(self, context: Context) -> Report:
         """Play the study."""
 
 
-def _sentence(error: Any, fields: Mapping[str, Any]) -> str:
+def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
     """The field, what it must be, and what it was."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return f"fields must be among {', '.join(fields)}, got {name}{meant(name, fields)}"
+        return ArgumentError("fields", f"must be among {', '.join(fields)}, got {name}{meant(name, fields)}")
     if error["type"] == "value_error":
-        return str(context["error"])
+        return context["error"]
     if error["type"] == "too_short":
-        return f"{name} must be at least {context['min_length']}, got {context['actual_length']} of them"
-    wanted = [f"{word} {limit_in_words(context[limit])}" for limit, word in LIMITS.items() if limit in context]
-    wanted = wanted or [context.get("expected") or error["msg"].partition(",")[0].removeprefix("Input should be ")]
-    return f"{name} must be {wanted[0]}, got {error['input']}"
-
-
-def limit_in_words(limit: float) -> str:
-    """The limit of a field, in words."""
-    return f"{limit:,}" if isinstance(limit, int) and limit >= 10_000 else f"{limit:g}"
+        return ArgumentError(name, f"must be at least {context['min_length']}, got {context['actual_length']} of them")
+    limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
+    wanted = limits.words or context.get("expected")
+    wanted = wanted or error["msg"].partition(",")[0].removeprefix("Input should be ")
+    return ArgumentError(name, f"must be {wanted}, got {error['input']}")
 
 
 def _items(value: Any) -> Any:
@@ -365,7 +359,7 @@ def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[s
     unknown = [name for name in names if name not in known]
     if unknown:
         one = unknown[0]
-        raise ValueError(f"{field} must be of {', '.join(map(repr, known))}, got {one!r}{meant(one, known)}")
+        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))}, got {one!r}{meant(one, known)}")
     return {name: each for name, each in known.items() if not names or name in names}
 
 
@@ -382,4 +376,4 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     try:
         return datasets.load(name, data, **options)
     except ValueError as error:
-        raise ValueError(f"sets: {error}") from error
+        raise ArgumentError("sets", f"must name a data set: {error}") from error

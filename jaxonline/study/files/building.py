@@ -1,39 +1,30 @@
-"""Tables of a study file made into objects: everything is looked up in the catalogue, checked, and constructed."""
+"""Tables of a study file made into objects: validated by their models, and constructed."""
 
-import dataclasses
-import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import numpy as np
+from pydantic_core import ValidationError
 
 from jaxonline.parameters import check
+from jaxonline.parameters.declared import Parameter, members_of
 from jaxonline.parameters.suggest import meant
-from jaxonline.study.files.catalogue import HEADINGS, KINDS, Entry, catalogue, fitting, own_entry
+from jaxonline.study.files.catalogue import PROTOCOLS, Entry, catalogue, fitting, own_entry
+from jaxonline.study.files.models import (
+    Built,
+    article_of,
+    as_toml,
+    invalid,
+    keys_to,
+    model_of,
+    noun_of,
+    table_model,
+    takes_in_words,
+    with_article,
+)
 from jaxonline.study.files.own_code import load_own
-from jaxonline.study.files.parameters import Parameter, in_digits
 from jaxonline.study.files.positions import KeyPath
 from jaxonline.study.files.reading import SourceFile, StudyFileError
-
-SAID = {
-    "number": "a number",
-    "integer": "an integer",
-    "flag": "true or false",
-    "text": "a text",
-    "texts": "a list of texts",
-    "array": "a list of numbers",
-    "seed": "a seed, an integer from 0 to 2^32 - 1",
-    "function": "a function MODULE:NAME",
-    "components": "a list",
-}
-
-
-class Built(NamedTuple):
-    """An object, and its configuration with all defaults filled in."""
-
-    value: Any
-    resolved: Any
 
 
 class Builder:
@@ -51,224 +42,149 @@ class Builder:
         """The object that a name, or a table with a type, stands for; the keys `beside` are left to the caller.
 
         Raises:
-            StudyFileError: it is neither, there is no such type, or the constructor refuses.
+            StudyFileError: it is neither, there is no such type, or the constructor rejects an argument.
         """
+        if isinstance(value, dict):
+            value = {key: item for key, item in value.items() if key not in beside}
+        return self._located(at, lambda: self.made(value, kinds))
+
+    def value(self, parameter: Parameter, value: Any, at: KeyPath) -> Built:
+        """The argument that a key stands for."""
+        return self._located(at, lambda: self.table({parameter.name: value}, (parameter,))[parameter.name], 1)
+
+    def keys(self, parameters: Mapping[str, Parameter], table: Mapping[str, Any], at: KeyPath) -> dict[str, Built]:
+        """The values of a table whose keys are known; without those that are not given."""
+        return self._located(
+            at, lambda: self.table(table, tuple(parameters.values()), at[-1] if at else "a study file")
+        )
+
+    def _located(self, at: KeyPath, make: Callable[[], Any], skipped: int = 0) -> Any:
+        """What `make` returns; an error is one of a key in the file."""
+        try:
+            return make()
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise self.wrong((*at, *keys_to(first)[skipped:]), first["msg"]) from error.__cause__
+
+    def table(
+        self, table: Mapping[str, Any], parameters: tuple[Parameter, ...], name: Any = "", entry: Entry | None = None
+    ) -> dict[str, Any]:
+        """A table validated: unknown keys first, then what is missing or wrong."""
+        model = model_of(entry) if entry else table_model(parameters)
+        try:
+            return model.validate_python(table, context=self)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+        known = {each.name: each for each in parameters}
+        first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+        at, key = keys_to(first), str(first["loc"][-1])
+        if first["type"] == "extra_forbidden":
+            what = f"{entry.name} has" if entry else f"{name} has"
+            suggestion = meant(key, known).replace(": did", "; did")
+            raise invalid(f"is an unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
+        if first["type"] == "missing":
+            words = f"({takes_in_words(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
+            raise invalid(
+                f"needs {key} {words}" if at[:-1] or entry or name != "a study file" else f"{key} is missing{words}"
+            )
+        raise invalid(first["msg"], at)
+
+    def made(self, value: Any, kinds: tuple[Any, ...]) -> Built:
+        """The object of a name, or of a table with a type."""
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
-            raise self.wrong(
-                at, f"must be {_article(kinds)}, by its name or as a table with a type, got {check.shown(value)}"
+            raise invalid(
+                f"must be {article_of(kinds)}, by its name or as a table with a type, got {check.shown(value)}"
             )
         if not isinstance(table.get("type"), str):
-            raise self.wrong(
-                (*at, "type"), f"must say which {_noun(kinds)} it is, got {check.shown(table.get('type'))}"
-            )
-        where = (*at, "type") if table is value else at
-        name, given = table["type"], {key: each for key, each in table.items() if key not in ("type", *beside)}
+            words = f"must say which {noun_of(kinds)} it is, got {check.shown(table.get('type'))}"
+            raise invalid(words, ("type",))
+        where = ("type",) if table is value else ()
+        name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
         if ":" in name:
-            return self.own(name, given, at, where, kinds)
-        return self.made(self.entry(name, where, kinds), given, at)
-
-    def entry(self, name: str, at: KeyPath, kinds: tuple[Any, ...]) -> Entry:
-        """What the catalogue has under a name, if it is of one of the kinds."""
+            return self._own(name, given, where, kinds)
         known = fitting(kinds)
-        if name in known:
-            return known[name]
-        entry = catalogue().get(name)
-        if entry is not None:
-            raise self.wrong(at, f"must be {_article(kinds)}, got {name!r}, which is {_with_article(entry.kind)}")
-        some = f" ({', '.join(known)})" if len(known) <= 8 else ""
-        raise self.wrong(at, f"must be {_article(kinds)}{some}, got {name!r}{meant(name, known)}")
+        if name not in known:
+            entry = catalogue().get(name)
+            some = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
+            other = f", which is {with_article(entry.kind)}" if entry else meant(name, known)
+            raise invalid(f"must be {article_of(kinds)}{some}, got {name!r}{other}", where)
+        return self._construct(known[name], given)
 
-    def made(self, entry: Entry, given: Mapping[str, Any], at: KeyPath) -> Built:
-        """What an entry makes of the keys of a table."""
-        parameters = {each.name: each for each in entry.parameters}
-        for key in given:
-            if key not in parameters and not entry.open_ended:
-                takes = ", ".join(parameters) or "none"
-                raise self.wrong(
-                    (*at, key), f"is no parameter of {entry.name}, which has {takes}{meant(key, parameters)}"
-                )
-        built = {
-            name: self.value(each, given[name], (*at, name)) if name in given else self.absent(each, entry, at)
-            for name, each in parameters.items()
-        }
-        built |= {key: Built(value, value) for key, value in given.items() if key not in parameters}
-        passed = {name for name, each in parameters.items() if "horizon" in each.takes} | set(given)
-        passed |= {name for name, each in parameters.items() if "nothing" in each.takes and each.default is None}
-        arguments = {name: each.value for name, each in built.items() if name in passed}
+    def _construct(self, entry: Entry, given: Mapping[str, Any]) -> Built:
+        """The object that an entry makes from the keys of a table."""
+        built = self.table({"type": entry.name, **given}, entry.parameters, entry=entry)
+        del built["type"]
+        resolved: dict[str, Any] = {"type": entry.name}
+        for parameter in entry.parameters:
+            if parameter.name in built:
+                continue
+            value, shown = parameter.default, as_toml(parameter.default)
+            if "horizon" in parameter.takes:
+                value, shown = float(self.horizon) if "number" in parameter.takes else self.horizon, self.horizon
+            if "horizon" in parameter.takes or ("nothing" in parameter.takes and value is None):
+                built[parameter.name] = Built(value, shown)
+            else:
+                resolved[parameter.name] = shown
+        arguments = {name: item.value if isinstance(item, Built) else item for name, item in built.items()}
+        resolved |= {name: item.resolved if isinstance(item, Built) else item for name, item in built.items()}
+        names = ["type", *(parameter.name for parameter in entry.parameters)]
+        resolved = {name: resolved[name] for name in (*names, *resolved)}
         if entry.name == "data":
             arguments["folder"] = self.source.folder
-        value = self.called(entry.name, entry.make, arguments, at)
-        resolved = {"type": entry.name} | {name: each.resolved for name, each in built.items()}
+        value = call(entry.name, entry.make, arguments)
         if entry.name == "data":
             resolved["sha256"] = _checksum(value)
         return Built(value, resolved)
 
-    def absent(self, parameter: Parameter, entry: Entry, at: KeyPath) -> Built:
-        """The default of a parameter that is not given."""
-        if parameter.required:
-            raise self.wrong(at, f"needs {parameter.name} ({takes_in_words(parameter)}) for {entry.name}")
-        if "horizon" in parameter.takes:
-            horizon = float(self.horizon) if "number" in parameter.takes else self.horizon
-            return Built(horizon, self.horizon)
-        return Built(parameter.default, as_toml(parameter.default))
-
-    def own(self, name: str, given: dict[str, Any], at: KeyPath, where: KeyPath, kinds: tuple[Any, ...]) -> Built:
-        """What a module beside the study file has: a class is constructed with the keys, anything else is taken."""
-        found = self.loaded(name, where)
-        if callable(found) and (isinstance(found, type) or given):
-            built = self.made(own_entry(name, found), given, at)
+    def _own(self, name: str, given: dict[str, Any], where: KeyPath, kinds: tuple[Any, ...]) -> Built:
+        """An object of a module beside the study file: a class is constructed with the keys, anything else is taken."""
+        loaded = self.load(name, where)
+        if callable(loaded) and (isinstance(loaded, type) or given):
+            built = self._construct(own_entry(name, loaded), given)
         elif given:
-            raise self.wrong((*at, next(iter(given))), f"is a key too many: {name} is there already, and is not called")
+            raise invalid(f"is a key too many: {name} is there already, and is not called", (next(iter(given)),))
         else:
-            built = Built(found, {"type": name})
-        needed = KINDS.get(kinds[0], ()) if len(kinds) == 1 else ()
-        lacks = next((method for method in needed if not hasattr(built.value, method)), None)
+            built = Built(loaded, {"type": name})
+        needed = members_of(PROTOCOLS[kinds[0]]) if len(kinds) == 1 and kinds[0] in PROTOCOLS else ()
+        lacks = next((member for member in needed if not hasattr(built.value, member)), None)
         if lacks is not None:
-            raise self.wrong(where, f"must be {_article(kinds)}, with {', '.join(needed)}: {name} has no {lacks}")
+            raise invalid(f"must be {article_of(kinds)}, with {', '.join(needed)}: {name} has no {lacks}", where)
         return built
 
-    def loaded(self, name: str, at: KeyPath) -> Any:
-        """What a module beside the study file has under a name."""
+    def load(self, name: str, at: KeyPath = ()) -> Any:
+        """The object that a module beside the study file has under a name."""
         try:
             return load_own(self.source.folder, name)
         except ValueError as error:
-            raise self.wrong(at, str(error)) from None
+            raise invalid(str(error), at) from None
 
-    def anything(self, value: Any, at: KeyPath) -> Built:
-        """An argument of which nothing is known: as it is, or a component by its table."""
-        if isinstance(value, dict) and "type" in value:
-            return self.component(value, at, tuple(HEADINGS))
-        return Built(value, value)
-
-    def value(self, parameter: Parameter, value: Any, at: KeyPath) -> Built:
-        """The argument that a key stands for."""
-        takes, kinds = parameter.takes, parameter.kinds
-        if "anything" in takes:
-            return self.anything(value, at)
-        if isinstance(value, bool):
-            if "flag" in takes:
-                return Built(value, value)
-        elif isinstance(value, int | float) and takes & {"number", "integer", "array", "seed", "horizon"}:
-            return self.number(parameter, value, at)
-        elif isinstance(value, str) and "text" in takes:
-            if parameter.choices and value not in parameter.choices:
-                known = ", ".join(map(repr, parameter.choices))
-                raise self.wrong(at, f"must be one of {known}, got {value!r}{meant(value, parameter.choices)}")
-            return Built(value, value)
-        elif isinstance(value, str) and "function" in takes:
-            return self.function(value, at, kinds)
-        elif isinstance(value, str | dict) and "component" in takes:
-            return self.component(value, at, kinds)
-        elif isinstance(value, list) and "components" in takes:
-            several = [self.component(each, (*at, i), kinds) for i, each in enumerate(value)]
-            return Built([each.value for each in several], [each.resolved for each in several])
-        elif isinstance(value, list) and "array" in takes:
-            return Built(self.array(value, at), value)
-        elif isinstance(value, list) and "texts" in takes and all(isinstance(each, str) for each in value):
-            return Built(value, value)
-        if value is None and "nothing" in takes:
-            return Built(None, None)
-        hint = ""
-        if isinstance(value, list):
-            hint = "; a list of values, one learner for each, may only stand in a learner"
-        raise self.wrong(at, f"must be {takes_in_words(parameter)}, got {check.shown(value)}{hint}")
-
-    def number(self, parameter: Parameter, value: int | float, at: KeyPath) -> Built:
-        """A number inside its limits."""
-        takes = parameter.takes
-        if math.isnan(self.as_float(value, at)):
-            raise self.wrong(at, "must be a number, got nan")
-        if parameter.limits.broken_by(value):
-            raise self.wrong(at, f"must be {parameter.limits.words}, got {in_digits(value)}")
-        if "number" in takes or takes == {"array"}:
-            return Built(self.as_float(value, at), value)
-        if not isinstance(value, int):
-            raise self.wrong(at, f"must be {takes_in_words(parameter)}, got {value!r}")
-        if "seed" in takes:
-            if not 0 <= value < 2**32:
-                raise self.wrong(at, f"must be from 0 to 2^32 - 1, got {value}")
-            return Built(jax.random.key(value), value)
-        return Built(value, value)
-
-    def as_float(self, value: int | float, at: KeyPath) -> float:
-        """A number of the file as a float."""
-        try:
-            return float(value)
-        except OverflowError:
-            raise self.wrong(at, "must be finite, got an integer that is too large") from None
-
-    def array(self, value: Any, at: KeyPath) -> Any:
-        """A list of numbers, or of lists of the same length, as an array."""
-        if not value:
-            raise self.wrong(at, "must hold at least one number, got none")
-        rows = [isinstance(each, list) for each in value]
-        if all(rows):
-            made = [self.array(each, (*at, i)) for i, each in enumerate(value)]
-            wrong = next((i for i, each in enumerate(made) if np.shape(each) != np.shape(made[0])), None)
-            if wrong is not None:
-                raise self.wrong((*at, wrong), f"must be as long as the first, {len(made[0])}, got {len(made[wrong])}")
-            return np.array(made)
-        for i, each in enumerate(value):
-            if isinstance(each, bool) or not isinstance(each, int | float) or math.isnan(self.as_float(each, (*at, i))):
-                raise self.wrong((*at, i), f"must be a number, got {check.shown(each)}")
-        return np.array(value, float)
-
-    def function(self, value: str, at: KeyPath, kinds: tuple[Any, ...]) -> Built:
-        """A function, of the catalogue or the user's own, where one is asked for."""
-        if ":" in value:
-            return Built(self.loaded(value, at), value)
-        entry = catalogue().get(value)
-        if entry is not None and not isinstance(entry.make, type) and value not in fitting(kinds):
-            return Built(entry.make, value)
-        if kinds:
-            return self.component(value, at, kinds)
-        raise self.wrong(at, f"must be a function, written MODULE:NAME, got {value!r}")
+    def loaded(self, name: str, at: KeyPath) -> Any:
+        """As `load`; an error is one of a key in the file."""
+        return self._located(at, lambda: self.load(name))
 
     def called(self, name: str, make: Callable[..., Any], arguments: dict[str, Any], at: KeyPath) -> Any:
-        """What a constructor makes; what it refuses is said of the key that it names."""
-        try:
-            return make(**arguments)
-        except StudyFileError:
-            raise
-        except (ValueError, TypeError, OverflowError, OSError, ArithmeticError, MemoryError) as error:
-            words = str(error) or type(error).__name__
-            first = words.replace(":", " ").replace("[", " ").split(" ", 1)[0]
-            if first in arguments:
-                raise self.wrong((*at, first), words.removeprefix(first).removeprefix(":")) from error
-            raise self.wrong(at, f"({name}): {words}") from error
-        except Exception as error:  # of code of the user's
-            raise self.wrong(at, f"({name}): {type(error).__name__}: {error}") from error
+        """What a constructor makes; an error is one of a key in the file."""
+        return self._located(at, lambda: call(name, make, arguments))
 
     def wrong(self, at: KeyPath, words: str) -> StudyFileError:
         """What is wrong, with its place."""
         return self.source.wrong(at, words)
 
 
-def takes_in_words(parameter: Parameter) -> str:
-    """What a parameter takes: "a number above 0", "an estimator or a number"."""
-    if parameter.choices:
-        return f"one of {', '.join(map(repr, parameter.choices))}"
-    words = [_article(parameter.kinds)] if "component" in parameter.takes else []
-    words += [SAID[each] for each in SAID if each in parameter.takes]
-    limits = f" {parameter.limits.words}" if parameter.limits.words and parameter.takes & {"number", "integer"} else ""
-    return (" or ".join(words) or "a number") + limits
-
-
-def as_toml(value: Any) -> Any:
-    """An object as the tables, numbers and texts of a study file; functions by their names."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, jax.Array | np.ndarray):
-        return np.asarray(value).tolist()
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return [as_toml(each) for each in value]
-    if dataclasses.is_dataclass(value):
-        fields = [each.name for each in dataclasses.fields(value) if each.init]
-        return {"type": type(value).__name__} | {name: as_toml(getattr(value, name)) for name in fields}
-    return getattr(value, "__name__", "the default")
+def call(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """What a constructor makes; an error of an argument is one of the key of that name."""
+    try:
+        return make(**arguments)
+    except (ValidationError, StudyFileError):
+        raise
+    except (ValueError, TypeError, OverflowError, OSError, ArithmeticError, MemoryError) as error:
+        argument = getattr(error, "argument", None)
+        if argument in arguments:
+            raise invalid(error.problem, (argument,)) from error  # type: ignore[union-attr]
+        raise invalid(f"({name}): {str(error) or type(error).__name__}") from error
+    except Exception as error:  # of code of the user's
+        raise invalid(f"({name}): {type(error).__name__}: {error}") from error
 
 
 def _checksum(stream: Any) -> str:
@@ -276,18 +192,3 @@ def _checksum(stream: Any) -> str:
     from jaxonline.datasets import checksum
 
     return checksum(np.asarray(stream.X), np.asarray(stream.y))[:16]
-
-
-def _noun(kinds: tuple[Any, ...]) -> str:
-    names = [each.__name__ if isinstance(each, type) else each.strip("`") for each in kinds]
-    return " or ".join(names) if len(names) <= 4 else "component"
-
-
-def _article(kinds: tuple[Any, ...]) -> str:
-    return _with_article(_noun(kinds))
-
-
-def _with_article(noun: str) -> str:
-    if noun in ("noise", "feedback"):
-        return "a law of noise" if noun == "noise" else "a feedback"
-    return f"an {noun}" if noun[0] in "aeioAEIO" else f"a {noun}"

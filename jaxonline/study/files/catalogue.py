@@ -1,9 +1,10 @@
-"""Everything that a study file can name, found in the rooms of the facade: what it is, what it takes, and a line on it.
+"""Everything that a study file can name, collected from the packages: what it is, what it takes, and a line on it.
 
-A kind is what a thing can do: a learner has init, predict and update, whoever wrote it. What is of no kind is named by
-its class, where a constructor asks for that class (the storage of a kernel learner, the law of a series).
+A kind is a protocol: a class with init, predict and update is a learner. A class of no kind is named where a
+constructor asks for that class (the storage of a kernel learner, the law of a series).
 """
 
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -11,32 +12,30 @@ import types
 import typing
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxonline.environments import DataStream
+from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
+from jaxonline.game.protocols import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
+from jaxonline.game.regret import Regret
+from jaxonline.kernels import Kernel
+from jaxonline.learners import Combiner
+from jaxonline.losses import Loss
+from jaxonline.parameters.declared import Parameter, members_of, parameters_of
 from jaxonline.parameters.suggest import meant
 from jaxonline.study.files.data import data_stream
-from jaxonline.study.files.parameters import Parameter, parameters_of, said_of
+from jaxonline.study.files.descriptions import described_parameters, first_line
 
-ROOMS = (
+PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses", "estimators", "estimators.dictionary",
     "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "game.regret", "claims",
     "environments.adversaries",
 )  # fmt: skip
-# by what a class must have; the first that fits
-KINDS = {
-    "learner": ("init", "predict", "update"),
-    "combiner": ("init", "weights", "update"),
-    "environment": ("init", "instance", "answer"),
-    "adversary": ("init", "sample", "observe"),
-    "feedback": ("open",),
-    "noise": ("sample", "covariance_at"),
-    "comparator": ("best_loss", "statistic"),
-    "hindsight comparator": ("best_losses",),
-    "measure": ("init", "add", "read"),
-    "regret": ("learner_on_copies", "comparator_on_copies", "on_expected_outcomes"),
-    "loss": ("gradient", "__call__"),
-}
+PROTOCOLS: dict[str, type] = {  # by kind; a class is of the first kind whose protocol it satisfies
+    "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
+    "feedback": Feedback, "noise": NoiseLaw, "comparator": Comparator, "hindsight comparator": HindsightComparator,
+    "measure": Measure, "regret": Regret, "loss": Loss,
+}  # fmt: skip
 HEADINGS = {
     "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
     "feedback": "Feedback: what a learner may ask", "noise": "Laws of noise", "adversary": "Adversaries",
@@ -47,17 +46,18 @@ HEADINGS = {
 }  # fmt: skip
 
 
-class Entry(NamedTuple):
-    """A thing that a study file can name.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Entry:
+    """A component that a study file can name.
 
     Attributes:
-        name: as it is written: of a class, or CLASS.METHOD for another way to make one, or of a function.
+        name: as it is written: of a class, or CLASS.METHOD for another constructor, or of a function.
         kind: a key of `HEADINGS`.
         make: what is called.
-        product: the class of what it makes, None for bounds and functions of optax.
+        product: the class of the object that it makes, None for bounds and functions of optax.
         line: the first line of its docstring.
         parameters: what it takes.
-        room: where Python has it.
+        package: where Python has it.
         open_ended: whether it takes options that are not named.
     """
 
@@ -67,16 +67,17 @@ class Entry(NamedTuple):
     product: type | None
     line: str
     parameters: tuple[Parameter, ...]
-    room: str
+    package: str
     open_ended: bool = False
 
 
 @functools.cache
 def catalogue() -> dict[str, Entry]:
     """Every entry by name, those of a kind together."""
-    entries = [*_of_rooms(), *_of_optax(), _own_data()]
+    data = _entry("data", "environment", data_stream, DataStream, "study.files.data")
+    entries = [*_of_packages(), *_of_optax(), data]
     order = list(HEADINGS)
-    return {each.name: each for each in sorted(entries, key=lambda each: (order.index(each.kind), each.name.lower()))}
+    return {entry.name: entry for entry in sorted(entries, key=lambda e: (order.index(e.kind), e.name.lower()))}
 
 
 def named(name: str) -> Entry:
@@ -86,9 +87,12 @@ def named(name: str) -> Entry:
         ValueError: there is none.
     """
     entries = catalogue()
-    alike = [each for each in entries if each.lower() == name.lower()]
+    alike = [known for known in entries if known.lower() == name.lower()]
     if name not in entries and len(alike) != 1:
-        raise ValueError(f"there is nothing called {name!r}{meant(name, entries)}")
+        parts = [known for known in entries if name.lower() in known.lower()]
+        parts = parts or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
+        suggestion = meant(name, entries) or (f": did you mean one of {', '.join(parts[:12])}?" if parts else "")
+        raise ValueError(f"there is nothing called {name!r}{suggestion}")
     return entries[name if name in entries else alike[0]]
 
 
@@ -97,102 +101,87 @@ def fitting(kinds: tuple[Any, ...]) -> dict[str, Entry]:
     """The entries that may stand where a component of these kinds is asked for."""
 
     def fits(entry: Entry, kind: Any) -> bool:
+        made = entry.product
         if isinstance(kind, type):
             protocol = getattr(kind, "_is_protocol", False)
-            made = entry.product
-            return made is not None and (_has_all(made, kind) if protocol else issubclass(made, kind))
-        if kind.startswith("`"):
-            return entry.product is not None and entry.product.__name__ == kind.strip("`")
-        return entry.kind == kind
+            return made is not None and (_satisfies(made, kind) if protocol else issubclass(made, kind))
+        return entry.kind == kind or (made is not None and kind == f"`{made.__name__}`")
 
-    return {name: each for name, each in catalogue().items() if any(fits(each, kind) for kind in kinds)}
+    return {name: entry for name, entry in catalogue().items() if any(fits(entry, kind) for kind in kinds)}
 
 
-def _has_all(product: type, protocol: type) -> bool:
-    members = [name for name in vars(protocol) if not name.startswith("_")] or ["__call__"]
-    return all(hasattr(product, name) for name in members)
+def _satisfies(product: type, protocol: type) -> bool:
+    fields = getattr(product, "__dataclass_fields__", {})
+    return all(hasattr(product, name) or name in fields for name in members_of(protocol))
 
 
-def _of_rooms() -> Iterator[Entry]:
+def kind_of(value: type) -> str:
+    """The kind of a class."""
+    call: Any = getattr(value, "__call__", None)  # noqa: B004
+    arguments = list(inspect.signature(call).parameters)[1:] if inspect.isfunction(call) else []
+    if issubclass(value, Kernel):
+        return "kernel"
+    if arguments[:3] == ["key", "w", "oracle"]:
+        return "estimator"
+    if arguments[:2] == ["t", "dtype"]:
+        return "step size"
+    kinds = (kind for kind, protocol in PROTOCOLS.items() if _satisfies(value, protocol))
+    return next(kinds, "part").removeprefix("hindsight ")
+
+
+def _of_packages() -> Iterator[Entry]:
     seen: set[str] = set()
-    for room in ROOMS:
-        module = importlib.import_module(f"jaxonline.{room}")
-        for name, value in _offered(module):
-            if name in seen or not (inspect.isclass(value) or inspect.isfunction(value)):
-                continue
-            entries = list(_of_class(name, value, room) if inspect.isclass(value) else _of_function(name, value, room))
-            seen |= {each.name for each in entries}
-            yield from entries
+    for package in PACKAGES:
+        for name, value in _exports(importlib.import_module(f"jaxonline.{package}")):
+            of: Any = _of_class if inspect.isclass(value) else _of_function if inspect.isfunction(value) else None
+            if of is not None and name not in seen:
+                entries = list(of(name, value, package))
+                seen |= {entry.name for entry in entries}
+                yield from entries
 
 
-def _offered(module: types.ModuleType) -> list[tuple[str, Any]]:
-    """What a room offers: `__all__` or, of a module without, all that is public and defined there."""
-    names = getattr(module, "__all__", None)
-    if names is None:
-        own = [name for name in vars(module) if not name.startswith("_")]
-        names = [name for name in own if getattr(vars(module)[name], "__module__", "") == module.__name__]
-    return [(name, getattr(module, name)) for name in names]
+def _exports(module: types.ModuleType) -> list[tuple[str, Any]]:
+    """`__all__` or, of a module without, all that is public and defined there."""
+    own = [n for n, v in vars(module).items() if n[0] != "_" and getattr(v, "__module__", "") == module.__name__]
+    return [(name, getattr(module, name)) for name in getattr(module, "__all__", own)]
 
 
-def _of_class(name: str, value: type, room: str) -> Iterator[Entry]:
+def _entry(name: str, kind: str, make: Any, product: type | None, package: str, *owners: type) -> Entry:
+    variable = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(make).parameters.values())
+    parameters = described_parameters(make, *owners)
+    return Entry(name, kind, make, product, first_line(make), parameters, package, variable)
+
+
+def _of_class(name: str, value: type, package: str) -> Iterator[Entry]:
     """The class, if it is one that users construct, and its other constructors."""
     if not is_component(value):
         return
-    kind, line = kind_of(value), _first_line(value)
-    yield Entry(name, kind, value, value, line, parameters_of(value, said_of(value.__doc__ or "")), room)
+    kind = kind_of(value)
+    yield _entry(name, kind, value, value, package)
     for method, maker in vars(value).items():
         if isinstance(maker, classmethod) and not method.startswith("_"):
             make: Any = getattr(value, method)
-            if str(inspect.signature(make).return_annotation).strip("'\"") == value.__name__:
-                open_ended = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(make).parameters.values())
-                words = said_of(value.__doc__ or "") | said_of(make.__doc__ or "")
-                yield Entry(
-                    f"{name}.{method}", kind, make, value, _first_line(make), parameters_of(make, words), room,
-                    open_ended,
-                )  # fmt: skip
+            if str(inspect.signature(make).return_annotation).strip("'\"") in (value.__name__, "Self"):
+                yield _entry(f"{name}.{method}", kind, make, value, package, value)
 
 
-def _of_function(name: str, value: Callable[..., Any], room: str) -> Iterator[Entry]:
+def _of_function(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
     """A function that makes a component, or a bound."""
-    product = typing.get_type_hints(value).get("return") if room != "bounds" else None
-    made = typing.get_args(product)[:1] or (product,)
-    if room == "bounds":
-        kind, product = "bound", None
-    elif (
-        room != "claims"
-        and isinstance(made[0], type)
-        and made[0].__module__.startswith("jaxonline.")
-        and is_component(made[0])
-    ):
-        kind, product = kind_of(made[0]), made[0]
-    else:
-        return
-    yield Entry(
-        name, kind, value, product, _first_line(value), parameters_of(value, said_of(value.__doc__ or "")), room
-    )
+    if package == "bounds":
+        yield _entry(name, "bound", value, None, package)
+    elif package != "claims":
+        product = typing.get_type_hints(value).get("return")
+        made = next(iter(typing.get_args(product)), product)
+        if isinstance(made, type) and is_component(made):
+            yield _entry(name, kind_of(made), value, made, package)
 
 
 def is_component(value: type) -> bool:
     """Whether a class is a struct that users construct: neither a protocol, nor abstract, nor a tuple."""
-    fields = "__dataclass_fields__" in vars(value) or getattr(value, "__dataclass_params__", None) is not None
     return bool(
-        fields and not getattr(value, "_is_protocol", False) and not inspect.isabstract(value)
-        and not issubclass(value, tuple) and value.__module__.startswith("jaxonline.")
+        getattr(value, "__dataclass_params__", None) is not None and not getattr(value, "_is_protocol", False)
+        and not inspect.isabstract(value) and value.__module__.startswith("jaxonline.")
     )  # fmt: skip
-
-
-def kind_of(value: type) -> str:
-    """What kind of thing a class is."""
-    from jaxonline.kernels import Kernel
-
-    if issubclass(value, Kernel):
-        return "kernel"
-    call: Any = getattr(value, "__call__", None)  # noqa: B004
-    arguments = list(inspect.signature(call).parameters)[1:] if inspect.isfunction(call) else []
-    if arguments[:3] == ["key", "w", "oracle"] or arguments[:2] == ["t", "dtype"]:
-        return "estimator" if arguments[0] == "key" else "step size"
-    kinds = (kind for kind, methods in KINDS.items() if all(hasattr(value, method) for method in methods))
-    return next(kinds, "part").removeprefix("hindsight ")
 
 
 def _of_optax() -> Iterator[Entry]:
@@ -206,42 +195,25 @@ def _of_optax() -> Iterator[Entry]:
             if not inspect.isfunction(value) or name.startswith("_"):
                 continue
             arguments = list(inspect.signature(value).parameters)
-            if kind == "optimizer" and (arguments[:1] != ["learning_rate"] or not _is_made_of_a_rate(value)):
-                continue
-            if kind == "schedule" and not name.endswith(("schedule", "decay")):
-                continue
-            if kind == "projection" and arguments != ["tree", "scale"]:
-                continue
+            wanted = {
+                "optimizer": arguments[:1] == ["learning_rate"] and _is_made_of_a_rate(value),
+                "schedule": name.endswith(("schedule", "decay")), "projection": arguments == ["tree", "scale"],
+            }  # fmt: skip
             parameters = () if kind == "projection" else _plain_parameters(value)
-            if any(each.required and each.in_python_only for each in parameters):
-                continue
-            makes = {"projection": _constant(value), "optimizer": functools.partial(value, 1.0), "schedule": value}
-            yield Entry(name, kind, makes[kind], None, _first_line(value), parameters, "optax")
-
-
-def _own_data() -> Entry:
-    """`data_stream`, which is told in what folder files are by who reads the study file."""
-    found = parameters_of(data_stream, said_of(data_stream.__doc__ or ""))
-    parameters = tuple(each for each in found if each.name != "folder")
-    return Entry(
-        "data", "environment", data_stream, DataStream, _first_line(data_stream), parameters, "study.files.data"
-    )
+            if wanted[kind] and not any(each.required and each.in_python_only for each in parameters):
+                make = {"projection": lambda value=value: value, "optimizer": functools.partial(value, 1.0)}
+                yield Entry(name, kind, make.get(kind, value), None, first_line(value), parameters, "optax")
 
 
 def own_entry(name: str, value: Callable[..., Any]) -> Entry:
-    """What is known of a class or a function of the user's: the parameters, by signature and docstring."""
-    named = inspect.signature(value).parameters.values()
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in named)
-    words = said_of(value.__doc__ or "")
-    parameters = parameters_of(value, words) if all(each.name in words for each in named) else parameters_of(value, {})
-    product = value if isinstance(value, type) else None
-    return Entry(name, "part", value, product, _first_line(value), parameters, "", open_ended)
+    """What is known of a class or a function of the user's: its annotations; a parameter without one takes anything."""
+    return _entry(name, "part", value, value if isinstance(value, type) else None, "")
 
 
 def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of a function of optax that a file can give."""
-    found = [each for each in parameters_of(function, {}) if each.name != "learning_rate"]
-    return tuple(each for each in found if each.required or each.takes & {"number", "integer", "flag", "array"})
+    given = [each for each in parameters_of(function) if each.name != "learning_rate"]
+    return tuple(each for each in given if each.required or each.takes & {"number", "integer", "flag", "array"})
 
 
 def _is_made_of_a_rate(make: Callable[..., Any]) -> bool:
@@ -251,11 +223,3 @@ def _is_made_of_a_rate(make: Callable[..., Any]) -> bool:
             return hasattr(make(1.0), "update") and not make.__name__.startswith("scale_by")
     except (Warning, TypeError, ValueError):
         return False
-
-
-def _constant(value: Any) -> Callable[[], Any]:
-    return lambda: value
-
-
-def _first_line(value: Any) -> str:
-    return (inspect.getdoc(value) or "").partition("\n")[0]

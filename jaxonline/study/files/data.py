@@ -1,7 +1,7 @@
 """Data of the user's own as an environment: a file, a known set, or a set of OpenML."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.types import PythonOnly
 
 
 @checked
 def data_stream(
-    folder: Path,
+    folder: Annotated[Path, PythonOnly()],
     file: str | None = None,
     set: str | None = None,
     openml: str | None = None,
@@ -63,7 +64,7 @@ def data_stream(
     if file is not None:
         path = folder / file
         if not path.is_file():
-            raise FileNotFoundError(f"file: there is no file {str(path)!r}")
+            raise ArgumentError("file", f"must be the name of a file, got {file!r}: there is no file {str(path)!r}")
         X, y = complete(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
         frame, own = fetch_by_name(openml, version)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import workers_of
@@ -67,8 +68,8 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     changed = differing(there["study"], resolved) if there else None
     other = {key: each for key, each in (changed or {}).items() if key[0] not in MAY_DIFFER}
     if other:
-        words = f"out must be the folder of this study or a new one, got '{folder}', of another"
-        raise ValueError(f"{words}: {in_a_line(other)}")
+        words = f"must be the folder of this study or a new one, got '{folder}', of another"
+        raise ArgumentError("out", f"{words}: {in_a_line(other)}")
     source = study.source.path.absolute()
     copy = _copy(folder, source)
     own = [] if copy.resolve() == source.resolve() else [copy]
@@ -103,8 +104,8 @@ def _check_free(folder: Path, there: dict[str, Any] | None, own: list[Path]) -> 
         taken = [path for path in own if path.resolve() == Path(there["file"]).resolve()]
     names = [path.name for path in taken if path.exists()]
     if names:
-        words = f"out must be a new folder or that of a study, got '{folder}', with files that would be replaced"
-        raise ValueError(f"{words}: {', '.join(names)}")
+        words = f"must be a new folder or that of a study, got '{folder}', with files that would be replaced"
+        raise ArgumentError("out", f"{words}: {', '.join(names)}")
 
 
 @contextlib.contextmanager

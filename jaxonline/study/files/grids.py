@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jaxonline.parameters import check
+from jaxonline.parameters.declared import Parameter
 from jaxonline.simulation import sweep
-from jaxonline.study.files.building import Builder, Built
+from jaxonline.study.files.building import Builder
 from jaxonline.study.files.catalogue import catalogue, own_entry
-from jaxonline.study.files.parameters import Parameter
+from jaxonline.study.files.models import Built
 from jaxonline.study.files.positions import KeyPath
 
 MOST_LEARNERS = 500

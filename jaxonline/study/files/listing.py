@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from jaxonline.parameters.declared import Parameter
 from jaxonline.study.files import keys
-from jaxonline.study.files.building import as_toml, takes_in_words
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting, named
-from jaxonline.study.files.parameters import Parameter
+from jaxonline.study.files.models import as_toml, takes_in_words
 
 
 def everything() -> Iterator[Any]:
@@ -44,7 +44,7 @@ def one(name: str) -> Iterator[Any]:
         yield from (Padding(f"{entry.name}: {_line(entry)}", (0, 0, 0, 2)) for entry in entries)
         return
     entry = named(name)
-    where = "optax" if entry.room == "optax" else f"jaxonline.{entry.room}"
+    where = "optax" if entry.package == "optax" else f"jaxonline.{entry.package}"
     yield f"{entry.name} ({entry.kind}; {where})"
     yield _line(entry)
     yield ""
@@ -70,12 +70,10 @@ def _line(entry: Entry) -> str:
 def _described(parameter: Parameter) -> str:
     """A parameter in a line: name, type, range, default, words."""
     kind = "functions, in Python only" if parameter.in_python_only else takes_in_words(parameter)
-    if parameter.name == "learners" or "table" in parameter.takes:
-        kind = "a table"
     default = "" if parameter.required else f"; by default {_default(parameter)}"
     names = fitting(parameter.kinds) if parameter.kinds else {}
     few = f" ({', '.join(names)})" if 0 < len(names) <= 6 else ""
-    words = f": {parameter.words}" if parameter.words else ""
+    words = f": {parameter.description}" if parameter.description else ""
     return f"{parameter.name}, {kind}{few}{default}{words}"
 
 

@@ -7,16 +7,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic_core import ValidationError
+
 from jaxonline.game import Entrant
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.simulation.sweeps import as_team
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import keys
 from jaxonline.study.files.assembling import StudyReader
 from jaxonline.study.files.building import Builder
 from jaxonline.study.files.positions import KeyPath
-from jaxonline.study.files.reading import SourceFile, StudyFileError, read
+from jaxonline.study.files.reading import SourceFile, read
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.watching import Watch, WatchedPrecision
 from jaxonline.study.study import Context, Report
@@ -107,11 +110,10 @@ def _said_of_keys(source: SourceFile) -> Iterator[None]:
     """What `simulate` says of an argument is said of the key of that name."""
     try:
         yield
-    except (ValueError, TypeError) as error:
-        name, _, words = str(error).partition(" ")
-        if name not in source.data:
+    except (ArgumentError, ArgumentTypeError) as error:
+        if error.argument not in source.data:
             raise
-        raise source.wrong((name,), words) from error
+        raise source.wrong((error.argument,), error.problem) from error
 
 
 def _members(name: str, item: Any) -> Iterator[tuple[str, Any]]:
@@ -157,6 +159,8 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
     source = read(path)
     for key, value in overrides.items():
         _check_override(key, value)
+        if key in source.data:  # a wrong value of the file is an error, also where another one replaces it
+            Builder(source, 1).value(keys.STUDY[key], source.data[key], (key,))
         other = {"runs": "precision", "precision": "runs"}.get(key)
         source.data.pop(other, None) if other and value is not None else None
         source.data[key] = value
@@ -168,6 +172,6 @@ def _check_override(key: str, value: Any) -> None:
     check.choice("overrides", key, keys.STUDY)
     try:
         if not keys.STUDY[key].takes & {"table", "component", "components"}:
-            Builder(SourceFile(Path(), {}), 1).value(keys.STUDY[key], value, (key,))
-    except StudyFileError as error:
-        raise StudyFileError(str(error).partition(": ")[2]) from None
+            Builder(SourceFile(Path(), {}), 1).table({key: value}, (keys.STUDY[key],))
+    except ValidationError as error:
+        raise ArgumentError(key, error.errors(include_url=False)[0]["msg"]) from None

@@ -3,7 +3,6 @@
 Imported by the command line at once: nothing here takes long.
 """
 
-import json
 from pathlib import Path
 
 from jaxonline.parameters.errors import ArgumentError
@@ -11,8 +10,8 @@ from jaxonline.parameters.suggest import meant
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import GROUPS, load_study
 
-SEVERAL = "--several"  # ends the names of definitions in which a list stands for several learners
-SCHEMA = Path(__file__).with_name("study.schema.json")
+SCHEMA_TITLE = "A study of jaxonline"
+SCHEMA = "study.schema.json"  # beside a new file, whose first line names it
 EXAMPLES = {
     "noisy-measurements": "linear prediction when every medical measurement is noisy",
     "noisy-kernels": "kernels on noisy instances",
@@ -51,7 +50,7 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
 
     Raises:
         ValueError: there is no such example or ready study, or the file does not end in .toml.
-        FileExistsError: a file is there.
+        FileExistsError: a file is there; the schema beside it is replaced.
     """
     if source in READY:
         name = READY[source]
@@ -59,12 +58,26 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
     path = Path(f"{source or name}.toml" if out is None else out)
     if path.suffix != ".toml":
         raise ArgumentError("out", f"must end in .toml, got '{path}'")
-    files = {path: _with_schema(text)}
+    files = {path: text if text.startswith("#:schema") else f"#:schema {SCHEMA}\n{text}"}
     files |= {path.parent / file: _text(shipped) for file, shipped in BESIDE.get(name, {}).items()}
     for each in files:
         if each.exists():
             raise FileExistsError(f"{each} is there already; give another name with --out")
-    return [write_text(each, content) for each, content in files.items()]
+    schema = write_schema(path.parent / SCHEMA)
+    return [*(write_text(file, content) for file, content in files.items()), schema]
+
+
+def write_schema(path: Path) -> Path:
+    """Write the JSON schema of study files, which editors check and complete them by.
+
+    Raises:
+        FileExistsError: another file of that name is there.
+    """
+    from jaxonline.study.files.schema import schema_text
+
+    if path.exists() and SCHEMA_TITLE not in path.read_text(encoding="utf-8", errors="replace"):
+        raise FileExistsError(f"{path} is there already, and is no schema of study files; give another name with --out")
+    return write_text(path, schema_text())
 
 
 def _ready_text(name: str) -> str:
@@ -85,16 +98,3 @@ def _ready_text(name: str) -> str:
         comparator=setting.comparator, measures=setting.measures, record_at=record_at,
         remark=f"The study of `jaxonline play {name}`, without its bounds (`jaxonline list bounds`).",
     )  # fmt: skip
-
-
-def _with_schema(text: str) -> str:
-    """With the place of the schema here in the line that editors read."""
-    first, _, rest = text.partition("\n")
-    return f"#:schema {SCHEMA.resolve().as_uri()}\n{rest if first.startswith('#:schema') else text}"
-
-
-def names_in_schema() -> list[str]:
-    """Everything that a study file can name, read from the schema."""
-    found = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
-    tables = [name for name, each in found.items() if "type" in each.get("properties", {})]
-    return sorted({name.removesuffix(SEVERAL) for name in tables}, key=str.lower)

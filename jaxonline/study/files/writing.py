@@ -10,10 +10,10 @@ import numpy as np
 
 from jaxonline.game import Entrant, Game
 from jaxonline.parameters.closures import interned
+from jaxonline.parameters.declared import Parameter
 from jaxonline.study.files import keys
-from jaxonline.study.files.building import as_toml
 from jaxonline.study.files.catalogue import catalogue, fitting
-from jaxonline.study.files.parameters import Parameter
+from jaxonline.study.files.models import as_toml
 from jaxonline.study.files.reading import key_in_words
 
 MOST_NUMBERS = 2000  # in a file
@@ -122,7 +122,7 @@ def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
     if dataclasses.is_dataclass(value):
         return _form(value, rounds)
     for name, entry in fitting(parameter.kinds).items():
-        plain_one = entry.room == "optax" and not any(each.required for each in entry.parameters)
+        plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
         if plain_one and interned(entry.make()) is interned(value):
             return name
     raise ValueError(f"{parameter.name} has no name in study files: the study cannot be written as one")

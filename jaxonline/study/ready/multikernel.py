@@ -91,7 +91,7 @@ def parse_seeds(text: str) -> list[int]:
     if re.fullmatch(r"\s*\d+\s*", text):
         ranges = [range(int(text))]
     if None in parts or not any(ranges):
-        raise ValueError(f'seeds must be a number as "5" or a list as "0,1,2" or "0-4", got {text!r}')
+        raise ArgumentError("seeds", f'must be a number as "5" or a list as "0,1,2" or "0-4", got {text!r}')
     if max(each.stop for each in ranges) > 2**32 or sum(each.stop - each.start for each in ranges) > MAX_SEEDS:
         raise ArgumentError("seeds", f"must be at most {MAX_SEEDS}, each below 2^32, got {text!r}")
     return [seed for each in ranges for seed in each]

@@ -86,7 +86,7 @@ class Variance(Study):
         try:
             return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
         except ValueError as error:
-            raise ValueError(f"mean, noise_variance, guess and ps must fit together: {error}") from error
+            raise ArgumentError("mean", f"must fit noise_variance, guess and ps: {error}") from error
 
     def side_by_side(self, found: "Found") -> Table:
         """For each loss and law, both points of expansion."""

@@ -51,14 +51,14 @@ WRONG = [
     (("seed",), -1, "seed must be at least 0 and below 4,294,967,296, got -1"),
     (("spacing",), "lin", "spacing must be one of 'linear', 'log', got 'lin': did you mean 'linear'?"),
     (("record_at",), [10, 50], "record_at[1] must be a round from 1 to 40, got 50"),
-    (("rnds",), 3, "rnds is no key here: a study file has title, rounds,"),
+    (("rnds",), 3, "rnds is an unknown key; did you mean 'rounds'? (a study file has title, rounds,"),
     (("game", "loss"), "ArmLos", "game.loss must be a loss, got 'ArmLos': did you mean 'ArmLoss'?"),
     (("game", "loss"), "L2Ball", "game.loss must be a loss, got 'L2Ball', which is a comparator"),
-    (("game", "feedbck"), "Bandit", "game.feedbck is no key here: game has environment, feedback, loss, regret: did"),
-    (("game", "environment", "means"), [0.2, 1.5], "game.environment.means must be at least 0 and at most 1, got"),
+    (("game", "feedbck"), "Bandit", "game.feedbck is an unknown key; did you mean 'feedback'? (game has environment, "),
+    (("game", "environment", "means"), [0.2, 1.5], "game.environment.means[1] must be at least 0 and at most 1"),
     (("game", "environment", "means"), [0.2, "x"], "game.environment.means[1] must be a number, got 'x'"),
     (("game", "environment", "means"), [], "game.environment.means must hold at least one number, got none"),
-    (("game", "environment", "mens"), [0.2], "game.environment.mens is no parameter of BernoulliArms, which has means"),
+    (("game", "environment", "mens"), [0.2], "game.environment.mens is an unknown key; did you mean 'means'? (Berno"),
     (("game", "environment"), {"type": "BernoulliArms"}, "game.environment needs means (a list of numbers) for Bern"),
     (("learners",), {}, "learners must hold at least one learner, got none"),
     (("learners", "UCB1"), "UCB2", "learners.UCB1 must be a learner, got 'UCB2': did you mean 'UCB1'?"),
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_where_it_is(folder, at, value, words):
         inner = inner[key]
     inner[at[-1]] = value
     if at == ("tune",):
-        words = "learners.UCB1.step_size is no parameter of UCB1"
+        words = "learners.UCB1.step_size is an unknown key (UCB1 has exploration)"
     text, lines = toml(table)
     (folder / "study.toml").write_text(text)
     with pytest.raises(StudyFileError) as error:
@@ -134,6 +134,13 @@ def test_what_is_no_study_file(tmp_path, name, text, words):
     with pytest.raises(StudyFileError, match=r"a\.\w+") as error:
         load_study_file(tmp_path / name)
     assert words in str(error.value)
+
+
+def test_a_wrong_value_is_found_also_where_the_command_line_replaces_it(folder):
+    (folder / "study.toml").write_text(toml(BANDITS | {"rounds": "two thousand"})[0])
+    done = CliRunner().invoke(app, ["run", "study.toml", "--rounds", "20"])
+    assert done.exit_code == 2
+    assert "rounds must be an integer at least 1 and at most 1,000,000,000, got 'two thousand'" in done.stderr
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -150,8 +150,14 @@ def test_a_set_is_a_file_of_its_name_and_no_results_of_the_study(folder, monkeyp
         ({"set": "diabetes", "impute": "mean"}, "environment.impute must be left out beside set, got 'mean'"),
         ({"set": "diabetes", "version": 1}, "environment.version must be left out beside set, got 1"),
         ({"file": "own.csv", "version": 1}, "environment.version must be left out beside file, got 1"),
-        ({"set": "diabetes", "positive": 7777}, "environment.positive none of the targets in diabetes are '7777'"),
-        ({"set": "diabetes", "positive": "ill"}, "environment.positive none of the targets in diabetes are 'ill'"),
+        (
+            {"set": "diabetes", "positive": 7777},
+            "environment.positive must be a value of some targets, got '7777': none of the targets in diab",
+        ),
+        (
+            {"set": "diabetes", "positive": "ill"},
+            "environment.positive must be a value of some targets, got 'ill': none of the targets in diab",
+        ),
         ({"set": "diabete"}, "environment.set must be one of diabetes, AR(4), Airfoil"),
         ({"set": "own"}, "environment.set must be one of diabetes, AR(4), Airfoil"),
     ],
@@ -263,7 +269,7 @@ def test_a_module_that_was_edited_is_imported_again(folder):
     first = own(folder, "mine:Mine", step_size=0.1).comparison.learners["mine"]
     assert type(own(folder, "mine:Mine", step_size=0.1).comparison.learners["mine"]) is type(first)
     (folder / "mine.py").write_text(OWN.replace("step_size", "rate"))
-    with pytest.raises(StudyFileError, match=r"mine\.step_size is no parameter of mine:Mine, which has rate"):
+    with pytest.raises(StudyFileError, match=r"mine\.step_size is an unknown key \(mine:Mine has rate\)"):
         own(folder, "mine:Mine", step_size=0.1)
     assert own(folder, "mine:Mine", rate=0.2).comparison.learners["mine"].rate == 0.2
 

@@ -1,4 +1,4 @@
-"""The JSON schema of study files: up to date, true of the examples, and as strict as a schema can be."""
+"""The JSON schema of study files: written by commands, true of the examples, and as strict as a schema can be."""
 
 import copy
 import json
@@ -8,46 +8,56 @@ import tomllib
 import jsonschema
 import pytest
 from study_files import BANDITS, COPIES, DATA
+from typer.testing import CliRunner
 
+from jaxonline.cli import app
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import catalogue
-from jaxonline.study.files.schema import schema_text
-from jaxonline.study.files.templates import EXAMPLES, SCHEMA, SEVERAL, example_text, names_in_schema
+from jaxonline.study.files.schema import SEVERAL, schema_text
+from jaxonline.study.files.templates import EXAMPLES, example_text, write_new
 
-SHIPPED = json.loads(SCHEMA.read_text(encoding="utf-8"))
+SCHEMA = json.loads(schema_text())
 
 
-def test_it_is_up_to_date():
-    """If not: python -m jaxonline.study.files.schema. With another optax, optimizers and schedules may be others."""
-    made = json.loads(schema_text())
-    if made["$comment"] == SHIPPED["$comment"]:
-        assert SCHEMA.read_text(encoding="utf-8") == schema_text()
-    ours = {name for name, each in catalogue().items() if each.room != "optax"}
-    assert made["properties"] == SHIPPED["properties"]
-    for name, table in made["$defs"].items():
-        assert name.removesuffix(SEVERAL) not in ours or table == SHIPPED["$defs"][name]
+def test_the_command_and_new_files_have_it(tmp_path):
+    done = CliRunner().invoke(app, ["schema"])
+    assert (done.exit_code, json.loads(done.stdout)) == (0, SCHEMA)
+    assert CliRunner().invoke(app, ["schema", "--out", str(tmp_path / "own.json")]).exit_code == 0
+    write_new("bandits", str(tmp_path / "bandits.toml"))
+    write_new("experts", str(tmp_path / "experts.toml"))  # the same schema again
+    for name in ("own.json", "study.schema.json"):
+        assert json.loads((tmp_path / name).read_text()) == SCHEMA
+    first = (tmp_path / "bandits.toml").read_text().splitlines()[0]
+    assert first == "#:schema study.schema.json"  # a path from the file's folder
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "study.schema.json").write_text("{}")
+    with pytest.raises(FileExistsError, match="is no schema of study files"):
+        write_new("bandits", str(tmp_path / "other" / "bandits.toml"))
+    assert not (tmp_path / "other" / "bandits.toml").exists()
 
 
 def test_it_has_every_key_and_every_name_that_a_file_can_reach():
-    assert set(SHIPPED["properties"]) == set(keys.STUDY)
-    assert SHIPPED["required"] == ["rounds", "game", "learners"]
-    names = names_in_schema()
-    assert set(names) <= set(catalogue())
+    assert set(SCHEMA["properties"]) == set(keys.STUDY)
+    assert sorted(SCHEMA["required"]) == ["game", "learners", "rounds"]
+    names = {
+        name.removesuffix(SEVERAL) for name, each in SCHEMA["$defs"].items() if "type" in each.get("properties", {})
+    }
+    assert names <= set(catalogue())
     unreachable = {name for name in catalogue() if name not in names}
     assert unreachable == {"AttributePairs", "PolynomialSequenceEstimator", "PolynomialSequenceEstimator.for_sequence",
                            "StudentCoordinates", "bernstein", "chebyshev"} & unreachable  # fmt: skip
-    learner = SHIPPED["$defs"]["GradientLearner" + SEVERAL]["properties"]
-    assert learner["radius"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0}
+    learner = SCHEMA["$defs"]["GradientLearner" + SEVERAL]["properties"]
+    assert learner["radius"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0}
     assert learner["hypothesis"]["default"] == "last"
-    references = [part.split('"')[0] for part in json.dumps(SHIPPED).split('"#/$defs/')[1:]]
-    assert set(references) <= set(SHIPPED["$defs"])
-    assert all(re.fullmatch(r"[\w.-]+", name) for name in SHIPPED["$defs"])  # what a reference need not escape
+    references = [part.split('"')[0] for part in json.dumps(SCHEMA).split('"#/$defs/')[1:]]
+    assert set(references) <= set(SCHEMA["$defs"])
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in SCHEMA["$defs"])  # what a reference need not escape
 
 
 @pytest.fixture(scope="module")
 def validator():
-    jsonschema.Draft7Validator.check_schema(SHIPPED)
-    return jsonschema.Draft7Validator(SHIPPED)
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    return jsonschema.Draft7Validator(SCHEMA)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
