@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.results.statistics.intervals import mean_over_runs
+from jaxonline.results.statistics import mean_over_runs
 from jaxonline.study.files.positions import KeyPath
 from jaxonline.study.files.reading import key_in_words
 
