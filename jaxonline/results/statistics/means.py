@@ -142,7 +142,7 @@ def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def difference_of_means(
     first: Float[np.ndarray, "m"], second: Float[np.ndarray, "n"], level: float = 0.95
 ) -> Difference:
-    """The mean of `first` minus that of `second`, of independent samples, with Welch's interval.
+    """The mean of `first` minus that of `second`, of independent samples, with Welch's interval; NaN are left out.
 
     Example:
         >>> import numpy as np
@@ -152,8 +152,16 @@ def difference_of_means(
     """
     from scipy import stats
 
+    first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+    if not min(len(first), len(second)):
+        return Difference(np.nan, np.nan, np.nan)
+    mean = float(first.mean() - second.mean())
+    if min(len(first), len(second)) < 2:
+        return Difference(mean, np.nan, np.nan)
+    if not np.ptp(first) and not np.ptp(second):
+        return Difference(mean, mean, mean)
     interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
-    return Difference(float(first.mean() - second.mean()), float(interval.low), float(interval.high))
+    return Difference(mean, float(interval.low), float(interval.high))
 
 
 def pairwise_p_values(
