@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.comparators import best_segments
 from jaxonline.study import Context
