@@ -15,7 +15,7 @@ from jaxonline.estimators.gradients import GradientMoments, StatesMoments
 from jaxonline.feedback.noise import Mirrored, TwoPoints
 from jaxonline.game.round import Round
 from jaxonline.parameters.warning_classes import ControlVariateWarning
-from jaxonline.results.statistics.intervals import growth
+from jaxonline.results.statistics import growth
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.controls import ControlVariate, Shadow
 
