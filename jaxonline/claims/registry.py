@@ -36,7 +36,7 @@ TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "ba
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class SamplingOptions:
     """How the runner wants samples to be drawn; a claim passes `**options.sampling()` on.
 
     Attributes:
@@ -84,7 +84,7 @@ class Claim:
     paper: str
     form: str
     expected: str
-    check: Callable[[Options], Verification]
+    check: Callable[[SamplingOptions], Verification]
     erratum: int | None = None
     cost: str = SAMPLED
 
@@ -178,7 +178,7 @@ def claim(
     return register
 
 
-def _check_form(check: Callable[..., Verification], form: str, few: bool, options: Options) -> Verification:
+def _check_form(check: Callable[..., Verification], form: str, few: bool, options: SamplingOptions) -> Verification:
     return check(form, dataclasses.replace(options, few=few and options.samples is None))
 
 
@@ -241,14 +241,14 @@ def run_claims(
             do not depend on it.
 
     Raises:
-        ValueError: if no claim matches, `at_once` is below 1, or what `Options` raises.
+        ValueError: if no claim matches, `at_once` is below 1, or what `SamplingOptions` raises.
 
     Example:
         >>> from jaxonline.claims import run_claims
         >>> [(row.claim.form, row.verification.verdict) for row in run_claims("(E8)")]
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
-    options, claims = Options(samples, seed, mesh), select(pattern, cost)
+    options, claims = SamplingOptions(samples, seed, mesh), select(pattern, cost)
     at_once = default_at_once() if at_once is None else check.count("at_once", at_once)
     if mesh is None and min(at_once, len(claims)) > 1:  # a wave of two devices draws two blocks where one is needed
         options = dataclasses.replace(options, mesh=default_mesh(jax.local_devices()[:1]))
