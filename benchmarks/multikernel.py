@@ -168,7 +168,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
 def whole_table() -> Callable[[], float]:
     """Plays it."""
     from jaxonline.datasets import ar4
-    from jaxonline.study.ready.multikernel import play_set, scaled
+    from jaxonline.study.ready.multikernel_play import play_set, scaled
 
     rng = np.random.default_rng(0)
     sets = [ar4()[1:], *((rng.random((n, d)), rng.random(n)) for n, d in ((1503, 5), (1030, 8)))]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._timing import machine, ratios, side_by_side
-from jaxonline.results.saving import load_result
+from jaxonline.results import load_result
 from jaxonline.simulation import planning
 from jaxonline.store.blocks import Store
 from jaxonline.store.checkpoints import Checkpoint

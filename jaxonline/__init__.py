@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from jaxonline.live import Live
     from jaxonline.live.estimators import OnlineClassifier, OnlineRegressor
     from jaxonline.parameters.struct import replace, static, struct
-    from jaxonline.results import Result
-    from jaxonline.results.saving import load_result
+    from jaxonline.results import Result, load_result
+    from jaxonline.results.statistics import intervals
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
@@ -71,8 +71,8 @@ _HOMES = {
     "engines.expert_sequences": ("aggregate",),
     "live": ("Live",),
     "live.estimators": ("OnlineClassifier", "OnlineRegressor"),
-    "results": ("Result",),
-    "results.saving": ("load_result",),
+    "results": ("Result", "load_result"),
+    "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
@@ -85,9 +85,9 @@ __all__ = [
     "Context", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
     "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
     "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite",
-    "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels", "learners",
-    "load_result", "load_study_file", "losses", "measures", "noise", "play", "replace", "results", "simulate", "static",
-    "struct", "sweep", "tune", "verify",
+    "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "intervals", "kernels",
+    "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "replace", "results",
+    "simulate", "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 

@@ -13,11 +13,9 @@ Each operation carries the lines of code that it comes from through all of compi
 out, as those of jax are: what remains are the user's, and it is less to carry.
 """
 
-import contextlib
-import contextvars
 import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +38,6 @@ _FEW_CORES = 2
 _WIDE = {"xla_cpu_prefer_vector_width": 512}
 # Matrix products that take in what they are subtracted from.
 _PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
-
-_seldom = contextvars.ContextVar("seldom", default=False)
 
 
 class Program:
@@ -96,24 +92,6 @@ def calls_the_host(jaxpr: Any) -> bool:
 def is_debugging() -> bool:
     """Whether jax is set to look into programs, which asks for plain calls from one thread."""
     return any(getattr(jax.config, name) for name in ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit"))
-
-
-@contextlib.contextmanager
-def called_seldom() -> Iterator[None]:
-    """In this context programs that draw samples are not optimised, as each draws a few blocks only.
-
-    Who has made the same check before knows that; of a new one nobody does before its first block.
-    """
-    token = _seldom.set(True)
-    try:
-        yield
-    finally:
-        _seldom.reset(token)
-
-
-def are_called_seldom() -> bool:
-    """Whether this is within `called_seldom`."""
-    return _seldom.get()
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.verify.bias import unbiased
@@ -39,7 +39,7 @@ class _Seen:
     printed="biased",
     corrected="unbiased",
 )
-def _aer(form: str, options: Options) -> Verification:
+def _aer(form: str, options: SamplingOptions) -> Verification:
     support = (
         AttributeGradient(K).support
         if form == "corrected"
@@ -49,12 +49,12 @@ def _aer(form: str, options: Options) -> Verification:
 
 
 @claim("gradient from k attributes, l2 law (AERR)", "Hazan and Koren 2012", cost="exact", improved="unbiased")
-def _aerr(form: str, options: Options) -> Verification:
+def _aerr(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, GRADIENT, support=AttributeGradient(K, law="l2").support(W, X, Y))
 
 
 @claim("gradient from k attributes, the sampler", "C, Algorithm 2", few=True, corrected="unbiased")
-def _aer_sampler(form: str, options: Options) -> Verification:
+def _aer_sampler(form: str, options: SamplingOptions) -> Verification:
     estimator = AttributeGradient(K)
     second = sum(p * g**2 for p, g in estimator.support(W, X, Y))
     return unbiased(jax.tree_util.Partial(_gradient, estimator), GRADIENT, second_moment=second, **options.sampling())
@@ -76,7 +76,7 @@ def _frequencies(estimators, key):
 
 
 @claim("which attributes are looked at, l1 and l2 law", "C, Algorithm 2", corrected="unbiased")
-def _choices(form: str, options: Options) -> Verification:
+def _choices(form: str, options: SamplingOptions) -> Verification:
     """Each frequency by itself, so that the rarest shows weights^1.03 for weights."""
     laws = [weights / weights.sum() for weights in (np.abs(UNEVEN), UNEVEN**2, np.ones(8))]
     estimators = (AttributeGradient(8), AttributeGradient(8, law="l2"))
@@ -91,7 +91,7 @@ def _pair_moments(key):
 
 
 @claim("x x' and x from k attributes, Baseline, the sampler", "C, Algorithm 1", improved="unbiased")
-def _pair_sampler(form: str, options: Options) -> Verification:
+def _pair_sampler(form: str, options: SamplingOptions) -> Verification:
     support = AttributePairs(K).support(X)
     second = [np.sum([p * m[i] ** 2 for p, m in support], axis=0) for i in (0, 1)]
     target = PairMoments(np.outer(X, X), X)  # type: ignore[arg-type]
@@ -99,12 +99,12 @@ def _pair_sampler(form: str, options: Options) -> Verification:
 
 
 @claim("x x' from k attributes, Baseline", "C, Algorithm 1", cost="exact", printed="unbiased")
-def _pairs(form: str, options: Options) -> Verification:
+def _pairs(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, np.outer(X, X), support=[(p, m.A) for p, m in AttributePairs(K).support(X)])
 
 
 @claim("x from k attributes, Baseline", "C, Algorithm 1", cost="exact", printed="unbiased")
-def _vector(form: str, options: Options) -> Verification:
+def _vector(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, X, support=[(p, m.v) for p, m in AttributePairs(K).support(X)])
 
 
@@ -116,7 +116,7 @@ def _vector(form: str, options: Options) -> Verification:
     printed="biased",
     corrected="unbiased",
 )
-def _loss(form: str, options: Options) -> Verification:
+def _loss(form: str, options: SamplingOptions) -> Verification:
     """The printed + w'v estimates (<w, x> + y)^2, whose minimiser predicts -y."""
     loss = pair_loss if form == "corrected" else printed_pair_loss
     with jax.enable_x64(True):
@@ -139,7 +139,7 @@ def _mean_second_moment(key: Key[Array, ""]) -> Float[Array, "d d"]:
     printed="violated",
     corrected="respected",
 )
-def _convex(form: str, options: Options) -> Verification:
+def _convex(form: str, options: SamplingOptions) -> Verification:
     """A symmetric matrix is positive semi-definite where its eigenvalues' absolute sum is no more than its trace.
 
     A is the mean of 50 symmetrised estimates of x x', as the algorithm has it after 50 examples. Corrected: its
@@ -159,7 +159,7 @@ def _convex(form: str, options: Options) -> Verification:
     printed="violated",
     corrected="respected",
 )
-def _largest_entry(form: str, options: Options) -> Verification:
+def _largest_entry(form: str, options: SamplingOptions) -> Verification:
     """The largest of all outcomes for x = (1, ..., 1): an attribute in a pair with itself and in k/2 - 1 others."""
     d = len(X)
     largest = max(float(m.v.max()) for _, m in AttributePairs(K).support(np.ones(d)))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline._xla.compile_options import in_one_program
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Draw, Specs
 from jaxonline.learners.bandits.exp3 import EXP3
@@ -36,7 +36,7 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
 
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")
-def _exp3(form: str, options: Options) -> Verification:
+def _exp3(form: str, options: SamplingOptions) -> Verification:
     """With eta = 1 the state of exponential weights is the sum of the estimates."""
     exp3 = EXP3(1.0)
 
@@ -48,7 +48,7 @@ def _exp3(form: str, options: Options) -> Verification:
 
 
 @claim("importance weights of experts, EXP4", "Auer et al. 2002", cost="exact", printed="unbiased")
-def _exp4(form: str, options: Options) -> Verification:
+def _exp4(form: str, options: SamplingOptions) -> Verification:
     """Its state, too, is the sum of the estimates, here of the experts' losses."""
     exp4 = EXP4(1.0)
 
@@ -60,20 +60,20 @@ def _exp4(form: str, options: Options) -> Verification:
 
 
 @claim("losses over p + gamma, EXP3-IX, as losses", "Neu 2015", cost="exact", printed="biased")
-def _implicit(form: str, options: Options) -> Verification:
+def _implicit(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, LOSSES, support=_support(EXP3IX(1.0, GAMMA).estimates))
 
 
 @claim("losses over p + gamma, EXP3-IX, mean loss p / (p + gamma)", "Neu 2015", cost="exact", printed="unbiased")
-def _implicit_mean(form: str, options: Options) -> Verification:
+def _implicit_mean(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, LOSSES * P / (P + GAMMA), support=_support(EXP3IX(1.0, GAMMA).estimates))
 
 
 @claim("gains with a bonus, EXP3.P, as gains", "Auer et al. 2002", cost="exact", printed="biased")
-def _bonus(form: str, options: Options) -> Verification:
+def _bonus(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, 1 - LOSSES, support=_support(EXP3P(1.0, BETA, 0.0).estimates))
 
 
 @claim("gains with a bonus, EXP3.P, mean gain + beta / p", "Auer et al. 2002", cost="exact", printed="unbiased")
-def _bonus_mean(form: str, options: Options) -> Verification:
+def _bonus_mean(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, 1 - LOSSES + BETA / P, support=_support(EXP3P(1.0, BETA, 0.0).estimates))

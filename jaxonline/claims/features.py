@@ -14,7 +14,7 @@ import numpy as np
 from jaxonline._xla.compile_options import in_one_program
 from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.feedback.full import FullOracle
 from jaxonline.game import Specs
@@ -36,7 +36,7 @@ def _inner_product(layout: Any) -> Any:
     return sample
 
 
-def _kernel(kernel: Kernel, layout: str, options: Options) -> Verification:
+def _kernel(kernel: Kernel, layout: str, options: SamplingOptions) -> Verification:
     with jax.enable_x64(True):
         target = float(in_one_program(kernel, X, X2))
     reach = (2.0 if layout == "cosine" else 1.0) * SIZE * (1 + 1e-5)
@@ -45,17 +45,17 @@ def _kernel(kernel: Kernel, layout: str, options: Options) -> Verification:
 
 
 @claim("Fourier features sqrt(2) cos(<w, x> + b), Gaussian kernel", "D, section 2", printed="unbiased")
-def _cosine(form: str, options: Options) -> Verification:
+def _cosine(form: str, options: SamplingOptions) -> Verification:
     return _kernel(Scaled(Gaussian.from_standard_deviation(0.6), SIZE), "cosine", options)
 
 
 @claim("Fourier features (cos, sin), Gaussian kernel", "D, section 2", printed="unbiased")
-def _pair(form: str, options: Options) -> Verification:
+def _pair(form: str, options: SamplingOptions) -> Verification:
     return _kernel(Scaled(Gaussian.from_standard_deviation(0.6), SIZE), "pair", options)
 
 
 @claim("Fourier features (cos, sin), Laplacian kernel", "D, section 2", printed="unbiased")
-def _laplacian(form: str, options: Options) -> Verification:
+def _laplacian(form: str, options: SamplingOptions) -> Verification:
     return _kernel(Scaled(Laplacian(2.2), SIZE), "pair", options)
 
 
@@ -66,7 +66,7 @@ def _laplacian(form: str, options: Options) -> Verification:
     printed="violated",
     corrected="respected",
 )
-def _range(form: str, options: Options) -> Verification:
+def _range(form: str, options: SamplingOptions) -> Verification:
     """Printed: [-1, 1]. They reach sqrt(2)."""
     value = float(in_one_program(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
@@ -80,7 +80,7 @@ def _range(form: str, options: Options) -> Verification:
     printed="violated",
     corrected="respected",
 )
-def _exponential_weights(form: str, options: Options) -> Verification:
+def _exponential_weights(form: str, options: SamplingOptions) -> Verification:
     """Ten experts, one always right, 1,000 rounds of `Hedge`: its regret against the bound that goes with the step."""
     n, rounds = 10, 1000
     step, limit = printed_exponential_weights(n, rounds)
@@ -102,7 +102,7 @@ def _losses_of_rounds(hedge: Hedge, losses: jax.Array) -> jax.Array:
 
 
 @claim("rates of BOA where the range is a power of two", "D, section 4", cost="exact", improved="unbiased")
-def _powers_of_two(form: str, options: Options) -> Verification:
+def _powers_of_two(form: str, options: SamplingOptions) -> Verification:
     """As it is with losses of 0 and 1: 2^ceil(log2 B) = B, and the first rate min(1/B, sqrt(ln K)/B) is 1/B."""
     boa, ranges = BOA(), np.array([1.0, 0.5, 0.25])
 

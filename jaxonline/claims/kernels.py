@@ -24,7 +24,7 @@ from jaxonline.claims.printed_kernels import (
     printed_gaussian_second_moment,
     printed_lemma5_bound,
 )
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
 from jaxonline.estimators.laws import Geometric
 from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
@@ -109,7 +109,9 @@ def _stratum(feature_map, sizes, key):
     return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
 
 
-def _dot_product(kernel: DotProductKernel, options: Options, p: float = P, target: float | None = None) -> Verification:
+def _dot_product(
+    kernel: DotProductKernel, options: SamplingOptions, p: float = P, target: float | None = None
+) -> Verification:
     feature_map = DotProductFeatureMap(kernel, Geometric(p))
     terms = np.array([_BETAS[type(kernel)](kernel, n) * float(X @ X2) ** n for n in range(100)])
     last = min(int(np.flatnonzero(terms > _TAIL * terms.max())[-1]), _MOST)
@@ -120,22 +122,22 @@ def _dot_product(kernel: DotProductKernel, options: Options, p: float = P, targe
 
 
 @claim("feature map, linear kernel", "A, Subroutine 2", printed="unbiased")
-def _linear(form: str, options: Options) -> Verification:
+def _linear(form: str, options: SamplingOptions) -> Verification:
     return _dot_product(Linear(), options)
 
 
 @claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", printed="unbiased")
-def _inhomogeneous(form: str, options: Options) -> Verification:
+def _inhomogeneous(form: str, options: SamplingOptions) -> Verification:
     return _dot_product(Inhomogeneous(3), options)
 
 
 @claim("feature map, exponential kernel", "A, Subroutine 2", printed="unbiased")
-def _exponential(form: str, options: Options) -> Verification:
+def _exponential(form: str, options: SamplingOptions) -> Verification:
     return _dot_product(ExponentialKernel(), options)
 
 
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
-def _binomial(form: str, options: Options) -> Verification:
+def _binomial(form: str, options: SamplingOptions) -> Verification:
     """Features sqrt(beta_n) with beta_n > 0 make (1 - <x, x'>)^-alpha, whatever is printed."""
     target = float(in_one_program(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
@@ -149,7 +151,7 @@ def _binomial(form: str, options: Options) -> Verification:
     printed="violated",
     corrected="respected",
 )
-def _binomial_definite(form: str, options: Options) -> Verification:
+def _binomial_definite(form: str, options: SamplingOptions) -> Verification:
     """A symmetric matrix is positive semi-definite where its eigenvalues' absolute sum is no more than its trace."""
     points = np.linspace(-0.9, 0.9, 7)
     inner = np.multiply.outer(points, points)
@@ -164,7 +166,7 @@ def _binomial_definite(form: str, options: Options) -> Verification:
 
 
 @claim("feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", erratum=6, printed="biased", corrected="unbiased")
-def _gaussian(form: str, options: Options) -> Verification:
+def _gaussian(form: str, options: SamplingOptions) -> Verification:
     right = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
     feature_map = PrintedGaussianFeatureMap(Gaussian(WIDTH), Geometric(P)) if form == "printed" else right
     counts = list(itertools.product(range(5), range(6)))
@@ -186,7 +188,7 @@ def _gaussian(form: str, options: Options) -> Verification:
     printed="biased",
     corrected="unbiased",
 )
-def _gaussian_series(form: str, options: Options) -> Verification:
+def _gaussian_series(form: str, options: SamplingOptions) -> Verification:
     """1.521 where the kernel is 0.951."""
     n = np.arange(60)
     entries = np.exp(n * math.log(2.0) + n * math.log(X @ X2) - np.array([math.lgamma(k + 1) for k in n]))
@@ -202,7 +204,7 @@ def _both_noisy(feature_map, draw, draw2, key):
 
 
 @claim("product of two estimates, exponential kernel", "A, Subroutine 3", printed="unbiased")
-def _product(form: str, options: Options) -> Verification:
+def _product(form: str, options: SamplingOptions) -> Verification:
     feature_map, n = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), np.arange(60)
     second = float(np.sum((np.outer(X, X) + VARIANCE * np.eye(2)) * (np.outer(X2, X2) + VARIANCE * np.eye(2))))
     logs = 2 * math.log(P / (P - 1)) + n * math.log(P * P * second) - 2 * np.array([math.lgamma(k + 1) for k in n])
@@ -225,7 +227,7 @@ def _norm(feature_map, draw, key):
 
 
 @claim("second moment p/(p-1) Q(p E|x~|^2)", "A, Lemma 3", printed="respected")
-def _lemma3(form: str, options: Options) -> Verification:
+def _lemma3(form: str, options: SamplingOptions) -> Verification:
     feature_map, moment = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), copy_moments(X, VARIANCE)[0]
     return second_moment(
         jax.tree_util.Partial(_norm, feature_map, _draw()),
@@ -237,7 +239,7 @@ def _lemma3(form: str, options: Options) -> Verification:
 
 
 @claim("second moment of the Gaussian map", "A, Lemma 5", erratum=7, printed="violated", corrected="respected")
-def _lemma5(form: str, options: Options) -> Verification:
+def _lemma5(form: str, options: SamplingOptions) -> Verification:
     """Printed: the exact second moment of the printed map. Corrected: of the corrected one, whose bound takes
     E <x~, x~'>^2 for its largest value (E |x~|^2)^2."""
     if form == "printed":

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline._xla.compile_options import in_one_program
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators import (
     AttributeGradient,
     DotProductFeatureMap,
@@ -92,7 +92,9 @@ def _looking(look: Callable[..., Any]) -> Callable[..., Any]:
     return sample
 
 
-def _check(learner, feedback, state, look, target, options: Options, rows=XS, outcomes=YS, **known) -> Verification:
+def _check(
+    learner, feedback, state, look, target, options: SamplingOptions, rows=XS, outcomes=YS, **known
+) -> Verification:
     """The mean of what `look` sees of the update in the last round against its target."""
     sampler = jax.tree_util.Partial(_looking(look), learner, feedback, state, rows[-1], outcomes[-1])
     return unbiased(sampler, target, **{"detect": 0.08} | known, **options.sampling())
@@ -107,36 +109,36 @@ def _stepped(learner, before, after):
     return (before.w - after.w) / np.float32(NOW)
 
 
-def _descends(estimator: Any, feedback: Any, options: Options) -> Verification:
+def _descends(estimator: Any, feedback: Any, options: SamplingOptions) -> Verification:
     learner = GradientLearner(estimator, InverseSqrt(STEP))
     state = _trajectory(learner, feedback, XS, YS)
     return _check(learner, feedback, state, _stepped, _gradient(np.asarray(state.w, float)), options, kurtosis=100.0)
 
 
 @claim("update of the gradient learner, two copies", "B, Algorithm 1", improved="unbiased")
-def _two_copies(form: str, options: Options) -> Verification:
+def _two_copies(form: str, options: SamplingOptions) -> Verification:
     return _descends(TwoCopies(), COPIES, options)
 
 
 @claim("update of the gradient learner, known covariance", "B, Lemma 2", improved="unbiased")
-def _known_covariance(form: str, options: Options) -> Verification:
+def _known_covariance(form: str, options: SamplingOptions) -> Verification:
     return _descends(KnownCovariance(), COPIES, options)
 
 
 @claim("update of the gradient learner, attributes by the l1 law", "C, Algorithm 2", few=True, improved="unbiased")
-def _attributes(form: str, options: Options) -> Verification:
+def _attributes(form: str, options: SamplingOptions) -> Verification:
     return _descends(AttributeGradient(4), Attributes(4), options)
 
 
 @claim(
     "update of the gradient learner, attributes by the l2 law", "Hazan and Koren 2012", few=True, improved="unbiased"
 )
-def _attributes_l2(form: str, options: Options) -> Verification:
+def _attributes_l2(form: str, options: SamplingOptions) -> Verification:
     return _descends(AttributeGradient(4, law="l2"), Attributes(4), options)
 
 
 @claim("update on Fourier features of two copies, mean features", "B, Lemma 1", few=True, improved="unbiased")
-def _on_features(form: str, options: Options) -> Verification:
+def _on_features(form: str, options: SamplingOptions) -> Verification:
     """Features of noisy copies have means damped by e^(-omega' Sigma omega / 2): the step is the gradient at them."""
     features = FourierFeatures(_FREQUENCIES, None, 1.3)
     learner = WithFeatures(GradientLearner(TwoCopies(), InverseSqrt(STEP)), features)
@@ -153,7 +155,7 @@ def _log_ratios(learner, before, after):
 
 
 @claim("update of exponentiated gradient, two copies", "Kivinen and Warmuth 1997", improved="unbiased")
-def _exponentiated(form: str, options: Options) -> Verification:
+def _exponentiated(form: str, options: SamplingOptions) -> Verification:
     """The ratios of the weights are multiplied by the exponentials of the gradient's differences."""
     learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
     state = _trajectory(learner, COPIES, XS, YS)
@@ -175,7 +177,7 @@ def _change_at_a_point(learner, before, after):
 
 
 @claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", few=True, improved="unbiased")
-def _noisy_kernel(form: str, options: Options) -> Verification:
+def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
     """The hypothesis changes at z by -step l'(<w, Psi(x)> - y) k(x, z) on average."""
     feature_map = DotProductFeatureMap(Inhomogeneous(2), Law([0.2, 0.4, 0.4]))
     length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
@@ -193,7 +195,7 @@ def _surrogate_change(learner, before, after):
 
 
 @claim("update of kernel learning with a surrogate", "B, Theorem 3", few=True, improved="unbiased")
-def _surrogate(form: str, options: Options) -> Verification:
+def _surrogate(form: str, options: SamplingOptions) -> Verification:
     """With the surrogate kernel, which undoes the noise of the new point: -step 2 (w(x) - y) k(x, z) on average."""
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
@@ -209,7 +211,7 @@ def _moments(learner, before, after):
 
 
 @claim("update of the Baseline's moments", "C, Algorithm 1", improved="unbiased")
-def _baseline(form: str, options: Options) -> Verification:
+def _baseline(form: str, options: SamplingOptions) -> Verification:
     learner, feedback = Baseline(4, 1.0), Attributes(4)
     state = _trajectory(learner, feedback, XS, YS)
     target = (np.outer(X, X), Y * X)
@@ -222,7 +224,7 @@ def _ball_step(learner, before, after):
 
 
 @claim("update of gradient descent without a gradient", "Flaxman et al. 2005", improved="unbiased")
-def _bandit(form: str, options: Options) -> Verification:
+def _bandit(form: str, options: SamplingOptions) -> Verification:
     """Of |w - y|^2, whose mean over a ball has the same gradient."""
     learner, feedback = GradientBandit(1.5, 0.05, 20.0), LossOfMove(SquaredDistance())
     w = _trajectory(learner, feedback, np.zeros((ROUNDS + 1, 0), np.float32), 3 * LOSSES)
@@ -236,7 +238,7 @@ def _added(learner, before, after):
 
 
 @claim("update of label-efficient Hedge", "Cesa-Bianchi et al. 2005", improved="unbiased")
-def _label_efficient(form: str, options: Options) -> Verification:
+def _label_efficient(form: str, options: SamplingOptions) -> Verification:
     """The losses are added to the state of exponential weights on average."""
     learner, feedback, rows = LabelEfficientHedge(EWA(0.4), 0.3), OnRequest(), np.zeros((ROUNDS + 1, 0), np.float32)
     state = _trajectory(learner, feedback, rows, LOSSES)

@@ -15,7 +15,7 @@ from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
 from jaxonline.claims.printed_kernels import printed_gradient_length, printed_projection
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric, Law, minimum_variance
@@ -34,7 +34,7 @@ P = 2.0
 
 
 @claim("projection |w|^2 -> B_w", "A, Algorithm 1", erratum=8, cost="exact", printed="biased", corrected="unbiased")
-def _projection(form: str, options: Options) -> Verification:
+def _projection(form: str, options: SamplingOptions) -> Verification:
     """Corrected: `NoisyKernel` itself projects a hypothesis of norm 4 on the ball of radius 2."""
     norm, limit = 16.0, 4.0
     if form == "printed":
@@ -84,7 +84,7 @@ def _sampler(form: str, capacity: int, *args: Any) -> jax.tree_util.Partial:
     printed="biased",
     corrected="unbiased",
 )
-def _classification(form: str, options: Options) -> Verification:
+def _classification(form: str, options: SamplingOptions) -> Verification:
     """e^0.6 = 1.822 is right; the printed form has the mean e^-0.6 = 0.549."""
     moment = float((W @ X) ** 2 + VARIANCE * (W @ W))
     estimator = GradientLength.for_loss(Exponential(), Geometric(P), moment)
@@ -101,7 +101,7 @@ def _classification(form: str, options: Options) -> Verification:
 @claim(
     "length of the gradient, regression, exponential kernel", "A, Subroutine 1", printed="unbiased", improved="unbiased"
 )
-def _regression(form: str, options: Options) -> Verification:
+def _regression(form: str, options: SamplingOptions) -> Verification:
     """The whole of Algorithm 1's estimate: a random number of feature vectors of a random number of copies each."""
     feature_map, w, y, capacity = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), 0.5 * W, -1.0, 12
     inner = math.exp(float(w @ X))
@@ -126,7 +126,7 @@ def _regression(form: str, options: Options) -> Verification:
 
 
 @claim("length of the gradient, regression, a noisy label for each factor", "A, Subroutine 1", improved="unbiased")
-def _noisy_labels(form: str, options: Options) -> Verification:
+def _noisy_labels(form: str, options: SamplingOptions) -> Verification:
     """Labels 0.1 +- 0.5 at <w, x> = 0.6: erf(0.5) = 0.521 is right; one label for all factors has the mean
     (erf(0) + erf(1)) / 2 = 0.421. The paper's labels are clean."""
     label, spread, inner = 0.1, 0.5, float(W @ X)
@@ -155,16 +155,16 @@ def _round_queries(feature_map, estimator, key):
 
 
 @claim("queries of a round, dot-product kernel: p/(p-1)^2", "A, Theorem 1", printed="unbiased")
-def _dot_product_queries(form: str, options: Options) -> Verification:
+def _dot_product_queries(form: str, options: SamplingOptions) -> Verification:
     return _queries(DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)), 1.5 / 0.5**2, options)
 
 
 @claim("queries of a round, Gaussian kernel: 3p/(p-1)^2", "A, Theorem 2", printed="unbiased")
-def _gaussian_queries(form: str, options: Options) -> Verification:
+def _gaussian_queries(form: str, options: SamplingOptions) -> Verification:
     return _queries(GaussianFeatureMap(Gaussian(1.0), Geometric(1.5)), 3 * 1.5 / 0.5**2, options)
 
 
-def _queries(feature_map: FeatureMap, expected: float, options: Options) -> Verification:
+def _queries(feature_map: FeatureMap, expected: float, options: SamplingOptions) -> Verification:
     estimator = GradientLength.for_loss(Exponential(), Geometric(1.5), 0.1)
     counts = jax.tree_util.Partial(_round_queries, feature_map, estimator)
     # Cut off: more than 40 further estimates, of which there are E (N - 40)+ = 2 p^-40 on average, each of E copies.
@@ -180,7 +180,7 @@ def _queries(feature_map: FeatureMap, expected: float, options: Options) -> Veri
     printed="violated",
     corrected="respected",
 )
-def _regression_regret(form: str, options: Options) -> Verification:
+def _regression_regret(form: str, options: SamplingOptions) -> Verification:
     """x = 1 in every round, without noise; labels +Y and -Y by a fair coin. Every learner's expected loss is T Y^2 at
     least. With S for the sum of the T signs, the best |w| <= 1 in hindsight loses T Y^2 - max (2 w Y S - T w^2)."""
     rounds, label, radius = 100, 40.0, 1.0

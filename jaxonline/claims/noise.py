@@ -21,7 +21,7 @@ from jaxonline.bounds import (
 from jaxonline.claims.printed_bounds import printed_surrogate_kernel, printed_surrogate_radius, printed_two_copies
 from jaxonline.claims.printed_gradients import PrintedKnownCovariance
 from jaxonline.claims.printed_kernels import printed_lemma7_bound, printed_radial_surrogate
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.gradients import GradientEstimator, KnownCovariance, TwoCopies
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate
 from jaxonline.feedback import NoisyCopies
@@ -54,7 +54,7 @@ def _moments_of_noise(number, key):
 
 def _law_of_noise(name: str) -> None:
     @claim(f"{name} noise: mean 0, and the covariance as stated", "A, section 2", improved="unbiased")
-    def check(form: str, options: Options) -> Verification:
+    def check(form: str, options: SamplingOptions) -> Verification:
         sampler = jax.tree_util.Partial(_moments_of_noise, jnp.int32(list(LAWS).index(name)))
         v = np.array([0.6, -0.5, 0.4])
         covariance = np.outer(v, v) if name == "two-point" else COVARIANCE
@@ -80,38 +80,40 @@ def _sampler(estimator, noise: Noise, label_noise: Noise | None, w, x, y) -> jax
     return jax.tree_util.Partial(gradient_sample, feedback, estimator, *arrays)
 
 
-def _gradient(estimator, options: Options) -> Verification:
+def _gradient(estimator, options: SamplingOptions) -> Verification:
     # Products of four Gaussian numbers have a kurtosis below 50.
     sampler = _sampler(estimator, gaussian(COVARIANCE), gaussian(0.1), W, X, Y)
     return unbiased(sampler, 2 * (W @ X - Y) * X, kurtosis=50.0, **options.sampling())
 
 
 @claim("gradient from two noisy copies", "B, Algorithm 1", printed="unbiased")
-def _two_copies(form: str, options: Options) -> Verification:
+def _two_copies(form: str, options: SamplingOptions) -> Verification:
     return _gradient(TwoCopies(), options)
 
 
 @claim("gradient from one copy and its covariance", "B, Lemma 2", erratum=11, printed="biased", corrected="unbiased")
-def _known_covariance(form: str, options: Options) -> Verification:
+def _known_covariance(form: str, options: SamplingOptions) -> Verification:
     """The printed form is off by Sigma w."""
     return _gradient(KnownCovariance() if form == "corrected" else PrintedKnownCovariance(), options)
 
 
 @claim("second moment of the two-copy gradient", "B, Lemma 1", erratum=10, printed="violated", corrected="respected")
-def _two_copies_moment(form: str, options: Options) -> Verification:
+def _two_copies_moment(form: str, options: SamplingOptions) -> Verification:
     """x along w and y against it, so that nothing cancels in (<w, x~> - y~)^2."""
     theorem = two_copies if form == "corrected" else printed_two_copies
     return _moment(TwoCopies(), lambda m: theorem(1.0, m.x_second, m.y_second, 1).G, options)
 
 
 @claim("second moment of the known-covariance gradient", "B, Lemma 2", erratum=11, corrected="respected")
-def _known_covariance_moment(form: str, options: Options) -> Verification:
+def _known_covariance_moment(form: str, options: SamplingOptions) -> Verification:
     return _moment(
         KnownCovariance(), lambda m: known_covariance(1.0, m.x_fourth, m.y_second, m.covariance_norm, 1).G, options
     )
 
 
-def _moment(estimator: GradientEstimator, limit: Callable[[MomentBounds], float], options: Options) -> Verification:
+def _moment(
+    estimator: GradientEstimator, limit: Callable[[MomentBounds], float], options: SamplingOptions
+) -> Verification:
     x, y, noise = np.array([0.9, 0.0]), -1.0, gaussian(0.05)
     sampler = _sampler(estimator, noise, None, np.array([1.0, 0.0]), x, y)
     bounds = moment_bounds(x[None], np.array([y]), noise)
@@ -122,7 +124,7 @@ def _surrogate_sample(surrogate, factor, a, x, key):
     return surrogate(a, x + factor @ jax.random.normal(key, x.shape, x.dtype))
 
 
-def _surrogate(kernel, surrogate, covariance, options: Options, a=X, x=-X) -> Verification:
+def _surrogate(kernel, surrogate, covariance, options: SamplingOptions, a=X, x=-X) -> Verification:
     """E k^(a, x~) against k(a, x); k^ is positive and at most k^(a, a), so that its range is known."""
     factor = np.linalg.cholesky(covariance)
     arrays = (jnp.asarray(v, jnp.float32) for v in (factor, a, x))
@@ -133,18 +135,18 @@ def _surrogate(kernel, surrogate, covariance, options: Options, a=X, x=-X) -> Ve
 
 
 @claim("surrogate of the Gaussian kernel, diagonal noise", "B, Lemma 4", printed="unbiased")
-def _diagonal(form: str, options: Options) -> Verification:
+def _diagonal(form: str, options: SamplingOptions) -> Verification:
     covariance = np.diag([0.3, 0.1, 0.2])
     return _surrogate(Gaussian(1.5), Surrogate(Gaussian(1.5), covariance, 3), covariance, options)
 
 
 @claim("surrogate of the Gaussian kernel, any covariance", "B, Lemma 4", improved="unbiased")
-def _rotated(form: str, options: Options) -> Verification:
+def _rotated(form: str, options: SamplingOptions) -> Verification:
     return _surrogate(Gaussian(1.5), Surrogate(Gaussian(1.5), COVARIANCE, 3), COVARIANCE, options)
 
 
 @claim("surrogate of a radial kernel", "B, Appendix E", erratum=13, few=True, printed="biased", corrected="unbiased")
-def _radial(form: str, options: Options) -> Verification:
+def _radial(form: str, options: SamplingOptions) -> Verification:
     """One kernel of the mixture, u = 0.3, noise of standard deviation 0.5, d = 4: 1.206 where 0.890 is right."""
     mixture, a = GaussianMixture([0.3], [1.0]), np.full(4, 0.3116)
     corrected = Surrogate(mixture, 0.25, dimension=4)
@@ -163,7 +165,7 @@ class _PrintedRadial:
 
 
 @claim("surrogate of the kernel (1 + r^2/d)^-1, by quadrature", "B, Appendix E", corrected="unbiased")
-def _cauchy(form: str, options: Options) -> Verification:
+def _cauchy(form: str, options: SamplingOptions) -> Verification:
     surrogate = radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5)
     return _surrogate(surrogate.kernel, surrogate, COVARIANCE, options)
 
@@ -171,7 +173,7 @@ def _cauchy(form: str, options: Options) -> Verification:
 @claim(
     "R^2 of the radial surrogate", "B, Lemma 7", erratum=13, cost="exact", printed="respected", corrected="respected"
 )
-def _lemma7(form: str, options: Options) -> Verification:
+def _lemma7(form: str, options: SamplingOptions) -> Verification:
     variance, c, d = 0.25, 2.0, 4
     surrogate = radial_surrogate(Cauchy(float(d)), variance, c / d, d)
     limit = printed_lemma7_bound(math.sqrt(variance), c) if form == "printed" else lemma7_bound(variance, c, d)
@@ -186,7 +188,7 @@ def _lemma7(form: str, options: Options) -> Verification:
     printed="violated",
     corrected="respected",
 )
-def _surrogate_gradient(form: str, options: Options) -> Verification:
+def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
     """A hypothesis of norm W along -psi~(x~) and the label B_y: the worst case, which the printed bound leaves out."""
     surrogate, radius, label = Surrogate(Gaussian(1.5), 0.2, dimension=2), 2.0, 1.0
     R = float(in_one_program(Surrogate.constant, surrogate))
@@ -204,7 +206,7 @@ def _surrogate_gradient(form: str, options: Options) -> Verification:
     printed="respected",
     improved="respected",
 )
-def _positive_and_negative(form: str, options: Options) -> Verification:
+def _positive_and_negative(form: str, options: SamplingOptions) -> Verification:
     """Printed: at most 5 |u|^2 / sin^2 beta; improved: |u|^2 / (1 - cos beta), which is reached. At the worst of many
     angles, for the worst lengths of u+ and u-: their sum of squares over |u|^2 is at most 1 over the least eigenvalue
     of the Gram matrix of unit vectors along u+ and -u-."""

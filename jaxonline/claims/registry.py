@@ -5,7 +5,6 @@ this package goes beyond it), the verdict that is expected of it, and a cost. Th
 `TOPICS` beside this one; papers and misprints in `errata`.
 """
 
-import contextlib
 import dataclasses
 import fnmatch
 import functools
@@ -22,7 +21,6 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from jaxonline._xla.compile_options import called_seldom
 from jaxonline._xla.threads import default_at_once, in_parallel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -38,7 +36,7 @@ TOPICS = ("series", "kernels", "lengths", "noise", "attributes", "features", "ba
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class SamplingOptions:
     """How the runner wants samples to be drawn; a claim passes `**options.sampling()` on.
 
     Attributes:
@@ -46,6 +44,7 @@ class Options:
         seed: the seed.
         mesh: the devices, or None for all.
         progress: called as `progress(done, total)` while one claim works.
+        few: whether a few blocks of samples will do (`verify.unbiased`).
 
     Raises:
         ValueError: a seed outside 0 to 2^32 - 1, or samples outside 2 to 2^31 - 1.
@@ -55,6 +54,7 @@ class Options:
     seed: int = 0
     mesh: Mesh | None = None
     progress: Callable[[int, int], None] | None = None
+    few: bool = False
 
     def __post_init__(self):
         check.seed("seed", self.seed)
@@ -84,7 +84,7 @@ class Claim:
     paper: str
     form: str
     expected: str
-    check: Callable[[Options], Verification]
+    check: Callable[[SamplingOptions], Verification]
     erratum: int | None = None
     cost: str = SAMPLED
 
@@ -171,16 +171,15 @@ def claim(
         title = name if erratum is None else f"{name} (E{erratum})"
         for form, verdict in expected.items():
             of_module = _REGISTRY.setdefault(check.__module__.rpartition(".")[2], [])
-            of_form = functools.partial(_by_few_samples, check, form) if few else functools.partial(check, form)
+            of_form = functools.partial(_check_form, check, form, few)
             of_module.append(Claim(title, paper, form, verdict, of_form, erratum, cost))
         return check
 
     return register
 
 
-def _by_few_samples(check: Callable[..., Verification], form: str, options: Options) -> Verification:
-    with called_seldom() if options.samples is None else contextlib.nullcontext():
-        return check(form, options)
+def _check_form(check: Callable[..., Verification], form: str, few: bool, options: SamplingOptions) -> Verification:
+    return check(form, dataclasses.replace(options, few=few and options.samples is None))
 
 
 def all_claims() -> list[Claim]:
@@ -242,14 +241,14 @@ def run_claims(
             do not depend on it.
 
     Raises:
-        ValueError: if no claim matches, `at_once` is below 1, or what `Options` raises.
+        ValueError: if no claim matches, `at_once` is below 1, or what `SamplingOptions` raises.
 
     Example:
         >>> from jaxonline.claims import run_claims
         >>> [(row.claim.form, row.verification.verdict) for row in run_claims("(E8)")]
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
-    options, claims = Options(samples, seed, mesh), select(pattern, cost)
+    options, claims = SamplingOptions(samples, seed, mesh), select(pattern, cost)
     at_once = default_at_once() if at_once is None else check.count("at_once", at_once)
     if mesh is None and min(at_once, len(claims)) > 1:  # a wave of two devices draws two blocks where one is needed
         options = dataclasses.replace(options, mesh=default_mesh(jax.local_devices()[:1]))

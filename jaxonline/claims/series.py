@@ -23,7 +23,7 @@ from jaxonline.claims.printed_losses import (
     printed_hinge_majorant,
     printed_smoothed_absolute,
 )
-from jaxonline.claims.registry import Options, claim
+from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.claims.taylor import taylor_terms
 from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
@@ -96,7 +96,9 @@ def _second(mean: float, centre: float = 0.0) -> float:
     return (mean - centre) ** 2 + SPREAD**2
 
 
-def _by_strata(loss: SeriesLoss, law: Any, options: Options, mean: float = MEAN, centre: float = 0.0) -> Verification:
+def _by_strata(
+    loss: SeriesLoss, law: Any, options: SamplingOptions, mean: float = MEAN, centre: float = 0.0
+) -> Verification:
     """The estimator of l'(mean) against l'(mean), computed without the series, in float64."""
     estimator = SeriesEstimator.for_loss(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
@@ -119,7 +121,7 @@ def _by_strata(loss: SeriesLoss, law: Any, options: Options, mean: float = MEAN,
     printed="biased",
     corrected="unbiased",
 )
-def _exponential(form: str, options: Options) -> Verification:
+def _exponential(form: str, options: SamplingOptions) -> Verification:
     if form == "corrected":
         return _by_strata(Exponential(), Geometric(P), options)
     estimator = SeriesEstimator(printed_exponential_coefficients(20), Geometric(P))
@@ -127,7 +129,7 @@ def _exponential(form: str, options: Options) -> Verification:
 
 
 @claim("series estimate of l', smoothed absolute loss", "A, Lemma 1, Example 3", printed="unbiased")
-def _smoothed_absolute(form: str, options: Options) -> Verification:
+def _smoothed_absolute(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(SmoothedAbsolute(1.3), Geometric(P), options, mean=0.5)
 
 
@@ -139,7 +141,7 @@ def _smoothed_absolute(form: str, options: Options) -> Verification:
     printed="biased",
     corrected="unbiased",
 )
-def _antiderivative(form: str, options: Options) -> Verification:
+def _antiderivative(form: str, options: SamplingOptions) -> Verification:
     with jax.enable_x64(True):
         a, s = jnp.float64(0.3), 2.0
         value = SmoothedAbsolute(s).value if form == "corrected" else lambda a: printed_smoothed_absolute(a, s, 1.0)
@@ -153,7 +155,7 @@ def _antiderivative(form: str, options: Options) -> Verification:
     printed="biased",
     corrected="unbiased",
 )
-def _hinge(form: str, options: Options) -> Verification:
+def _hinge(form: str, options: SamplingOptions) -> Verification:
     if form == "corrected":
         return _by_strata(SmoothedHinge(0.8), Geometric(P), options, mean=0.3)
     estimator = SeriesEstimator(printed_hinge_coefficients(40, scale=0.8), Geometric(P))
@@ -162,7 +164,7 @@ def _hinge(form: str, options: Options) -> Verification:
 
 
 @claim("smoothed hinge loss about 1", "A, Lemma 1, Example 4", erratum=3, improved="unbiased")
-def _hinge_about_one(form: str, options: Options) -> Verification:
+def _hinge_about_one(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(SmoothedHinge(0.8), Geometric(P), options, mean=0.3, centre=1.0)
 
 
@@ -179,7 +181,7 @@ def _majorant(loss: SeriesLoss, a: float, n_terms: int) -> float:
     printed="violated",
     corrected="respected",
 )
-def _hinge_majorant(form: str, options: Options) -> Verification:
+def _hinge_majorant(form: str, options: SamplingOptions) -> Verification:
     loss, a = SmoothedHinge(1.0), 0.7
     limit = printed_hinge_majorant(a, 1.0) if form == "printed" else loss.majorant(a)
     return bound(_majorant(loss, a, 60), limit)
@@ -192,7 +194,7 @@ def _hinge_majorant(form: str, options: Options) -> Verification:
     cost="exact",
     printed="violated",
 )
-def _hinge_majorant_appendix(form: str, options: Options) -> Verification:
+def _hinge_majorant_appendix(form: str, options: SamplingOptions) -> Verification:
     """The bound of Example 3, which the appendix derives for the hinge loss: 0.615 where the sum is 0.972."""
     return bound(_majorant(SmoothedHinge(1.0), 0.2, 60), printed_absolute_majorant(0.2, 1.0))
 
@@ -205,7 +207,7 @@ def _hinge_majorant_appendix(form: str, options: Options) -> Verification:
     printed="violated",
     corrected="respected",
 )
-def _absolute_majorant(form: str, options: Options) -> Verification:
+def _absolute_majorant(form: str, options: SamplingOptions) -> Verification:
     loss, a = SmoothedAbsolute(1.0), 2.0
     limit = printed_absolute_majorant(a, 1.0) if form == "printed" else loss.majorant(a)
     return bound(_majorant(loss, a, 120), limit)
@@ -218,33 +220,33 @@ def _absolute_majorant(form: str, options: Options) -> Verification:
     cost="exact",
     printed="violated",
 )
-def _absolute_majorant_appendix(form: str, options: Options) -> Verification:
+def _absolute_majorant_appendix(form: str, options: SamplingOptions) -> Verification:
     """The bound of Example 4, which the appendix derives for the absolute loss: 1121 where the sum is 1630."""
     return bound(_majorant(SmoothedAbsolute(1.0), 3.0, 120), printed_hinge_majorant(3.0, 1.0))
 
 
 @claim("series estimate of l', logistic loss inside its disc", "A, Lemma 1", improved="unbiased")
-def _logistic(form: str, options: Options) -> Verification:
+def _logistic(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Logistic(), Geometric(P), options)
 
 
 @claim("minimum-variance law of N", "A, section 3.2", improved="unbiased")
-def _minimum_variance(form: str, options: Options) -> Verification:
+def _minimum_variance(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Exponential(), minimum_variance, options)
 
 
 @claim("cost-aware law of N", "A, section 3.2", improved="unbiased")
-def _cost_aware(form: str, options: Options) -> Verification:
+def _cost_aware(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Exponential(), cost_aware, options)
 
 
 @claim("expansion about a guess of E X", "A, section 3.2", improved="unbiased")
-def _about_a_guess(form: str, options: Options) -> Verification:
+def _about_a_guess(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Exponential(), minimum_variance, options, centre=0.7)
 
 
 @claim("exact law for a polynomial: squared loss", "A, section 3.2", improved="unbiased")
-def _polynomial(form: str, options: Options) -> Verification:
+def _polynomial(form: str, options: SamplingOptions) -> Verification:
     return _by_strata(Squared(), minimum_variance, options)
 
 
@@ -253,7 +255,7 @@ def _erf(z: np.ndarray) -> np.ndarray:
 
 
 @claim("polynomial sequence Q_n -> f (Chebyshev, f = erf)", "A, section 3.2", improved="unbiased")
-def _sequence(form: str, options: Options) -> Verification:
+def _sequence(form: str, options: SamplingOptions) -> Verification:
     """Q_n - Q_(n-1) = c_n T_n on [-1.6, 1.4], and the c_n from an interpolation of degree 60."""
     degree, low, high, mean = 12, -1.6, 1.4, 0.5
     centre, scale = (low + high) / 2, (high - low) / 2
@@ -274,7 +276,7 @@ def _sequence(form: str, options: Options) -> Verification:
 
 
 @claim("second moment of the polynomial sequence", "A, section 3.2", few=True, improved="respected")
-def _sequence_moment(form: str, options: Options) -> Verification:
+def _sequence_moment(form: str, options: SamplingOptions) -> Verification:
     sequence, mean = chebyshev(_erf, 6, -1.6, 1.4), 0.5
     moment = _second(mean, -0.1)
     estimator = PolynomialSequenceEstimator.for_sequence(sequence, moment, mean)
@@ -289,7 +291,7 @@ def _estimate(estimator, mean, key):
 
 
 @claim("second moment p/(p-1) l'_+(sqrt(p E X^2))^2", "A, Lemma 1", printed="respected")
-def _lemma1(form: str, options: Options) -> Verification:
+def _lemma1(form: str, options: SamplingOptions) -> Verification:
     loss = Exponential()
     estimator = SeriesEstimator.for_loss(loss, Geometric(P), _second(MEAN))
     return second_moment(
@@ -302,7 +304,7 @@ def _lemma1(form: str, options: Options) -> Verification:
 
 
 @claim("number of copies 1/(p-1)", "A, Lemma 1", printed="unbiased")
-def _copies(form: str, options: Options) -> Verification:
+def _copies(form: str, options: SamplingOptions) -> Verification:
     """A half per cent of it would be found."""
     p, most = 1.6, 1 << 23
     counts = jax.tree_util.Partial(_draw_n, Geometric(p))
@@ -310,7 +312,7 @@ def _copies(form: str, options: Options) -> Verification:
 
 
 @claim("number of copies, any law", "A, section 3.2", improved="unbiased")
-def _copies_of_law(form: str, options: Options) -> Verification:
+def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
     law = Law([0.1, 0.25, 0.3, 0.0, 0.2, 0.15])
     mean = 0.25 + 0.6 + 0.8 + 0.75
     counts = jax.tree_util.Partial(_draw_n, law)
@@ -329,7 +331,7 @@ def _coefficients(name: str) -> None:
     loss, offset = _SERIES[name]
 
     @claim(f"coefficients of the series of l', {name} loss", "A, Lemma 1", cost="exact", improved="unbiased")
-    def check(form: str, options: Options) -> Verification:
+    def check(form: str, options: SamplingOptions) -> Verification:
         """The first 16 about 0.3, each by itself, over those from Cauchy's integral on a circle."""
         found = loss.coefficients(16, 0.3) * offset ** np.arange(16)
         ratios = np.float32(found / taylor_terms(loss, 0.3, offset, 16))  # as exact as is needed
@@ -341,7 +343,7 @@ for _name in _SERIES:
 
 
 @claim("any law on the integers", "A, Lemma 1", improved="unbiased")
-def _any_law(form: str, options: Options) -> Verification:
+def _any_law(form: str, options: SamplingOptions) -> Verification:
     estimator = SeriesEstimator([1.0, -2.0, 0.5, 0.25], Law([0.1, 0.2, 0.3, 0.4]))
     target = float(np.polynomial.polynomial.polyval(MEAN, [1.0, -2.0, 0.5, 0.25]))
     return unbiased(None, target, strata=series_strata(estimator, MEAN), **options.sampling())

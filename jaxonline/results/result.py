@@ -9,11 +9,11 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results import parts
-from jaxonline.results.report import summary
-from jaxonline.results.statistics import estimates
-from jaxonline.results.statistics import intervals as statistics
-from jaxonline.results.statistics.intervals import Estimate, Growth
+from jaxonline.results import parts, saving
+from jaxonline.results.report import curves, summary, tables
+from jaxonline.results.statistics import estimates, means
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.means import Growth
 from jaxonline.results.statistics.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class Result:
             versions, key, block size, devices, notion of regret; and the probability that a run overflows, by learner,
             as the learners themselves state it ("overflow_probability"). Of a study that is unfinished (`load_result`),
             how many runs are missing, by learner ("missing").
+        interval: of means where no other is asked for: one of `jo.intervals`, Student's by default, and `Anytime` where
+            the number of runs was chosen by looking (`simulate(precision=...)`).
 
     It prints as a table of a few lines, in a notebook as well.
 
@@ -70,12 +72,14 @@ class Result:
     first_nonfinite: np.ndarray = None  # type: ignore[assignment]
     first_overflow: np.ndarray = None  # type: ignore[assignment]
     meta: dict[str, Any] = field(default_factory=dict)
+    interval: ConfidenceInterval = field(default_factory=Student)
 
     def __post_init__(self):
         check.sequence("learners", self.learners, "name")
         for name in self.learners:
             check.text("learners", name)
         check.instance("measures", self.measures, Mapping, "a dictionary of arrays")
+        check_interval(self.interval)
         parts.check_shapes(self)
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
@@ -144,19 +148,18 @@ class Result:
         return estimates.reduction(self, quantity)
 
     def mean(
-        self, quantity: str = "regret", level: float = 0.95, interval: str | None = None, limits: Any = None
+        self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> Estimate:
         """Means over runs with two-sided intervals of the given level; fields have the shape [L, G, ...].
 
         Args:
             quantity: "regret", "comparator_loss", or a measure by its name.
             level: of each interval.
-            interval: "student", "bootstrap-t", "bounded" or "anytime" (`statistics.mean_over_runs`). By default
-                "anytime" where the number of runs was chosen by looking (`simulate(precision=...)`), else "student".
-            limits: for "bounded", the least and the largest value that the quantity can have in one round.
+            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are those of the
+                quantity in one round.
 
         Warns:
-            RuntimeWarning: Student's interval of runs that are skewed at the horizon, which understates one side.
+            SkewedRunsWarning: Student's interval of runs that are skewed at the horizon, which understates one side.
 
         Example:
             >>> import numpy as np
@@ -167,21 +170,32 @@ class Result:
             >>> result.mean("cumulative_loss").mean.tolist()
             [[2.0]]
         """
-        return estimates.mean(self, quantity, level, interval, limits)
+        return estimates.mean(self, quantity, level, interval)
 
-    def bands(self, quantity: str = "regret", level: float = 0.95) -> Estimate:
+    def bands(
+        self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
+    ) -> Estimate:
         """As `mean`, with bands that hold at all recorded rounds together, for each learner (`simultaneous`).
+
+        With `interval`, other than Student's: intervals corrected for the number of recorded rounds (Bonferroni).
 
         Raises:
             ValueError: the quantity is a vector in each round.
         """
-        return estimates.bands(self, quantity, level)
+        return estimates.bands(self, quantity, level, interval)
 
-    def ranking(self, quantity: str = "regret", level: float = 0.95) -> Ranking:
+    def ranking(
+        self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
+    ) -> Ranking:
         """The learners from the smallest mean at the horizon to the largest, and which of them differ.
 
         Learners of a study face the same instances and noise in the same run, so differences are paired; all pairs are
         compared, with Holm's correction for their number.
+
+        Args:
+            quantity: as in `mean`.
+            level: of all statements together, and of each interval.
+            interval: of the means and of the tests of pairs; by default that of the result, and paired t-tests.
 
         Example:
             >>> import numpy as np
@@ -194,16 +208,23 @@ class Result:
             >>> dict(zip(ranking.learners, ranking.letters, strict=True))
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
-        return estimates.ranking(self, quantity, level)
+        return estimates.ranking(self, quantity, level, interval)
 
-    def paired_difference(self, first: str, second: str, quantity: str = "regret", level: float = 0.95) -> Estimate:
-        """Mean of first minus second over common runs, with its interval; fields have the shape [G].
+    def paired_difference(
+        self,
+        first: str,
+        second: str,
+        quantity: str = "regret",
+        level: float = 0.95,
+        interval: ConfidenceInterval | None = None,
+    ) -> Estimate:
+        """Mean of first minus second over common runs, with its interval (Student's by default); fields have shape [G].
 
         Learners of a study face the same instances and noise in the same run, so this interval is narrower than
         the two of `mean` suggest.
         """
         at = self._at("first", first), self._at("second", second)
-        return estimates.paired_difference(self, *at, quantity, level)
+        return estimates.paired_difference(self, *at, quantity, level, interval)
 
     def quantiles(self, probabilities: Any = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Quantiles over runs [Q, L, G]."""
@@ -245,7 +266,7 @@ class Result:
             )
         since = int(np.argmax(late))
         return {
-            name: statistics.growth(self.rounds[late], estimates.curves(self, quantity, i, since), level)
+            name: means.growth(self.rounds[late], estimates.curves(self, quantity, i, since), level)
             for i, name in enumerate(self.learners)
         }
 
@@ -276,9 +297,7 @@ class Result:
     @property
     def dataset(self) -> "xarray.Dataset":
         """The numbers as a labelled xarray Dataset with dimensions learner, run, round."""
-        from jaxonline.results.saving import to_dataset
-
-        return to_dataset(self)
+        return saving.to_dataset(self)
 
     def save(self, path: str | Path) -> Path:
         """Write a zarr store that xarray and any zarr reader can open, replacing a result that is there.
@@ -287,8 +306,8 @@ class Result:
         whole. At a URL (`s3://...`, what fsspec reaches) it is written below it, in `.unfinished`, before the one that
         is there is removed. It is laid out as the store of a study (`simulate(checkpoint=...)`), which is not replaced.
 
-        Numbers that stay in a store (more than 64 MB) go on to be read from the new one where this replaces theirs;
-        other results with numbers there raise an error when they are asked for them.
+        Numbers that stay in a store (more than 64 MB) can no longer be read where this replaces that store with other
+        numbers: load the new one.
 
         Raises:
             FileExistsError: if something else is at the path, whatever it is, or was put into the result there.
@@ -296,30 +315,27 @@ class Result:
                 reaches.
             OSError: it cannot be written; the error names the path.
         """
-        from jaxonline.results.saving import save
-
-        return save(self, path)  # type: ignore[return-value]
+        return saving.save(self, path)  # type: ignore[return-value]
 
     @classmethod
     def load(cls, path: str | Path) -> "Result":
         """What `save` wrote, or the runs of a study that are finished: `jo.load_result`."""
-        from jaxonline.results.saving import load_result
+        return cls(**saving.read_fields(path))
 
-        return load_result(path)
-
-    def table(self, bounds: Mapping[str, float] | None = None, level: float = 0.95) -> list[dict[str, Any]]:
+    def table(
+        self, bounds: Mapping[str, float] | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
+    ) -> list[dict[str, Any]]:
         """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, runs left out.
 
         Args:
             bounds: what a theorem promises, by learner.
             level: of the interval.
+            interval: of the regret, as in `mean`.
 
         Raises:
             ValueError: a bound for a learner that the study does not have, or one that is no number.
         """
-        from jaxonline.results.report.tables import rows_at_the_horizon
-
-        return rows_at_the_horizon(self, bounds, level)
+        return tables.rows_at_the_horizon(self, bounds, level, interval)
 
     def __repr__(self) -> str:
         return summary.result_text(self)
@@ -328,7 +344,7 @@ class Result:
         return summary.result_html(self)
 
     def to_pandas(
-        self, quantity: str | None = None, level: float = 0.95, interval: str | None = None
+        self, quantity: str | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> "pandas.DataFrame":
         """A tidy table: one row for each learner and recorded round (and, of a measure that is a vector, entry).
 
@@ -350,11 +366,21 @@ class Result:
         """
         return summary.to_pandas(self, quantity, level, interval)
 
-    def to_markdown(self, quantity: str | None = None, bounds: Mapping[str, float] | None = None) -> str:
+    def to_markdown(
+        self,
+        quantity: str | None = None,
+        bounds: Mapping[str, float] | None = None,
+        interval: ConfidenceInterval | None = None,
+    ) -> str:
         """The table at the horizon, learners from the best to the worst, in GitHub's Markdown; see `to_latex`."""
-        return summary.at_the_horizon(self, quantity, bounds, strong=True).markdown()
+        return summary.at_the_horizon(self, quantity, bounds, interval=interval, strong=True).markdown()
 
-    def to_latex(self, quantity: str | None = None, bounds: Mapping[str, float] | None = None) -> str:
+    def to_latex(
+        self,
+        quantity: str | None = None,
+        bounds: Mapping[str, float] | None = None,
+        interval: ConfidenceInterval | None = None,
+    ) -> str:
         r"""The table at the horizon as a tabular, for LaTeX with the package booktabs.
 
         Learners come from the best to the worst. The first is in bold type if it differs from each of the others
@@ -363,11 +389,10 @@ class Result:
         Args:
             quantity: as in `mean`; by default the regret, or the cumulative loss where there is no comparator.
             bounds: what a theorem promises, by learner.
+            interval: as in `ranking`.
         """
-        return summary.at_the_horizon(self, quantity, bounds, strong=True).latex()
+        return summary.at_the_horizon(self, quantity, bounds, interval=interval, strong=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Mean against rounds with interval bands, and bounds; see `jaxonline.results.report.plotting.plot_result`."""
-        from jaxonline.results.report.plotting import plot_result
-
-        return plot_result(self, path, **options)
+        """Mean against rounds with interval bands, and bounds; see `jaxonline.results.report.curves.plot_result`."""
+        return curves.plot_result(self, path, **options)

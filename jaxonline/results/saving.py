@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
+from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.store.atomic_files import UNFINISHED, naming, sync, unfinished
 from jaxonline.store.blocks import MARKER, RESULT, STUDY, attributes_in, check_format, format_of
@@ -37,13 +38,11 @@ from jaxonline.store.zarr_format import (
 if TYPE_CHECKING:
     import xarray
 
-    from jaxonline.results import Result
-
 NEW, OLD = "new", "old"  # stores beside their place
 BATCH = 1 << 24  # bytes that are written at a time
 
 
-def to_dataset(result: "Result") -> "xarray.Dataset":
+def to_dataset(result: Any) -> "xarray.Dataset":
     """The numbers of a result, labelled."""
     import xarray
 
@@ -64,22 +63,13 @@ def to_dataset(result: "Result") -> "xarray.Dataset":
 # Saving
 
 
-def save(result: "Result", path: str | os.PathLike[str]) -> Path | str:
-    """Write the store beside its place, and put it there: the old or the new one is whole at any moment.
-
-    What of the result's own numbers was in the store that is replaced is then read from the new one.
-    """
+def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
+    """Write the store beside its place, and put it there: the old or the new one is whole at any moment."""
     folder = path_of(path)
-    saved = _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
-    arrays = *result.measures.values(), result.comparator_loss
-    if not all(array.is_there() for array in arrays if isinstance(array, StoredArray)):
-        again = load_result(saved)
-        for name in ("measures", BEST):
-            object.__setattr__(result, name, getattr(again, name))
-    return saved
+    return _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
 
 
-def _save_in_folder(result: "Result", path: Path) -> Path:
+def _save_in_folder(result: Any, path: Path) -> Path:
     if path.name in ("", ".."):
         raise ArgumentError("path", f"must end in the name of a store, got '{path}'")
     place = path.resolve() if path.is_symlink() else path
@@ -103,7 +93,7 @@ def _save_in_folder(result: "Result", path: Path) -> Path:
     return path
 
 
-def _save_at_url(result: "Result", url: str) -> str:
+def _save_at_url(result: Any, url: str) -> str:
     """Where there is one it is replaced when the new one is whole, below it: its first document goes first, and comes
     last."""
     place = Bucket(url)
@@ -133,7 +123,7 @@ def _save_at_url(result: "Result", url: str) -> str:
     return url
 
 
-def _files(result: "Result") -> Iterator[dict[str, bytes]]:
+def _files(result: Any) -> Iterator[dict[str, bytes]]:
     """The store of a result, some files after the others: laid out as that of a study, without its blocks.
 
     The first document comes last. It has a hash of all numbers, so that it is another one whenever they are.
@@ -164,7 +154,8 @@ def _files(result: "Result") -> Iterator[dict[str, bytes]]:
             yield files
     yield {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
     marker = {
-        "format": RESULT, "learners": result.learners, "measures": list(result.measures), "sha256": digest.hexdigest(),
+        "format": RESULT, "learners": result.learners, "measures": list(result.measures),
+        "interval": result.interval.to_json(), "sha256": digest.hexdigest(),
     }  # fmt: skip
     root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
     yield {DOCUMENT: root}
@@ -210,36 +201,8 @@ def _is_ours(place: Folder | Bucket, *more: str) -> bool:
 # Loading
 
 
-def load_result(path: str | os.PathLike[str]) -> "Result":
-    """Read what `Result.save` wrote, or the store of a study (`simulate(checkpoint=path)`), also of an unfinished one.
-
-    Of an unfinished study, or while it is being played, the finished runs are there: those of at least one learner,
-    with NaN for the learners that have not played them (and in later rounds, where a longer study has not reached
-    them). `meta["missing"]` says by learner how many are to be played.
-
-    Args:
-        path: a folder, or a URL.
-
-    Raises:
-        FileNotFoundError: if there is no such store.
-        ValueError: if what is there is something else, or damaged, or no run is finished yet.
-
-    Warns:
-        UnfinishedStudyWarning: runs are missing.
-        DamagedStoreWarning: a block is damaged, and counts as missing; a study that is continued computes it.
-
-    Example:
-        >>> import tempfile
-        >>> import numpy as np
-        >>> import jaxonline as jo
-        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, checkpoint=folder)
-        ...     loaded = jo.load_result(folder)
-        >>> loaded.learners, bool((loaded.cumulative_loss == result.cumulative_loss).all())
-        (('gradient',), True)
-    """
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields of the result at a path; see `load_result`."""
     place = place_of(path)
     content = place.read(DOCUMENT)
     if content is None:
@@ -278,9 +241,7 @@ def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
     return f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
 
 
-def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> "Result":
-    from jaxonline.results import Result
-
+def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> dict[str, Any]:
     root = json.loads(first)
     marker, documents = root["attributes"][MARKER], root["consolidated_metadata"]["metadata"]
 
@@ -290,6 +251,12 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> "
         except ValueError as error:
             raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
 
+    interval = marker.get("interval")
+    if interval is None and "precision" in meta:
+        raise ValueError(
+            f"{place.name} was saved by an earlier version of jaxonline, without the interval of a study that stops by "
+            "precision: load it with the version that saved it, or simulate it again"
+        )
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
     _check_names(place, learners)
     whole, stored = np.full((len(learners), len(runs)), len(rounds), np.int32), {}
@@ -299,15 +266,15 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> "
     numbers = held(stored, array)
     if isinstance(best := numbers.get(BEST), np.ndarray):
         best = np.broadcast_to(best, (*whole.shape, len(rounds)))
-    return Result(
+    return dict(
         learners=learners, runs=runs, rounds=rounds, measures={name: numbers[name] for name in marker["measures"]},
-        comparator_loss=best, meta=meta, **{name: numbers[name] for name in FIRSTS},
+        comparator_loss=best, meta=meta, interval=interval_from_json(interval or Student().to_json()),
+        **{name: numbers[name] for name in FIRSTS},
     )  # fmt: skip
 
 
-def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, Any]) -> "Result":
-    from jaxonline.results import Result
-
+def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+    interval = interval_from_json(meta.pop("interval", Student().to_json()))
     layout = StoreLayout.of(marker["layout"])
     _check_names(place, layout.learners)
     blocks = Blocks(place, marker["study"], layout, repairs=False)
@@ -323,16 +290,16 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
         told = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
         warnings.warn(
             f"{place.name} is unfinished: of {layout.runs:,} runs are missing {told}",
-            UnfinishedStudyWarning,
-            stacklevel=3,
-        )
-        meta = meta | {"missing": missing}
+            UnfinishedStudyWarning, stacklevel=4,
+        )  # fmt: skip
+        meta["missing"] = missing
     numbers = arrays_of(blocks, finished, some)
     if CONTROL in layout.measures:
         numbers[CONTROL], _ = zeroed(numbers[CONTROL], own[:, some] > 0)
     best = numbers.get(BEST) if finished.get(BEST, own)[:, some].any() else None
-    return Result(
+    return dict(
         learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
+        interval=interval,
         measures={name: numbers[name] for name in sorted(layout.measures)},
         **{name: numbers[name] for name in FIRSTS},
     )  # fmt: skip

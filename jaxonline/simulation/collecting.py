@@ -11,7 +11,7 @@ from jaxonline.simulation.controls import without_diverged
 from jaxonline.simulation.execution import Computed
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
-from jaxonline.store.layout import BEST, FIRSTS
+from jaxonline.store.layout import BEST
 from jaxonline.store.lazy_arrays import arrays_of, finished_rounds
 
 
@@ -29,7 +29,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         numbers[CONTROL] = without_diverged(options.members, numbers[CONTROL])
     result = Result(
         learners=tuple(options.members), runs=options.runs, rounds=rounds, comparator_loss=numbers.pop(BEST, None),
-        **{name: numbers.pop(name) for name in FIRSTS}, meta=study.meta,
+        first_nonfinite=numbers.pop("first_nonfinite"), first_overflow=numbers.pop("first_overflow"), meta=study.meta,
         measures={name: numbers[name] for name in sorted(numbers)},
     )  # fmt: skip
     warn_of_overflow(options.members, result.overflowed, len(options.runs))

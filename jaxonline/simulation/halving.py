@@ -12,7 +12,7 @@ from jaxtyping import ArrayLike, Float
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.statistics.intervals import Estimate, mean_over_runs
+from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.tuned import Rung
 
 Play = Callable[[np.ndarray, range], np.ndarray]

@@ -159,10 +159,10 @@ def _compute_until_precise(options: SimulationOptions, precision: Precision) -> 
             new = _compute(options.with_runs(np.asarray(some)))
             return new if before is None else before.with_runs_of(new)
         # those before are in the checkpoint, which says from the start that one looks
-        attributes = {"precision": precision.told(False, some.stop)}
-        return _compute(options.with_runs(np.arange(some.stop)), attributes)
+        return _compute(options.with_runs(np.arange(some.stop)), precision.attributes(False, some.stop))
 
     result = until_precise(play_more, precision, options.n_runs, options.width * options.blocks_at_once)
     if options.checkpoint is not None:
-        note(options.checkpoint.folder, {"precision": result.meta["precision"]})
+        reached = result.meta["precision"]["reached"]
+        note(options.checkpoint.folder, precision.attributes(reached, len(result.runs)))
     return result

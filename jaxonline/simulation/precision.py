@@ -1,5 +1,6 @@
 """As many runs as an interval needs."""
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from jaxonline.parameters.checked import check_fields
 from jaxonline.parameters.types import CountFrom2, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.parameters.warning_classes import PrecisionWarning
 from jaxonline.results import Result
+from jaxonline.results.statistics.intervals import Anytime
+
+INTERVAL = Anytime()
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Precision:
     """When a study has runs enough: every learner's interval at the horizon is narrow.
 
     Who looks at intervals and stops when he likes what he sees needs intervals that hold for all numbers of runs at
-    once: it is the "anytime" interval that is looked at, and that the result has (`statistics.mean_over_runs`). Like
+    once: it is `jo.intervals.Anytime` that is looked at, and that the result has. Like
     Student's it is one of the central limit theorem, so `least_runs` are played before the first look.
 
     Args:
@@ -51,14 +55,18 @@ class Precision:
     def __post_init__(self):
         check_fields(self)
 
-    def told(self, reached: bool, runs: int) -> dict[str, Any]:
-        """What was asked for and whether it is there, for `Result.meta`."""
+    def attributes(self, reached: bool, runs: int) -> dict[str, Any]:
+        """Attributes of a store: what was asked for, whether it is reached, and the interval."""
+        return {"precision": self.summary(reached, runs), "interval": INTERVAL.to_json()}
+
+    def summary(self, reached: bool, runs: int) -> dict[str, Any]:
+        """What was asked for and whether it is reached, for `Result.meta`."""
         asked = {name: getattr(self, name) for name in ("half_width", "relative", "quantity", "level")}
         return asked | {"reached": reached, "runs": runs}
 
     def excess(self, result: Result) -> float:
         """The widest interval at the horizon in units of the half-width asked for: at most 1 where it is reached."""
-        of = result.mean(self.quantity, self.level, "anytime")
+        of = result.mean(self.quantity, self.level, INTERVAL)
         wanted = self.half_width * (np.abs(of.mean[:, -1]) if self.relative else np.ones(len(result.learners)))
         half = of.high[:, -1] - of.mean[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,8 +104,8 @@ def until_precise(
             f"{' of the mean' if precision.relative else ''}",
             PrecisionWarning, stacklevel=3,
         )  # fmt: skip
-    result.meta["precision"] = precision.told(excess <= 1.0, n)
-    return result
+    meta = result.meta | {"precision": precision.summary(excess <= 1.0, n)}
+    return dataclasses.replace(result, meta=meta, interval=INTERVAL)
 
 
 def _whole(runs: int, step: int, most: int) -> int:

@@ -256,7 +256,8 @@ class Store:
         looking where it is now."""
         grown = {name for name in ("n_runs", "n_rounds") if name in theirs and name in ours}
         most = {name: max(theirs[name], ours[name]) for name in grown}
-        return {name: of for name, of in theirs.items() if name not in (MARKER, "precision")} | dict(ours) | most
+        chosen_by_looking = MARKER, "precision", "interval"
+        return {name: of for name, of in theirs.items() if name not in chosen_by_looking} | dict(ours) | most
 
     def _other(self, difference: str) -> ValueError:
         return ValueError(f"checkpoint {self.place.name} holds another study: {difference}")

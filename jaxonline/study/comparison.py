@@ -14,7 +14,9 @@ from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
@@ -56,7 +58,7 @@ class Compared(NamedTuple):
     @property
     def skewed(self) -> tuple[str, ...]:
         """The learners of whose regret at the horizon `Result.mean` warns: Student's interval understates one side."""
-        return skewed(self.result)
+        return learners_with_skewed_runs(self.result, "regret")
 
     def rows(self) -> list[dict[str, Any]]:
         """`Result.table` with what it is about, the steps, the bounds at the horizon, and the slopes.
@@ -92,17 +94,6 @@ class Compared(NamedTuple):
         return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
 
 
-def skewed(result: Result, quantity: str = "regret") -> tuple[str, ...]:
-    """The learners of whose quantity at the horizon `Result.mean` warns."""
-    found = []
-    for name in result.learners:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", RuntimeWarning)
-            result.select(name).mean(quantity)
-        found += [name] if said else []
-    return tuple(found)
-
-
 def found_where(found: Mapping[str, tuple[str, ...]]) -> str:
     """Which learners were found where, from where to learners: "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
 
@@ -129,7 +120,7 @@ def said_of_skewness(played: Mapping[str, Compared]) -> list[str]:
 def skewness_is_said() -> Iterator[None]:
     """No warnings of skewed runs inside, for a study that has a sentence on them (`said_of_skewness`)."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* is skewed over the runs", RuntimeWarning)
+        warnings.simplefilter("ignore", SkewedRunsWarning)
         yield
 
 

@@ -58,6 +58,7 @@ def unbiased(
     width: int = 8192,
     mesh: Mesh | None = None,
     progress: Progress | None = None,
+    few: bool = False,
 ) -> Verification:
     """Verify that the mean of an estimator is its target.
 
@@ -111,6 +112,8 @@ def unbiased(
         width: samples in a block: the unit of compilation and of reproducibility.
         mesh: the devices (`jaxonline.simulation.blocks.default_mesh`); the numbers do not depend on how many.
         progress: called as `progress(done, total)` from the host.
+        few: whether a few blocks of samples will do, 30 or less: their program is compiled without optimisations, which
+            take longer than they save.
 
     Warns:
         UserWarning: all samples are identical, as those of an estimator that does not use its key.
@@ -131,8 +134,9 @@ def unbiased(
         biased
     """
     settings = Settings(
-        detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress, max_seconds, per_coordinate
-    )
+        detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress, max_seconds, per_coordinate,
+        few,
+    )  # fmt: skip
     if cap_bias is not None:
         check.not_negative("cap_bias", cap_bias)
     method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
@@ -143,7 +147,7 @@ def unbiased(
         check.instance("strata", strata, Strata, "Strata")
         exact = check.finite_array("target", target).astype(float)
         return verify_strata(strata, exact, settings)  # type: ignore[arg-type]
-    sampler = Sampler.create(estimator, seed, width, mesh)  # type: ignore[arg-type]
+    sampler = settings.sampler(estimator)  # type: ignore[arg-type]
     layout = Layout.of(sampler.estimate)
     if not layout.is_array:
         sampler = dataclasses.replace(sampler, estimator=AsVector(sampler.estimator))

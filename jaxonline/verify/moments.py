@@ -17,7 +17,7 @@ from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.layout import square_of_estimate
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
-from jaxonline.verify.sampling import Moments, Progress, Sampler, Summary, as_pytree, value_of, with_value
+from jaxonline.verify.sampling import Moments, Progress, Summary, as_pytree, value_of, with_value
 from jaxonline.verify.settings import Settings
 
 _ROUNDING = 1e-9
@@ -79,6 +79,7 @@ def second_moment(
     width: int = 8192,
     mesh: Mesh | None = None,
     progress: Progress | None = None,
+    few: bool = False,
 ) -> Verification:
     """Verify that E |theta|^2 is at most a bound.
 
@@ -101,6 +102,8 @@ def second_moment(
         width: samples in a block.
         mesh: the devices.
         progress: called as `progress(done, total)` from the host.
+        few: whether a few blocks of samples will do, 30 or less: their program is compiled without optimisations, which
+            take longer than they save.
 
     Raises:
         TypeError: if `estimator` is not callable.
@@ -115,7 +118,7 @@ def second_moment(
     check.positive("limit", limit)
     if exact is not None:
         check.not_negative("exact", exact)
-    settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress)
+    settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress, few=few)
     drawn, n, cut = _squared_norms(estimator, limit, exact, settings)
     sample, spread = float(drawn.moments.mean[0]), _spread(drawn.moments)
     low = max(float(bernstein_lower(drawn.moments, cut, level / 2)[1]), 0.0)
@@ -219,7 +222,7 @@ class _AsNumbers:
 def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
     """Samples of |theta|^2, whole and cut off; how many; and the cut, which a first block of other samples chooses."""
     norms = _Norms(as_pytree(estimator), np.float32(np.inf))
-    sampler = Sampler.create(norms, settings.seed, settings.width, settings.mesh)
+    sampler = settings.sampler(norms)
     pilot = np.concatenate([values[:, 0] for values, _ in sampler.blocks(settings.width)]).astype(float)
     n = settings.samples or _samples(float(pilot.mean()), limit, exact, settings)
     cut = _cut(pilot, n, settings.level / 2)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._xla.compile_options import are_called_seldom, calls_the_host, plainly
+from jaxonline._xla.compile_options import calls_the_host, plainly
 from jaxonline._xla.precision import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
@@ -200,21 +200,25 @@ class Sampler:
         key: the key of the whole stream.
         width: samples in a block.
         mesh: the devices.
+        few: whether it draws a few blocks only, so that optimising their program takes longer than it saves.
     """
 
     estimator: Any
     key: jax.Array
     width: int
     mesh: Mesh
+    few: bool = False
 
     @classmethod
-    def create(cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, *root: int) -> "Sampler":
+    def create(
+        cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, *root: int, few: bool = False
+    ) -> "Sampler":
         """A sampler of `estimator` with the key of an integer seed; with `root`, with a key of its own beside it."""
         mesh = default_mesh() if mesh is None else check_mesh(mesh)
         key = jax.random.key(seed)
         for number in root:
             key = jax.random.fold_in(key, np.uint32(number))
-        return cls(as_pytree(estimator), key, width, mesh)
+        return cls(as_pytree(estimator), key, width, mesh, few)
 
     def blocks(self, n: int, first: int = 0) -> Iterator[tuple[np.ndarray, int]]:
         """`n` samples from block `first` on, block by block: `(values [samples, ...], caps exceeded)`.
@@ -250,7 +254,7 @@ class Sampler:
 
     @property
     def _draw(self) -> Any:
-        return _drawing(self.mesh.devices.flat[0].platform, not are_called_seldom())
+        return _drawing(self.mesh.devices.flat[0].platform, not self.few)
 
     @property
     def epsilon(self) -> float:

@@ -2,12 +2,14 @@
 
 import dataclasses
 import time
+from collections.abc import Callable
+from typing import Any
 
 from jax.sharding import Mesh
 
 from jaxonline.parameters import check
 from jaxonline.simulation.blocks import check_mesh
-from jaxonline.verify.sampling import Progress
+from jaxonline.verify.sampling import Progress, Sampler
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Settings:
     progress: Progress | None
     max_seconds: float | None = None
     per_coordinate: bool = False
+    few: bool = False
     began: float = dataclasses.field(default_factory=time.monotonic)
 
     def __post_init__(self):
@@ -45,6 +48,11 @@ class Settings:
         if self.max_seconds is not None:
             check.positive("max_seconds", self.max_seconds)
         check.flag("per_coordinate", self.per_coordinate)
+        check.flag("few", self.few)
+
+    def sampler(self, estimator: Callable[..., Any], *root: int) -> Sampler:
+        """A sampler of the estimator; see `Sampler.create`."""
+        return Sampler.create(estimator, self.seed, self.width, self.mesh, *root, few=self.few)
 
     @property
     def looks(self) -> bool:

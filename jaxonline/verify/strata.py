@@ -10,7 +10,7 @@ from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.verify.sampling import LAW, Sampler
+from jaxonline.verify.sampling import LAW
 from jaxonline.verify.settings import Settings
 
 _LAW_SAMPLES = 1 << 18
@@ -101,7 +101,7 @@ def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
     """
     if strata.draw is None:
         return []
-    sampler = Sampler.create(strata.draw, settings.seed, settings.width, settings.mesh, LAW)
+    sampler = settings.sampler(strata.draw, LAW)
     size, m = _LAW_SAMPLES, len(strata.pmf)
     counts = np.zeros(m + 1, np.int64)
     for values, _ in sampler.blocks(size):

@@ -74,7 +74,7 @@ class _Stratum:
     def create(cls, strata: Strata, n: int, target: np.ndarray, settings: Settings, level: float) -> "_Stratum":
         p = float(strata.pmf[n])
         estimator = jax.tree_util.Partial(_conditional, as_pytree(strata.given), np.int32(n))
-        sampler = Sampler.create(estimator, settings.seed, settings.width, settings.mesh, STRATA, n)
+        sampler = settings.sampler(estimator, STRATA, n)
         layout = Layout.of(sampler.estimate)
         if not layout.is_array:
             raise ArgumentTypeError("given", f"must return one array of real numbers, got {sampler.estimate}")

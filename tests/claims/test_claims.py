@@ -11,11 +11,19 @@ import pytest
 from rich.console import Console
 
 from jaxonline import verify
-from jaxonline._xla.compile_options import are_called_seldom
 from jaxonline.claims import features, registry
 from jaxonline.claims.errata import PAPERS, erratum
 from jaxonline.claims.plots import plot_intervals, save_intervals
-from jaxonline.claims.registry import Claim, Options, all_claims, exit_code, run_claims, select, to_json, write_json
+from jaxonline.claims.registry import (
+    Claim,
+    SamplingOptions,
+    all_claims,
+    exit_code,
+    run_claims,
+    select,
+    to_json,
+    write_json,
+)
 from jaxonline.claims.report import claims_table, verify_command
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.learners import EWA
@@ -220,16 +228,19 @@ def test_few_samples_are_drawn_without_optimisations_unless_more_are_asked_for(m
     seen = []
 
     def check(form, options):
-        seen.append(are_called_seldom())
+        seen.append(options.sampling()["few"])
         return verify.bound(0.5, 1.0)
 
     registry.claim("a", "nobody", few=True, printed="biased")(check)
     registry.claim("b", "nobody", printed="biased")(check)
     first, second = next(iter(registry._REGISTRY.values()))
-    for one, options in ((first, Options()), (first, Options(samples=1000)), (second, Options())):
+    for one, options in (
+        (first, SamplingOptions()),
+        (first, SamplingOptions(samples=1000)),
+        (second, SamplingOptions()),
+    ):
         one.check(options)
     assert seen == [True, False, False]
-    assert not are_called_seldom()
 
 
 @pytest.mark.long
@@ -240,7 +251,7 @@ def test_options_reach_the_samples():
     assert row.verification.samples == 20_000
     assert row.verification == again.verification
     assert row.verification.bias != other.verification.bias
-    assert Options(5, 1).sampling() == {"samples": 5, "seed": 1, "mesh": None, "progress": None}
+    assert SamplingOptions(5, 1).sampling() == {"samples": 5, "seed": 1, "mesh": None, "progress": None, "few": False}
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from bad_calls import MASKED, Row, check, count, grouped, number, option, positi
 import jaxonline as jo
 from jaxonline import datasets, environments, estimators, feedback, learners, losses, study, verify
 from jaxonline.feedback import noise
-from jaxonline.results.statistics import intervals as statistics
+from jaxonline.results import statistics
 from jaxonline.simulation import measures, record_rounds
 
 X, Y = np.arange(6.0).reshape(3, 2) / 6, np.array([1.0, -1.0, 1.0])

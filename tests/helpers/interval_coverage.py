@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+import jaxonline as jo
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.results.statistics.intervals import mean_over_runs, simultaneous
+from jaxonline.results.statistics import mean_over_runs, simultaneous
 
 PAGE = Path(__file__).parents[2] / "docs" / "intervals.md"
 STUDIES = 1000
@@ -25,6 +26,12 @@ LAWS = {  # draws, and the expectation
 ROUNDS = 20
 
 
+INTERVALS = {
+    "student": jo.intervals.Student(), "bootstrap-t": jo.intervals.BootstrapT(), "anytime": jo.intervals.Anytime(),
+    "bounded": jo.intervals.Bounded(0.0, 1.0),
+}  # fmt: skip
+
+
 def of_means(laws: Iterable[str] = tuple(LAWS), numbers_of_runs: Iterable[int] = RUNS) -> Table:
     """Of one mean: each law, each number of runs, each interval."""
     rows = []
@@ -33,11 +40,10 @@ def of_means(laws: Iterable[str] = tuple(LAWS), numbers_of_runs: Iterable[int] =
         for n in numbers_of_runs:
             values = draw(np.random.default_rng([1, n]), (STUDIES, n))
             row: dict = {"law": law, "runs": n}
-            for interval in ("student", "bootstrap-t", "anytime", "bounded"):
+            for interval, kind in INTERVALS.items():
                 if interval == "bounded" and not law.startswith("1 with"):
                     continue
-                limits = (0.0, 1.0) if interval == "bounded" else None
-                found = mean_over_runs(values, interval=interval, limits=limits)
+                found = mean_over_runs(values, interval=kind)
                 row[interval] = 100 * float(((found.low <= mean) & (mean <= found.high)).mean())
                 row[f"{interval} above"] = 100 * float((found.high < mean).mean())
             rows.append(row)
@@ -79,8 +85,8 @@ part whose whole interval lies below it, which for a regret is the side that fla
 Student's interval, the default, is right for laws that are nearly normal, as the regrets of this package's studies are
 over their runs. For skewed laws it is too short on the long side, and `Result.mean` says so where the runs show it
 (skewness / sqrt(runs) above 0.3). Bootstrap-t mends much of that, not all, and nothing that is made of the runs alone
-can know of a catastrophe that no run has seen: where losses are bounded, `interval="bounded"` does. "anytime" holds for
-all numbers of runs together, and so covers more often at each.
+can know of a catastrophe that no run has seen: where losses are bounded, `Bounded(low, high)` does. `Anytime()` holds
+for all numbers of runs together, and so covers more often at each.
 
 ## Of a whole curve
 

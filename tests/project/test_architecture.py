@@ -36,8 +36,8 @@ def sources() -> dict[tuple[str, ...], str]:
 CODE = sources()
 
 
-def imports(node: ast.AST, modules: set[tuple[str, ...]], when_used: bool = True) -> Iterator[tuple[str, ...]]:
-    """Modules of the package that are imported, () for a name of the facade; inside functions only if `when_used`."""
+def imports(node: ast.AST, modules: set[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Modules of the package that are imported, also inside functions; () for a name of the facade."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ImportFrom) and child.level:
             yield ("relative import",)
@@ -47,8 +47,8 @@ def imports(node: ast.AST, modules: set[tuple[str, ...]], when_used: bool = True
         elif isinstance(child, ast.Import):
             names = [alias.name.split(".") for alias in child.names]
             yield from (tuple(name[1:]) for name in names if name[0] == "jaxonline")
-        elif when_used or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from imports(child, modules, when_used)
+        else:
+            yield from imports(child, modules)
 
 
 def violations(code: dict[tuple[str, ...], str], modules: set[tuple[str, ...]]) -> list[str]:
@@ -80,7 +80,7 @@ def test_imports_point_downwards():
         ("feedback.noise", "from jaxonline.parameters import check", False),
         ("learners.boa", "from jaxonline.learners.gradient.step_sizes import Constant", False),
         ("study.quickstart", "from jaxonline import bounds, game", False),
-        ("results.result", "def plot():\n    from jaxonline.results.report.plotting import plot_result", False),
+        ("results.result", "def plot():\n    from jaxonline.results.report.curves import plot_result", False),
         ("results.result", "from jaxonline.simulation import simulate", True),
         ("feedback.noise", "def f():\n    import jaxonline.simulation", True),
         ("learners.boa", "from jaxonline.comparators import L2Ball", True),
@@ -99,13 +99,8 @@ def test_the_direction_is_really_read(module, text, wrong):
 
 
 def circle(code: dict[tuple[str, ...], str]) -> list[str]:
-    """Modules that cannot be put in an order in which each imports only earlier ones.
-
-    A function may import its own room when it is called: a method that loads what only it needs.
-    """
-    graph = {
-        module: set(imports(ast.parse(text), set(code), when_used=False)) - {module} for module, text in code.items()
-    }
+    """Modules that cannot be put in an order in which each imports only earlier ones, also inside functions."""
+    graph = {module: set(imports(ast.parse(text), set(code))) - {module} for module, text in code.items()}
     done: set = set()
     while ready := [m for m in graph if m not in done and graph[m] & graph.keys() <= done]:
         done |= set(ready)
@@ -116,6 +111,9 @@ def test_no_module_imports_itself_in_a_circle():
     assert circle(CODE) == []
     there, back = "from jaxonline.a import c", "if TYPE_CHECKING:\n    from jaxonline.a import b"
     assert circle({("a", "b"): there, ("a", "c"): back}) == ["a.b", "a.c"]
+    later = "def draw():\n    from jaxonline.a import b"
+    assert circle({("a", "b"): there, ("a", "c"): later}) == ["a.b", "a.c"]
+    assert circle({("a", "b"): there, ("a", "c"): "import jaxonline.parameters"}) == []
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -15,7 +15,7 @@ from jaxonline.estimators.gradients import GradientMoments, StatesMoments
 from jaxonline.feedback.noise import Mirrored, TwoPoints
 from jaxonline.game.round import Round
 from jaxonline.parameters.warning_classes import ControlVariateWarning
-from jaxonline.results.statistics.intervals import growth
+from jaxonline.results.statistics import growth
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.controls import ControlVariate, Shadow
 
@@ -218,7 +218,7 @@ def test_everything_about_means_is_adjusted(found):
     exponents = growth(found.rounds[1:], found.adjusted()[0][:, 1:])
     assert found.growth(2)[ball] == exponents
     np.testing.assert_array_equal(found.quantiles(), np.quantile(found.values(), (0.05, 0.5, 0.95), axis=1))
-    bounded = found.select(ball).mean("cumulative_loss", interval="bounded", limits=(0.0, 10.0))
+    bounded = found.select(ball).mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 10.0))
     np.testing.assert_array_equal(bounded.mean[0], found.values("cumulative_loss")[0].mean(axis=0))
 
 

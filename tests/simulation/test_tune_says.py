@@ -8,7 +8,7 @@ from fresh_python import ROOT
 from test_tune import GAME, SIZES, make
 
 import jaxonline as jo
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics import Estimate
 from jaxonline.results.tuned import Rung, Tuned, at_edge
 
 pytestmark = pytest.mark.fast_compile

@@ -57,7 +57,7 @@ def test_the_numbers_are_those_in_memory(played, stored):
     assert str(stored) == str(held)
     assert stored.ranking().letters == held.ranking().letters
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
-        bounded = [each.mean(interval="bounded", limits=(-2.0, 9.0)) for each in (stored, held)]
+        bounded = [each.mean(interval=jo.intervals.Bounded(-2.0, 9.0)) for each in (stored, held)]
     np.testing.assert_allclose(*map(np.array, bounded), rtol=1e-12)
 
 
@@ -185,22 +185,27 @@ def test_a_store_in_whose_place_another_one_is_put(nothing_held, place):
 
 
 def test_saved_in_the_place_of_its_own_numbers(nothing_held, place, monkeypatch):
-    """They go on to be read from there; a result that was read before is another one."""
+    """The store is that of the new numbers; saving changes no result, so what is read from the old store is gone."""
     wanted = made_up().select("b, c", "α", runs=slice(9))
     made_up().save(place)
     old = jo.load_result(place)
     found = old.select("b, c", "α", runs=slice(9))
-    for _ in range(2):
-        found.save(place)
-        assert isinstance(found.cumulative_loss, StoredArray)
-        for each in (found, jo.load_result(place)):
+    before = dict(vars(found))
+    found.save(place)
+    assert all(vars(found)[name] is of for name, of in before.items())
+    for gone in (found, old):
+        with pytest.raises(FileNotFoundError, match="another one was put there"):
+            gone.regret  # noqa: B018
+    new = jo.load_result(place)
+    for _ in range(2):  # the same numbers again: it goes on to be read
+        assert isinstance(new.cumulative_loss, StoredArray)
+        for each in (new, jo.load_result(place)):
             np.testing.assert_array_equal(each.cumulative_loss, wanted.cumulative_loss)
             np.testing.assert_array_equal(each.regret, wanted.regret)
-    with pytest.raises(FileNotFoundError, match="another one was put there"):
-        old.regret  # noqa: B018
-    again = found.select("α")
+        new.save(place)
+    again = new.select("α")
     again.save(place)
-    np.testing.assert_array_equal(again.regret, wanted.regret[1:])
+    np.testing.assert_array_equal(jo.load_result(place).regret, wanted.regret[1:])
 
 
 def test_a_study_in_whose_place_another_one_is_put(played, nothing_held, tmp_path):

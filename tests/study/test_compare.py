@@ -176,7 +176,7 @@ def test_skewed_runs_are_said_in_a_sentence(plain, monkeypatch):
     found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).play(Context(seed=5, mesh=ONE), **SIZES)
     assert found.skewed == ()
     assert said_of_skewness({"noise 0.3": found}) == []
-    monkeypatch.setattr("jaxonline.results.statistics.intervals.skewness", lambda values: np.full(len(values), 99.0))
+    monkeypatch.setattr("jaxonline.results.statistics.means.skewness", lambda values: np.full(len(values), 99.0))
     assert found.skewed == ("two copies", "naive")
     (said,) = said_of_skewness({"noise 0.3": found})
     assert said.endswith("understates the longer side: two copies (noise 0.3); naive (noise 0.3).")

@@ -234,7 +234,12 @@ def test_every_sampler_has_keys_of_its_own(monkeypatch):
     """The law of N at seed s had the keys of plain samples at seed s + 1."""
     seen = []
     create = Sampler.create.__func__
-    monkeypatch.setattr(Sampler, "create", classmethod(lambda cls, *args: seen.append(create(cls, *args)) or seen[-1]))
+
+    def recorded(cls, *args, **options):
+        seen.append(create(cls, *args, **options))
+        return seen[-1]
+
+    monkeypatch.setattr(Sampler, "create", classmethod(recorded))
     settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, ONE, None)
     law_errors(verify.Strata([1.0], uniform, terms=[0.0], draw=lambda key: jnp.int32(0)), settings, level=1e-9)
     plain = {jax.random.key_data(jax.random.key(seed)).tobytes() for seed in range(3)}

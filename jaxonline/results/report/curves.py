@@ -1,18 +1,32 @@
-"""The curves of a figure: how those of many learners are told apart, and where their names stand."""
+"""The figure of a result: mean against rounds with bands, and bounds. Matplotlib is imported when it is drawn."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxonline.parameters import check
+from jaxonline.results.quantities import label_of
 from jaxonline.results.report.formats import figure_words, short_names, tick
-from jaxonline.results.report.plotting import COLOURS, Style, band, log_log, tidy
+from jaxonline.results.report.plotting import (
+    COLOURS,
+    STYLES,
+    Style,
+    band,
+    is_logarithmic,
+    log_log,
+    set_paper_sizes,
+    tidy,
+    write_figure,
+)
+from jaxonline.results.report.summary import quantity_of
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from jaxonline.results import Result
-    from jaxonline.results.statistics.intervals import Estimate
+    from jaxonline.results.report.figure import ResultFigure
 
 DASHES: tuple[Any, ...] = ("-", (0, (2.6, 1.1)), (0, (0.9, 0.9)))
 MARKERS = "osD^vPX"
@@ -21,10 +35,101 @@ BOUND = "theorem's bound"
 BEST = 7  # of more than can be told apart, so many are named
 
 
+def plot_result(
+    result: Any,
+    path: str | Path | None = None,
+    *,
+    quantity: str | None = None,
+    level: float = 0.95,
+    interval: ConfidenceInterval | None = None,
+    bounds: Mapping[str, np.ndarray] | None = None,
+    title: str | None = None,
+    style: str = "screen",
+) -> "ResultFigure":
+    """Mean of a quantity against rounds with bands; with bounds, a second panel on logarithmic axes.
+
+    A band holds for the whole curve of its learner (`Result.bands`), not for each round alone; of one run there is
+    none. Axes are logarithmic where the recorded rounds are (`simulate(spacing="log")`). Up to 21 learners differ in
+    colour and dashes, with their names at the ends of the curves; of more the best 7 do, and the others are grey.
+    Where one round was recorded, the learners are points.
+
+    Args:
+        result: the numbers.
+        path: where to write the figure (the ending chooses the format), or None. Fonts of a PDF are embedded.
+        quantity: "regret", "comparator_loss", or a measure that is a number, by its name; by default the regret, or
+            the cumulative loss where there is no comparator.
+        level: of each learner's band.
+        interval: as in `Result.bands`.
+        bounds: what a theorem promises at each recorded round [G], by learner: dashed lines in the second panel.
+        title: of the figure.
+        style: "screen", or "paper": for a column of a two-column paper, 3.25 inches wide with letters of 8 points, a
+            legend below and nothing above, since that is the caption's; with bounds, one panel, which is logarithmic.
+
+    Raises:
+        ValueError: a quantity that the study does not have, or a bound for a learner that it does not have, or not of
+            the length of the recorded rounds; an unknown style.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
+        >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+        >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
+        >>> len(result.plot(quantity="cumulative_loss").axes)
+        1
+    """
+    from jaxonline.results.report.figure import ResultFigure
+
+    for name, bound in check.keyed("bounds", bounds, result.learners).items():
+        if check.reals(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
+            raise ValueError(
+                f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds, got "
+                f"shape {np.shape(bound)}"
+            )
+    bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]
+    quantity = quantity_of(result, quantity)
+    estimate = result.bands(quantity, level, interval)
+    curves = Curves(result, estimate, sizes)
+    paper, two = style == "paper", bool(bounds) and style != "paper" and len(result.rounds) > 1
+    figure = ResultFigure(figsize=(sizes.width * (1.6 if two else 1), curves.height(paper)), layout="constrained")
+    panels = figure.subplots(1, 2 if two else 1, squeeze=False)[0]
+    what = figure_words(label_of(quantity))
+    words = f"mean of {_runs(result, estimate.n_runs)}" if len(result.runs) > 1 else "one run"
+    words += f", {level:.0%} simultaneous bands" if np.isfinite(estimate.low).any() else ""
+    if len(result.rounds) == 1:
+        curves.draw_points(panels[0], bounds, what)
+        words = words.replace("simultaneous bands", "intervals")
+    for axes in panels if len(result.rounds) > 1 else ():
+        logarithmic = (two and axes is panels[1]) or (paper and bool(bounds))
+        curves.draw(axes, bounds if logarithmic else {}, logarithmic or is_logarithmic(result.rounds), logarithmic)
+        tidy(axes, "round", what if axes is panels[0] else "")
+    if len(result.rounds) > 1:
+        curves.name(panels[0], figure if paper else None)
+    if not paper:
+        panels[0].set_title(words, fontsize=10)
+        if two:
+            same = "the same, with bounds" if is_logarithmic(result.rounds) else "the same on logarithmic axes"
+            panels[1].set_title(same, fontsize=10)
+            panels[1].legend(handles=[curves.bound], frameon=False, fontsize=9)
+        if title:
+            figure.suptitle(figure_words(title))
+    for axes in panels if paper else ():
+        set_paper_sizes(axes, sizes)
+    return write_figure(figure, path)
+
+
+def _runs(result: Any, n_runs: np.ndarray) -> str:
+    """How many runs are in the means, of those that were played."""
+    least, most, played = n_runs.min(), n_runs.max(), len(result.runs)
+    if least == played:
+        return f"{played:,} runs"
+    return f"{least:,} of {played:,} runs" if least == most else f"{least:,} to {most:,} of {played:,} runs"
+
+
 class Curves:
     """The curves of all learners in one look: colours, dashes and markers; names at their ends."""
 
-    def __init__(self, result: "Result", estimate: "Estimate", sizes: Style):
+    def __init__(self, result: Any, estimate: Estimate, sizes: Style):
         ends = estimate.mean[:, -1]
         self.result, self.estimate, self.sizes = result, estimate, sizes
         self.order = [int(i) for i in np.argsort(ends, kind="stable") if np.isfinite(ends[i])]  # from the best on

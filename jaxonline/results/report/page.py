@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report import summary
@@ -21,7 +22,6 @@ from jaxonline.results.report.columns import Number, Text
 from jaxonline.results.report.formats import html_words, readable
 from jaxonline.results.report.plotting import is_logarithmic
 from jaxonline.results.report.tables import Table
-from jaxonline.results.result import Result
 
 DRAWN, POINTS, RANKED = 60, 100, 40  # learners and recorded rounds of a chart; learners of a ranking
 ENTRIES = 30  # of a vector
@@ -32,7 +32,7 @@ def html_page(
     title: str,
     *,
     sentences: Sequence[str] = (),
-    results: Mapping[str, Result] | None = None,
+    results: Mapping[str, Any] | None = None,
     bounds: Mapping[str, Mapping[str, np.ndarray]] | None = None,
     tables: Mapping[str, Table] | Sequence[Table] = (),
     figures: Mapping[str, bytes] | None = None,
@@ -145,7 +145,7 @@ def _text(words: str) -> str:
     return f'<div class="copied"><pre>{html_words(words.rstrip())}</pre></div>' if words.strip() else ""
 
 
-def _how(results: Mapping[str, Result], about: Mapping[str, Any]) -> str:
+def _how(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     """What is said of all, then of each result."""
     lists = [summary.description_list(about, ())]
     for name, result in results.items():
@@ -160,7 +160,7 @@ def _how(results: Mapping[str, Result], about: Mapping[str, Any]) -> str:
 # A result: curves, the table at the horizon, the ranking
 
 
-def _result(name: str, result: Result, bounds: Mapping[str, Any]) -> str:
+def _result(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
     for learner, bound in check.keyed(f"bounds[{name!r}]", bounds, result.learners).items():
         if np.shape(bound) != result.rounds.shape:
             wanted = f"an entry for each of the {len(result.rounds)} recorded rounds"
@@ -172,7 +172,7 @@ def _result(name: str, result: Result, bounds: Mapping[str, Any]) -> str:
     return "\n".join([_chart(result, bounds), f"<h3>{head}</h3>", _scrolled(table), *_vectors(result)])
 
 
-def _vectors(result: Result) -> Iterator[str]:
+def _vectors(result: Any) -> Iterator[str]:
     """Of measures that are vectors, the means after the last round, as far as a table can hold them."""
     last = parts.at_rounds(result, slice(-1, None))
     for name, array in last.measures.items():
@@ -188,7 +188,7 @@ def _vectors(result: Result) -> Iterator[str]:
         yield _scrolled(Table(f"{label_of(name)} after the last round: means of each entry", rows, columns))
 
 
-def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
+def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
     data = chart_data(result, bounds)
     left_out = len(result.learners) - len(data["learners"])
     words = f"Means of {summary.runs_in_words(len(result.runs))}"
@@ -209,7 +209,7 @@ def _chart(result: Result, bounds: Mapping[str, Any]) -> str:
     )
 
 
-def chart_data(result: Result, bounds: Mapping[str, Any]) -> dict[str, Any]:
+def chart_data(result: Any, bounds: Mapping[str, Any]) -> dict[str, Any]:
     """The curves of all quantities that are numbers, of the best learners, at so many rounds as can be seen."""
     first = summary.quantity_of(result)
     table = summary.at_the_horizon(result, first, most=DRAWN)
@@ -223,7 +223,7 @@ def chart_data(result: Result, bounds: Mapping[str, Any]) -> dict[str, Any]:
     for name in quantities:
         if name == "comparator_loss" or (name in of.measures and of.measures[name].ndim > 3):
             continue
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of skewness: `Result.mean` says so
+        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
             estimate = of.bands(name, LEVEL) if name == first else of.mean(name, LEVEL)
         curve = {"label": label_of(name), "mean": _rounded(estimate.mean)}
         if np.isfinite(estimate.low).any():

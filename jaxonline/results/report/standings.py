@@ -1,5 +1,6 @@
 """Learners in many games: their ranks, and which of them differ, corrected for the number of pairs in all games."""
 
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,17 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Measured, Number, Row, Text
 from jaxonline.results.report.formats import plain, shortened, terminal_width
+from jaxonline.results.report.page import html_page
+from jaxonline.results.report.standings_figure import GAP, RankCell, plot_ranks
 from jaxonline.results.report.summary import quantity_of, runs_in_words
 from jaxonline.results.report.tables import LEFT_OUT, Table
 from jaxonline.results.result import Result
-from jaxonline.results.statistics import intervals as statistics
+from jaxonline.results.statistics import means
+from jaxonline.results.statistics.intervals import Estimate
 from jaxonline.results.statistics.ranking import shared_letters
 from jaxonline.results.statistics.variance_reduction import CONTROL
 
@@ -25,7 +30,6 @@ if TYPE_CHECKING:
     import pandas
 
 WIDTH = 80  # of a terminal
-GAP = "–"
 
 
 @dataclass(frozen=True)
@@ -118,11 +122,11 @@ class Standings:
         return tuple(dict.fromkeys([*named, *(name for _, name in self.gaps)]))
 
     @cached_property
-    def estimates(self) -> dict[str, statistics.Estimate]:
+    def estimates(self) -> dict[str, Estimate]:
         """Of every game the means after the last round with Student's intervals, in the order of its result."""
-        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `remarks` names who is skewed
+        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names them
             found = {game: result.mean(self._quantity(game), self.level) for game, result in self.results.items()}
-        return {game: statistics.Estimate(*(part[:, -1] for part in of)) for game, of in found.items()}
+        return {game: Estimate(*(part[:, -1] for part in of)) for game, of in found.items()}
 
     @cached_property
     def ranks(self) -> np.ndarray:
@@ -153,7 +157,7 @@ class Standings:
         for game, result in self.results.items():
             controls = result.measures.get(CONTROL) if self._quantity(game) in ("regret", "cumulative_loss") else None
             given.append((self._values(game), None if controls is None else controls[:, :, -1]))
-        return dict(zip(self.games, statistics.p_values_together(given), strict=True))
+        return dict(zip(self.games, means.p_values_together(given), strict=True))
 
     def differ(self, game: str, first: str, second: str) -> bool:
         """Whether two learners differ in a game.
@@ -258,7 +262,7 @@ class Standings:
         ]
         skewed = {}
         for game, result in self.results.items():
-            names = statistics.skewed_learners(self._values(game), result.learners)
+            names = means.skewed_learners(self._values(game), result.learners)
             skewed |= {game: names} if names else {}
         if skewed:
             where = "; ".join(f"{', '.join(names)} in {game}" for game, names in skewed.items())
@@ -285,19 +289,44 @@ class Standings:
         Args:
             title: of the page, that of the table by default.
         """
-        from jaxonline.results.report.page import html_page
-
         figures = {"ranks": self.plot()._repr_png_()}
         return html_page(
             title or self.title, sentences=self.remarks, results=self.results, tables=[self.table, self.means],
             figures=figures,
         )  # fmt: skip
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Learners x games, coloured by rank; see `jaxonline.results.report.standings_figure.plot_standings`."""
-        from jaxonline.results.report.standings_figure import plot_standings
+    def plot(self, path: str | Path | None = None, *, title: str | None = None, style: str = "screen") -> Any:
+        """Learners x games: in each cell the rank and the letters, the darker the better, and the mean rank beside it.
 
-        return plot_standings(self, path, **options)
+        Args:
+            path: where to write the figure (the ending chooses the format), or None.
+            title: of the figure; by default that of the table, and in the style "paper" none.
+            style: "screen", or "paper" with the letters of a paper.
+
+        Raises:
+            ValueError: an unknown style.
+
+        Example:
+            >>> import numpy as np
+            >>> import jaxonline as jo
+            >>> loss = np.array([[[1.0], [3.0]], [[2.0], [5.0]]])
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(("a", "b"), np.arange(2), np.array([1]), measures)
+            >>> figure = jo.results.Standings({"first": result, "second": result}).plot()
+            >>> [text.get_text() for text in figure.axes[0].texts][:3]
+            ['1 a', '1 a', '1.00']
+        """
+        cells = {
+            (row["learner"], row["game"]): RankCell(
+                ranked_words(row["rank"], row["letters"], row["failed"] + row["overflowed"]),
+                (row["rank"] - 1) / max(len(self.results[row["game"]].learners) - 1, 1),
+            )
+            for row in self.rows
+        }
+        order = np.argsort(self.mean_rank, kind="stable")
+        mean_ranks = {self.learners[i]: float(self.mean_rank[i]) for i in order}
+        heading = title or ("" if style == "paper" else self.title)
+        return plot_ranks(mean_ranks, self.games, cells, path, heading=heading, style=style)
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
@@ -306,8 +335,6 @@ class Standings:
         return self.table._repr_html_()
 
     def _lines(self) -> Iterator[str]:
-        import textwrap
-
         for i, table in enumerate(self.tables()):
             yield from [""] if i else textwrap.wrap(self.title, WIDTH)
             yield from table.text(WIDTH).splitlines()

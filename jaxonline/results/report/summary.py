@@ -8,11 +8,13 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import parts
 from jaxonline.results.quantities import label_of
 from jaxonline.results.report.columns import Known, Measured, Number, Text
 from jaxonline.results.report.formats import html_words, in_notebook, plain, readable, shortened
 from jaxonline.results.report.tables import LEFT_OUT, Table, check_bounds
+from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ def at_the_horizon(
     bounds: Mapping[str, float] | None = None,
     *,
     level: float = 0.95,
+    interval: ConfidenceInterval | None = None,
     most: int | None = None,
     strong: bool = False,
     letters: bool = False,
@@ -72,6 +75,7 @@ def at_the_horizon(
         quantity: as in `Result.mean`, by default that of `quantity_of`.
         bounds: what a theorem promises, by learner.
         level: of the intervals.
+        interval: of the means, and of the tests of the ranking; as in `Result.ranking`.
         most: so many learners, the best ones.
         strong: the best learner is marked where the ranking says that it differs from each of the others.
         letters: it is, and so are all others that differ, by letters as in `Result.ranking`.
@@ -100,10 +104,10 @@ def at_the_horizon(
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
         raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
     horizon, head = int(result.rounds[-1]), label_of(quantity)
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # `Result.mean` says which are skewed
-        of, queries = last.mean(quantity, level), last.mean("queries", level)
+    with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
+        of, queries = last.mean(quantity, level, interval), last.mean("queries", level)
         ranked = (strong or letters) and len(result.learners) > 1 and len(result.runs) > 1
-        ranking = last.ranking(quantity, level) if ranked else None
+        ranking = last.ranking(quantity, level, interval) if ranked else None
     reduced = quantity in SUMS[:2] and (CONTROL in result.measures or HALF_DIFFERENCE in result.measures)
     reduction = last.variance_reduction(quantity) if reduced else None
     best = ranking is not None and all(ranking.differ(ranking.learners[0], other) for other in ranking.learners[1:])
@@ -178,7 +182,7 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
 
 
 def to_pandas(
-    result: Any, quantity: str | None, level: float = 0.95, interval: str | None = None
+    result: Any, quantity: str | None, level: float = 0.95, interval: ConfidenceInterval | None = None
 ) -> "pandas.DataFrame":
     """See `Result.to_pandas`."""
     import pandas

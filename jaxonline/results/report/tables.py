@@ -49,10 +49,12 @@ def check_bounds(bounds: Mapping[str, Any]) -> None:
             check.number(f"bounds[{name!r}]", bound)
 
 
-def rows_at_the_horizon(result: Any, bounds: Mapping[str, float] | None, level: float) -> list[dict[str, Any]]:
+def rows_at_the_horizon(
+    result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any
+) -> list[dict[str, Any]]:
     """The rows of `Result.table`, of that result."""
     check_bounds(check.keyed("bounds", bounds, result.learners))
-    regret, queries = result.mean("regret", level), result.mean("queries")
+    regret, queries = result.mean("regret", level, interval), result.mean("queries")
     horizon = int(result.rounds[-1])
     reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures
     reduction = result.variance_reduction() if reduced else None

@@ -1,1 +1,18 @@
-"""Intervals, bands, rankings and estimates with less variance."""
+"""Intervals (`jo.intervals`), bands, rankings and estimates with less variance."""
+
+from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics.means import (
+    Difference,
+    Growth,
+    difference_of_means,
+    growth,
+    mean_over_runs,
+    p_values_together,
+    pairwise_p_values,
+    simultaneous,
+)
+
+__all__ = [
+    "Difference", "Estimate", "Growth", "difference_of_means", "growth", "mean_over_runs", "p_values_together",
+    "pairwise_p_values", "simultaneous",
+]  # fmt: skip

@@ -19,17 +19,25 @@ def student_quantiles(
     Of each of 2,000 resamples of the runs, always the same ones, the mean is compared with that of all runs, in its own
     standard errors. A resample of equal runs has none: its ratio is infinite unless the mean is the same.
     """
-    found = [_of_runs(each, level) for each in values]
-    low, high = (np.stack(side) for side in zip(*found, strict=True))
+    tail = (1.0 - level) / 2
+    ends = [np.quantile(_ratios(runs), (tail, 1.0 - tail), axis=0, method="inverted_cdf") for runs in values]
+    low, high = np.moveaxis(np.reshape(ends, (len(ends), 2, *values.shape[2:])), 1, 0)
     return low, high
 
 
-def _of_runs(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    shape = values.shape[1:]
+def tail_probabilities(values: Float[np.ndarray, "L R"], ratios: Float[np.ndarray, "L"]) -> Float[np.ndarray, "L"]:
+    """Of two-sided tests: twice the smaller share of resampled ratios beyond these ones, which count as one more."""
+    resampled = np.stack([_ratios(runs)[:, 0] for runs in values]) if len(values) else np.empty((0, RESAMPLED))
+    beyond = [(side(resampled, ratios[:, None]).sum(axis=1) + 1) for side in (np.greater_equal, np.less_equal)]
+    return np.where(np.isnan(ratios), np.nan, np.minimum(2.0 * np.minimum(*beyond) / (RESAMPLED + 1), 1.0))
+
+
+def _ratios(values: np.ndarray) -> np.ndarray:
+    """The ratios of all resamples of runs [R, *rest], as [B, size of rest]; NaN of fewer than two runs."""
     runs = values.reshape(len(values), -1)
     runs = runs[~np.isnan(runs).any(axis=1)]
     if len(runs) < 2:
-        return np.full(shape, np.nan), np.full(shape, np.nan)
+        return np.full((RESAMPLED, runs.shape[1]), np.nan)
     n, rng = len(runs), np.random.default_rng(0)
     runs = runs - runs.mean(axis=0)
     ratios = []
@@ -40,9 +48,7 @@ def _of_runs(values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios.append(np.where(mean == 0, 0.0, mean / error))
-    tail = (1.0 - level) / 2
-    low, high = np.quantile(np.concatenate(ratios), (tail, 1.0 - tail), axis=0, method="inverted_cdf")
-    return low.reshape(shape), high.reshape(shape)
+    return np.concatenate(ratios)
 
 
 def largest_deviation(curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Float[np.ndarray, "L"]:

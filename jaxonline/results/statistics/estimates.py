@@ -1,7 +1,6 @@
 """What is estimated from the runs of a `Result`: of numbers that are left in a store, a part after the other."""
 
 import warnings
-from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import label_of
-from jaxonline.results.statistics import intervals as statistics
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics import means
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.ranking import Ranking, rank
 from jaxonline.results.statistics.variance_reduction import (
     CONTROL,
@@ -71,43 +70,35 @@ def adjusted_values(result: Any, quantity: str, learners: slice = ALL, rounds: s
     return np.stack([adjusted(*each) for each in zip(found, own[:, None], strict=True)])
 
 
-def mean(result: Any, quantity: str, level: float, interval: str | None, limits: Any) -> Estimate:
+def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
-    if interval is None:
-        interval = "anytime" if "precision" in result.meta else "student"
-    read, axes = values if interval == "bounded" else adjusted_values, recorded_of(result, quantity).ndim
-    if interval == "student" and axes == 3:
-        last = read(result, quantity, rounds=LAST)[:, :, 0]
-        statistics.warn_of_skewness(last, result.learners, label_of(quantity))
-
-    def of(learners: slice, rounds: slice) -> Estimate:
-        within = limits
-        if limits is not None:
-            at = result.rounds[rounds].reshape(-1, *(1,) * (axes - 3))
-            within = statistics.limits_of_sums(limits, at)
-        runs = read(result, quantity, learners, rounds)
-        return statistics.mean_over_runs(runs, level, interval=interval, limits=within)
-
-    return _estimate(result, quantity, of)
+    interval = interval_of(result, interval)
+    if isinstance(interval, Student) and recorded_of(result, quantity).ndim == 3:
+        last = adjusted_values(result, quantity, rounds=LAST)[:, :, 0]
+        means.warn_of_skewness(last, result.learners, label_of(quantity))
+    return _estimate(result, quantity, level, interval)
 
 
-def bands(result: Any, quantity: str, level: float) -> Estimate:
-    """See `Result.bands`. A figure and a page ask for the same ones, which take long: they are kept with the result."""
+def interval_of(result: Any, interval: ConfidenceInterval | None) -> ConfidenceInterval:
+    """The interval asked for, by default that of the result."""
+    return result.interval if interval is None else check_interval(interval)
+
+
+def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
+    """The learners of whose quantity at the horizon `Result.mean` warns (`SkewedRunsWarning`)."""
+    if not isinstance(result.interval, Student) or recorded_of(result, quantity).ndim > 3:
+        return ()
+    return tuple(means.skewed_learners(adjusted_values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
+
+
+def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
+    """See `Result.bands`."""
     check_number(result, quantity)
-    check.number("level", level, gt=0.0, lt=1.0)
-    kept = vars(result).setdefault("_bands", {})
-    if (quantity, level) not in kept:
-        kept[quantity, level] = _bands(result, quantity, level)
-    return kept[quantity, level]
-
-
-def _bands(result: Any, quantity: str, level: float) -> Estimate:
-
-    def of(learners: slice, rounds: slice) -> Estimate:
-        return statistics.mean_over_runs(adjusted_values(result, quantity, learners, rounds), level)
-
+    interval = Student() if interval is None else check_interval(interval)
+    if not isinstance(interval, Student):
+        return _estimate(result, quantity, level, interval, together=len(result.rounds))
     all_curves = (curves(result, quantity, i) for i in range(len(result.learners)))
-    return statistics.as_bands(_estimate(result, quantity, of), all_curves, level)
+    return means.as_bands(_estimate(result, quantity, level, interval), all_curves, level)
 
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
@@ -126,25 +117,30 @@ def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarr
     return found
 
 
-def ranking(result: Any, quantity: str, level: float) -> Ranking:
+def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Ranking:
     """See `Result.ranking`."""
     check_number(result, quantity)
-    of, taken_out = result.mean(quantity, level), controls(result, quantity)
+    of, taken_out = result.mean(quantity, level, interval), controls(result, quantity)
     last = None if taken_out is None else taken_out[:, :, -1]
     at_horizon = values(result, quantity, rounds=LAST)[:, :, 0]
-    return rank(result.learners, at_horizon, label_of(quantity), level, of, last)
+    tests = (interval or Student()).after(result.rounds[-1])
+    return rank(result.learners, at_horizon, label_of(quantity), level, of, last, tests)
 
 
-def paired_difference(result: Any, first: int, second: int, quantity: str, level: float) -> Estimate:
+def paired_difference(
+    result: Any, first: int, second: int, quantity: str, level: float, interval: ConfidenceInterval | None
+) -> Estimate:
     """See `Result.paired_difference`; of learners by position."""
-    taken_out = controls(result, quantity)
+    interval = Student() if interval is None else check_interval(interval)
+    taken_out = controls(result, quantity) if interval.uses_controls else None
 
     def of(_: slice, rounds: slice) -> Estimate:
         own, other = (values(result, quantity, slice(i, i + 1), rounds)[0] for i in (first, second))
         found = own - other
         if taken_out is not None:
             found = adjusted(found, np.stack([taken_out[i, :, rounds] for i in (first, second)]))
-        return statistics.mean_over_runs(found[None], level)
+        between = _at(result, quantity, interval, rounds).of_difference()
+        return means.mean_over_runs(found[None], level, interval=between)
 
     rounds = {rounds.start: rounds for _, rounds in portions(recorded_of(result, quantity))}
     found = zip(*(of(ALL, each) for each in rounds.values()), strict=True)
@@ -169,8 +165,20 @@ def reduction(result: Any, quantity: str) -> np.ndarray:
     return variance_reduction(plain, used, None if half is None else half[:, :, -1])
 
 
-def _estimate(result: Any, quantity: str, of: Callable[[slice, slice], Estimate]) -> Estimate:
-    """An estimate [L, G, ...] that is made of parts."""
+def _at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
+    """The interval of a quantity at these recorded rounds."""
+    axes = recorded_of(result, quantity).ndim
+    return interval.after(result.rounds[rounds].reshape(-1, *(1,) * (axes - 3)))
+
+
+def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInterval, together: int = 1) -> Estimate:
+    """Means [L, G, ...] with intervals, made in parts."""
+    read = adjusted_values if interval.uses_controls else values
+
+    def of(learners: slice, rounds: slice) -> Estimate:
+        runs = read(result, quantity, learners, rounds)
+        return means.mean_over_runs(runs, level, together, _at(result, quantity, interval, rounds))
+
     found = [(at, of(*at)) for at in portions(recorded_of(result, quantity))]
     return Estimate(*(_joined([(at, each[i]) for at, each in found], axis=0) for i in range(len(Estimate._fields))))
 

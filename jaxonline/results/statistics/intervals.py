@@ -1,25 +1,23 @@
-"""Every interval of the package: means over runs, differences of means, exponents of growth.
+"""Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, bounded and anytime.
 
-Student's law is taken from scipy.special, with the bits of scipy.stats, which takes a second to import. What their
-coverage is, for which laws, is measured in `docs/intervals.md`.
+Student's distribution is taken from scipy.special, with the bits of scipy.stats, which takes a second to import.
+`docs/intervals.md` reports the coverage of each interval by simulation.
 """
 
-import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import abc
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Float
 from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics import bootstrap
-from jaxonline.results.statistics.variance_reduction import adjusted
 
-INTERVALS = ("student", "bootstrap-t", "bounded", "anytime")
-SKEWED = 0.3  # of the skewness over the root of the number of runs: from here on Student's interval is warned of
-SHORTEST_AT = 1000  # the number of runs at which the anytime interval is made to be short
+SHORTEST_AT = 1000  # runs
 
 
 class Estimate(NamedTuple):
@@ -32,290 +30,243 @@ class Estimate(NamedTuple):
     n_runs: np.ndarray
 
 
-class Growth(NamedTuple):
-    """An exponent with its confidence interval; NaN where it is not known."""
+class ConfidenceInterval(abc.ABC):
+    """A two-sided confidence interval for a mean over independent runs."""
 
-    exponent: float
-    low: float
-    high: float
+    test: ClassVar[str] = ""  # the name of the paired test that belongs to it
+    uses_controls: ClassVar[bool] = True  # whether it may be made of values adjusted by control variates
+
+    @abc.abstractmethod
+    def ends(self, values: Float[np.ndarray, "L R *rest"], of: Estimate, level: float) -> tuple[Any, Any]:
+        """The lower and upper ends [L, *rest]; `of` has the means and standard errors of the values."""
+
+    @abc.abstractmethod
+    def p_values(self, values: Float[np.ndarray, "L R"], of: Estimate) -> Float[np.ndarray, "L"]:
+        """The smallest alpha for which the interval of level 1 - alpha excludes 0; NaN where it is unknown."""
+
+    def after(self, rounds: ArrayLike) -> "ConfidenceInterval":
+        """The interval of sums over this many rounds."""
+        return self
+
+    def of_difference(self) -> "ConfidenceInterval":
+        """The interval of the difference of two such quantities."""
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """The interval as a dictionary, which `interval_from_json` reads."""
+        return {"type": type(self).__name__} | {name: np.asarray(of).tolist() for name, of in vars(self).items()}
 
 
-class Difference(NamedTuple):
-    """A difference of two means with its confidence interval."""
+@dataclasses.dataclass(frozen=True)
+class Student(ConfidenceInterval):
+    """Student's t interval, for many runs or nearly normal ones.
 
-    mean: float
-    low: float
-    high: float
+    Error rate: 1 - level if the runs are normal, and approximately for many runs of finite variance. It understates the
+    longer side for skewed runs; `Result.mean` warns of these (`SkewedRunsWarning`).
 
-
-def mean_over_runs(
-    values: Float[np.ndarray, "L R *rest"],
-    level: float = 0.95,
-    together: int = 1,
-    interval: str = "student",
-    limits: tuple[ArrayLike, ArrayLike] | None = None,
-) -> Estimate:
-    """Means over the second axis with two-sided intervals; fields have the shape [L, *rest].
-
-    Args:
-        values: of L learners in R runs; runs with a NaN are left out.
-        level: of the intervals, between 0 and 1.
-        together: of so many intervals all hold with probability `level` at least (Bonferroni's correction).
-        interval: "student", for many runs or a law that is nearly normal; "bootstrap-t" (Efron 1982), for skewed
-            laws: not symmetric, from resampled runs; "bounded", for any law between `limits` and any number of runs
-            (Maurer and Pontil 2009, Theorem 4, on both sides); "anytime", which holds for all numbers of runs from
-            some hundred on at once, so that one may look, and stop when it is narrow (Waudby-Smith, Arbour, Sinha,
-            Kennedy and Ramdas 2024, Theorem 2.2: asymptotic, as Student's is).
-        limits: between which all values are, for "bounded"; of a shape that goes with [L, *rest].
-
-    Returns:
-        NaN for the mean where no run is left, and for the interval where fewer than two are.
-
-    Raises:
-        ValueError: a level out of its range, `together` below 1, an unknown interval, values outside `limits`.
+    References:
+        Student (1908), "The probable error of a mean", Biometrika 6.
 
     Example:
-        >>> import numpy as np
+        >>> import jaxonline as jo
         >>> from jaxonline.results.statistics import mean_over_runs
-        >>> found = mean_over_runs(np.array([[1.0, 3.0, np.nan]]))
-        >>> found.mean.tolist(), found.n_runs.tolist(), found.high.round(1).tolist()
-        ([2.0], [2], [14.7])
+        >>> estimate = mean_over_runs(np.array([[1.0, 3.0]]), interval=jo.intervals.Student())
+        >>> estimate.mean.tolist(), estimate.high.round(1).tolist()
+        ([2.0], [14.7])
     """
-    check.number("level", level, gt=0.0, lt=1.0)
-    check.choice("interval", interval, INTERVALS)
-    if (interval == "bounded") != (limits is not None):
-        raise ArgumentError(
-            "limits", f"must be given for the interval 'bounded' and no other, got {limits}, {interval!r}"
-        )
-    if check.count("together", together) > 1:
-        level = 1.0 - (1.0 - level) / together
-    n_runs = (~np.isnan(values)).sum(axis=1)
-    some = np.maximum(n_runs, 1)
-    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
-    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
-    if interval == "bootstrap-t":
+
+    test: ClassVar[str] = "paired t-tests"
+
+    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+        """See `ConfidenceInterval.ends`."""
+        return _symmetric(of, special.stdtrit(np.maximum(of.n_runs - 1, 1), 0.5 + level / 2))
+
+    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+        """Of paired t-tests."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 2.0 * special.stdtr(np.maximum(of.n_runs - 1, 1), -np.abs(of.mean / of.standard_error))
+
+
+@dataclasses.dataclass(frozen=True)
+class BootstrapT(ConfidenceInterval):
+    """Bootstrap-t interval, for skewed runs: not symmetric, from 2,000 resamples of the runs.
+
+    Error rate: 1 - level up to terms of order 1 / runs, for runs of finite variance; the resamples are always the same.
+
+    References:
+        Efron (1982), "The jackknife, the bootstrap and other resampling plans", section 10.10.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.results.statistics import mean_over_runs
+        >>> runs = np.random.default_rng(0).exponential(size=(1, 30))
+        >>> estimate = mean_over_runs(runs, interval=jo.intervals.BootstrapT())
+        >>> bool((estimate.high - estimate.mean > 1.2 * (estimate.mean - estimate.low)).all())
+        True
+    """
+
+    test: ClassVar[str] = "paired bootstrap-t tests"
+
+    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+        """See `ConfidenceInterval.ends`."""
         low, high = bootstrap.student_quantiles(values, level)
-        return Estimate(mean, error, mean - high * error, mean - low * error, n_runs)
-    if limits is not None:
-        return Estimate(mean, error, *_bounded(values, mean, error, n_runs, level, limits), n_runs)
-    factor = _anytime_factor(level, some) if interval == "anytime" else _t_quantile(level, np.maximum(n_runs - 1, 1))
-    return Estimate(mean, error, mean - factor * error, mean + factor * error, n_runs)
+        return of.mean - high * of.standard_error, of.mean - low * of.standard_error
+
+    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+        """Twice the smaller share of resamples beyond the observed ratio, at least 1 / 2,001 a side."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return bootstrap.tail_probabilities(values, of.mean / of.standard_error)
 
 
-def limits_of_sums(limits: Any, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest value of a sum after these rounds, from those of a round.
+@dataclasses.dataclass(frozen=True)
+class Bounded(ConfidenceInterval):
+    """Empirical Bernstein interval, for bounded quantities: it holds for any distribution and any number of runs.
+
+    Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside raise an error.
+    Control variates are not used, because adjusted values have other limits.
+
+    Args:
+        low: the smallest value that the quantity can have in one round.
+        high: the largest.
 
     Raises:
-        ValueError: `limits` that are no two numbers in this order.
-    """
-    ends = check.finite_array("limits", limits)
-    if ends.shape != (2,) or ends[0] > ends[1]:
-        raise ArgumentError("limits", f"must be the least and the largest value, got {check.shown(limits)}")
-    return ends[0] * rounds, ends[1] * rounds
+        ValueError: limits that are not finite or not in this order.
 
-
-def _bounded(
-    values: np.ndarray, mean: np.ndarray, error: np.ndarray, n_runs: np.ndarray, level: float, limits: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Maurer and Pontil's interval, cut at the limits."""
-    least, most = (np.broadcast_to(np.asarray(limit, float), mean.shape) for limit in limits)
-    outside = (values < least[:, None]) | (values > most[:, None])
-    if outside.any():
-        raise ArgumentError(
-            "limits", f"must enclose all values, got {check.shown(limits)} and {values[outside][0]:.6g}"
-        )
-    log = np.log(4.0 / (1.0 - level))
-    half = error * np.sqrt(2.0 * log) + 7.0 * (most - least) * log / (3.0 * np.maximum(n_runs - 1, 1))
-    return np.maximum(mean - half, least), np.minimum(mean + half, most)
-
-
-def _anytime_factor(level: float, n_runs: np.ndarray) -> np.ndarray:
-    """How many standard errors the confidence sequence reaches, which is shortest at about `SHORTEST_AT` runs."""
-    log = np.log(1.0 / (1.0 - level))
-    weight = n_runs * (2.0 * log + np.log(1.0 + 2.0 * log)) / SHORTEST_AT
-    return np.sqrt(2.0 * (weight + 1.0) / weight * (0.5 * np.log(weight + 1.0) + log))
-
-
-def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
-    """Means over runs with bands [L, G]: with probability `level` the whole curve of a learner lies in its band.
-
-    A band is as many standard errors wide everywhere as the largest deviation of a curve needs. The law of that is
-    taken from the correlations between rounds, as of Student's t in one round (max-t; asymptotic, as Student's is).
-
-    Args:
-        values: of L learners in R runs at G rounds; runs with a NaN are left out.
-        level: of each learner's band, between 0 and 1.
+    References:
+        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 4, used on
+        both sides.
 
     Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics import mean_over_runs, simultaneous
-        >>> curves = np.random.default_rng(0).normal(size=(1, 50, 8))
-        >>> both, each = simultaneous(curves), mean_over_runs(curves)
-        >>> bool((both.low < each.low - 0.2 * each.standard_error).all())
-        True
+        >>> import jaxonline as jo
+        >>> from jaxonline.results.statistics import mean_over_runs
+        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.Bounded(0.0, 1.0))
+        >>> estimate.low.tolist(), estimate.high.round(2).tolist()
+        ([0.0], [0.1])
     """
-    return as_bands(mean_over_runs(values, level), values, level)
+
+    test: ClassVar[str] = "paired tests of bounded differences"
+    uses_controls: ClassVar[bool] = False
+
+    low: ArrayLike
+    high: ArrayLike
+
+    def __post_init__(self):
+        low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
+        if np.any(low > high):
+            raise ArgumentError(
+                "low", f"must be at most high, got {check.shown(self.low)} and {check.shown(self.high)}"
+            )
+
+    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+        """See `ConfidenceInterval.ends`; cut at the limits."""
+        low, high = (np.broadcast_to(np.asarray(limit, float), of.mean.shape) for limit in (self.low, self.high))
+        outside = (values < low[:, None]) | (values > high[:, None])
+        if outside.any():
+            limits = f"{check.shown(self.low)} to {check.shown(self.high)}"
+            raise ArgumentError(
+                "interval", f"must enclose all values, got Bounded over {limits}, {values[outside][0]:.6g}"
+            )
+        log = np.log(4.0 / (1.0 - level))
+        half = of.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (3.0 * np.maximum(of.n_runs - 1, 1))
+        return np.maximum(of.mean - half, low), np.minimum(of.mean + half, high)
+
+    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+        """From the level at which half the width is the size of the mean."""
+        linear = 7.0 * (np.asarray(self.high) - np.asarray(self.low)) / (3.0 * np.maximum(of.n_runs - 1, 1))
+        root = of.standard_error * np.sqrt(2.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log = ((np.sqrt(root**2 + 4.0 * linear * np.abs(of.mean)) - root) / (2.0 * linear)) ** 2
+        return np.minimum(4.0 * np.exp(-log), 1.0)
+
+    def after(self, rounds: ArrayLike) -> "Bounded":
+        """The limits of sums over this many rounds."""
+        return Bounded(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
+
+    def of_difference(self) -> "Bounded":
+        """The limits of a difference."""
+        width = np.asarray(self.high) - np.asarray(self.low)
+        return Bounded(-width, width)
 
 
-def as_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
-    """Means [L, G] with bands (`simultaneous`) instead of intervals, from the runs of one learner after the other."""
-    factor = bootstrap.largest_deviation(curves, level)[:, None]
-    return of._replace(low=of.mean - factor * of.standard_error, high=of.mean + factor * of.standard_error)
+@dataclasses.dataclass(frozen=True)
+class Anytime(ConfidenceInterval):
+    """Confidence sequence: it holds for all numbers of runs at once, so that one may look, and stop when it is narrow.
 
-
-def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
-    """The skewness of the runs of each learner, 0 where it has none; NaN are left out."""
-    n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
-    centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
-    second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
-    return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
-
-
-def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
-    """Say which learners have runs so skewed that Student's interval misses on one side far more than it should.
-
-    For normal runs the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples: below that nothing is said.
-    """
-    named = skewed_learners(values, learners)
-    if named:
-        found, _ = _skewness_over_root(values)
-        warnings.warn(
-            f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
-            f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
-            "mean(interval='bootstrap-t'), or interval='bounded' where losses are",
-            RuntimeWarning, stacklevel=4,
-        )  # fmt: skip
-
-
-def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
-    """The learners of whom `warn_of_skewness` warns."""
-    found, n_runs = _skewness_over_root(values)
-    return [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
-
-
-def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The size of the skewness over the root of the number of runs, and that number."""
-    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
-    return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
-
-
-def difference_of_means(
-    first: Float[np.ndarray, "m"], second: Float[np.ndarray, "n"], level: float = 0.95
-) -> Difference:
-    """The mean of `first` minus that of `second`, of independent samples, with Welch's interval.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics import difference_of_means
-        >>> difference_of_means(np.array([3.0, 5.0]), np.array([0.0, 2.0])).mean
-        3.0
-    """
-    from scipy import stats
-
-    interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
-    return Difference(float(first.mean() - second.mean()), float(interval.low), float(interval.high))
-
-
-def pairwise_p_values(
-    values: Float[np.ndarray, "L R"], controls: Float[np.ndarray, "L R"] | None = None
-) -> Float[np.ndarray, "L L"]:
-    """Of paired t-tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
-
-    A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
-    with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
-    """
-    return p_values_together([(values, controls)])[0]
-
-
-def p_values_together(games: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> list[np.ndarray]:
-    """As `pairwise_p_values` for each of several games, corrected for the number of pairs in all of them.
+    Error rate: 1 - level for all numbers of runs together, asymptotically as Student's interval: from some hundred runs
+    of finite variance on. `simulate(precision=...)` uses it.
 
     Args:
-        games: of each the values and the control variates, as there.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics import p_values_together, pairwise_p_values
-        >>> values = np.arange(6.0).reshape(2, 3) ** 2
-        >>> alone, (first, second) = pairwise_p_values(values), p_values_together([(values, None), (values, None)])
-        >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
-        True
-    """
-    p = [_paired_tests(values, controls) for values, controls in games]
-    corrected = iter(_holm(np.concatenate(p)))
-    found = [np.ones((len(values), len(values))) for values, _ in games]
-    for own in found:
-        for i, j in zip(*np.triu_indices(len(own), 1), strict=True):
-            own[i, j] = own[j, i] = next(corrected)
-    return found
-
-
-def _paired_tests(values: np.ndarray, controls: np.ndarray | None) -> np.ndarray:
-    """The p-values of all pairs, without a correction."""
-    first, second = np.triu_indices(len(values), 1)
-    differences = values[first] - values[second]
-    if controls is not None:
-        pairs = zip(differences, controls[first], controls[second], strict=True)
-        differences = np.array([adjusted(each, np.stack(own)) for each, *own in pairs]).reshape(differences.shape)
-    of = mean_over_runs(differences)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2.0 * special.stdtr(np.maximum(of.n_runs - 1, 1), -np.abs(of.mean / of.standard_error))
-    return np.where(np.isnan(p), 1.0, p)
-
-
-def _holm(p: np.ndarray) -> np.ndarray:
-    """Holm's correction: if all statements with p below alpha are made, one is wrong with probability alpha at most."""
-    order = np.argsort(p)
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
-    return corrected
-
-
-def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
-    """The log-log slope of the mean over runs: least squares of log mean(values) against log(rounds).
-
-    The slope is a smooth function of the means, so its error is that of the mean over runs of its linearisation
-    sum_g c_g values[r, g] / mean_g, with c_g the weights of least squares: runs are independent, recorded rounds of
-    a run need not be. The interval is Student's, for many runs and means that are well above their errors.
-
-    Args:
-        rounds: at least two, above 0.
-        values: of every run at these rounds; runs with a NaN are left out.
-        level: of the interval, between 0 and 1.
-
-    Returns:
-        NaN where fewer than two runs are left or a mean is not above 0: there is no power law then.
+        shortest_at: the number of runs at which it is made to be short.
 
     Raises:
-        ValueError: fewer than two rounds, rounds not above 0, shapes that do not match, a level out of its range.
+        ValueError: `shortest_at` below 1.
+
+    References:
+        Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2024), "Time-uniform central limit theory and asymptotic
+        confidence sequences", Theorem 2.2.
 
     Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics import growth
-        >>> rounds = np.array([10, 100, 1000])
-        >>> found = growth(rounds, np.array([[2.0], [4.0], [3.0]]) * rounds**0.5)
-        >>> round(found.exponent, 9), round(found.high - found.low, 9)  # all runs grow alike
-        (0.5, 0.0)
+        >>> import jaxonline as jo
+        >>> from jaxonline.results.statistics import mean_over_runs
+        >>> runs = np.random.default_rng(0).normal(size=(1, 400))
+        >>> longer, student = mean_over_runs(runs, interval=jo.intervals.Anytime()), mean_over_runs(runs)
+        >>> bool((longer.high > student.high).all())
+        True
     """
-    rounds, values = check.finite_array("rounds", rounds).astype(float), np.asarray(values, float)
-    if rounds.ndim != 1 or len(set(rounds.tolist())) < 2 or (rounds <= 0).any():
-        raise ArgumentError("rounds", f"must be at least two numbers above 0, got {check.shown(rounds)}")
-    if values.ndim != 2 or values.shape[1] != len(rounds):
-        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}), got {values.shape}")
-    check.number("level", level, gt=0.0, lt=1.0)
-    values = bootstrap.without_nan(values)
-    if len(values) < 2 or (values.mean(axis=0) <= 0).any():
-        return Growth(np.nan, np.nan, np.nan)
-    x = np.log(rounds) - np.log(rounds).mean()
-    weights, mean = x / (x @ x), values.mean(axis=0)
-    exponent = float(weights @ np.log(mean))
-    linear = np.concatenate([(runs / mean) @ weights for runs in bootstrap.some_runs(values)])
-    error = float(np.std(linear, ddof=1) / np.sqrt(len(values)))
-    half = float(_t_quantile(level, len(values) - 1)) * error
-    return Growth(exponent, exponent - half, exponent + half)
+
+    test: ClassVar[str] = "paired anytime tests"
+
+    shortest_at: int = SHORTEST_AT
+
+    def __post_init__(self):
+        check.count("shortest_at", self.shortest_at)
+
+    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+        """See `ConfidenceInterval.ends`."""
+        return _symmetric(of, self._factor(np.log(1.0 / (1.0 - level)), np.maximum(of.n_runs, 1)))
+
+    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+        """By bisection: the reach grows with the level."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reached = np.abs(of.mean / of.standard_error)
+        low, high = np.full_like(reached, 1e-12), np.full_like(reached, 700.0)  # of log(1 / alpha)
+        for _ in range(60):
+            middle = (low + high) / 2
+            excludes = self._factor(middle, np.maximum(of.n_runs, 1)) < reached
+            low, high = np.where(excludes, middle, low), np.where(excludes, high, middle)
+        return np.where(np.isnan(reached), np.nan, np.exp(-low))
+
+    def _factor(self, log: Any, n_runs: np.ndarray) -> np.ndarray:
+        """How many standard errors it reaches."""
+        weight = n_runs * (2.0 * log + np.log(1.0 + 2.0 * log)) / self.shortest_at
+        return np.sqrt(2.0 * (weight + 1.0) / weight * (0.5 * np.log(weight + 1.0) + log))
 
 
-def _t_quantile(level: float, degrees: ArrayLike) -> np.ndarray:
-    """How many standard errors the interval of a level reaches, by Student's law."""
-    return special.stdtrit(degrees, 0.5 + level / 2)
+def check_interval(interval: Any) -> ConfidenceInterval:
+    """Check that an argument is an interval.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    return check.instance(
+        "interval", interval, ConfidenceInterval, "one of jo.intervals, such as jo.intervals.Student()"
+    )
+
+
+def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
+    """The interval that `ConfidenceInterval.to_json` wrote.
+
+    Raises:
+        KeyError: an unknown type.
+
+    Example:
+        >>> from jaxonline.results.statistics.intervals import Anytime, interval_from_json
+        >>> interval_from_json(Anytime().to_json())
+        Anytime(shortest_at=1000)
+    """
+    classes = {each.__name__: each for each in (Student, BootstrapT, Bounded, Anytime)}
+    return classes[stored["type"]](**{name: of for name, of in stored.items() if name != "type"})
+
+
+def _symmetric(of: Estimate, factor: ArrayLike) -> tuple[Any, Any]:
+    return of.mean - factor * of.standard_error, of.mean + factor * of.standard_error

@@ -9,7 +9,8 @@ import numpy as np
 
 from jaxonline.results.report.columns import Measured, Text
 from jaxonline.results.report.tables import Table
-from jaxonline.results.statistics.intervals import Estimate, pairwise_p_values
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student
+from jaxonline.results.statistics.means import pairwise_p_values
 
 
 class Ranking(NamedTuple):
@@ -17,12 +18,13 @@ class Ranking(NamedTuple):
 
     Attributes:
         learners: names in that order [L].
-        rows: of the table: learner, the mean with Student's interval, letters.
+        rows: of the table: learner, the mean with its interval, letters.
         letters: two learners that share no letter differ: of all such statements together, one or more is wrong with
-            probability 1 - level at most (paired t-tests, Holm 1979).
+            probability 1 - level at most (`tests`, Holm 1979).
         p_values: of all pairs after the correction [L, L], in the order of `learners`; 1 on the diagonal.
         quantity: what was compared.
         level: of the statements.
+        tests: the paired tests that were made.
     """
 
     learners: tuple[str, ...]
@@ -31,6 +33,7 @@ class Ranking(NamedTuple):
     p_values: np.ndarray
     quantity: str
     level: float
+    tests: str = Student.test
 
     @property
     def table(self) -> Table:
@@ -39,7 +42,7 @@ class Ranking(NamedTuple):
             Text("learner"), Measured("mean", f"{self.quantity}\n({self.level:.0%})"),
             Text("letters", "same letter:\nno difference seen"),
         )  # fmt: skip
-        caption = f"Learners without a common letter differ (paired t-tests with Holm's correction, {self.level:.0%})."
+        caption = f"Learners without a common letter differ ({self.tests} with Holm's correction, {self.level:.0%})."
         return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
 
     def differ(self, first: str, second: str) -> bool:
@@ -63,8 +66,9 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, of: Estimate, controls: np.ndarray | None
-) -> Ranking:
+    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, of: Estimate,
+    controls: np.ndarray | None, interval: ConfidenceInterval,
+) -> Ranking:  # fmt: skip
     """Order learners by their means, and tell which differ.
 
     Args:
@@ -74,9 +78,10 @@ def rank(
         level: of all statements together.
         of: their means with intervals [L, G].
         controls: their control variates, if any, of the shape of `values`.
+        interval: whose paired tests are made.
     """
     order = np.argsort(of.mean[:, -1], kind="stable")
-    p_values = pairwise_p_values(values[order], None if controls is None else controls[order])
+    p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
     letters = shared_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}
@@ -84,7 +89,7 @@ def rank(
         | {"letters": each}
         for i, each in zip(order, letters, strict=True)
     ]
-    return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level)
+    return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level, interval.test)
 
 
 def shared_letters(alike: np.ndarray) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.results.statistics.intervals import mean_over_runs
+from jaxonline.results.statistics import difference_of_means, mean_over_runs
 from jaxonline.study.files.positions import KeyPath
 from jaxonline.study.files.reading import key_in_words
 
@@ -78,7 +78,7 @@ def results_compared(
     rows = []
     for name in common:
         one, other = (part[list(each.learners).index(name)] for part, each in zip(parts, (first, second), strict=True))
-        mean, low, high = _paired(other - one) if paired else _welch(one, other)
+        mean, low, high = _paired(other - one) if paired else difference_of_means(other, one)
         rows.append(
             {"learner": name, "first": _mean(one), "second": _mean(other), "difference": mean,
              "low": low, "high": high, "differs": "yes" if low > 0 or high < 0 else ""}
@@ -105,19 +105,3 @@ def _mean(values: np.ndarray) -> float:
 def _paired(values: np.ndarray) -> tuple[float, float, float]:
     of = mean_over_runs(values[None, :, None], 0.95)
     return float(of.mean[0, 0]), float(of.low[0, 0]), float(of.high[0, 0])
-
-
-def _welch(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
-    """Second minus first, with Welch's interval."""
-    from scipy import stats
-
-    one, other = one[~np.isnan(one)], other[~np.isnan(other)]
-    difference = _mean(other) - _mean(one)
-    if min(len(one), len(other)) < 2:
-        return difference, float("nan"), float("nan")
-    spread = [np.var(each, ddof=1) / len(each) for each in (one, other)]
-    if not sum(spread):
-        return difference, difference, difference
-    freedom = sum(spread) ** 2 / sum(s**2 / (len(e) - 1) for s, e in zip(spread, (one, other), strict=True))
-    half = float(stats.t.ppf(0.975, freedom) * np.sqrt(sum(spread)))
-    return difference, difference - half, difference + half

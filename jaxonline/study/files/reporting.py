@@ -10,8 +10,9 @@ from jaxonline.bounds import RegretBound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.report.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
-from jaxonline.study.comparison import skewed, skewness_is_said
+from jaxonline.study.comparison import skewness_is_said
 from jaxonline.study.study import Report
 
 LOSS = (
@@ -44,7 +45,7 @@ def report_of(
     with skewness_is_said():
         table = _table(result, title, quantity, promised, further)
         of = result.mean(quantity)
-        words = skewed(result, quantity)
+        words = learners_with_skewed_runs(result, quantity)
         numbers = {
             "rounds": result.rounds, "runs": len(result.runs), "level": 0.95, "quantity": quantity,
             "learners": {

@@ -15,7 +15,7 @@ from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.game.keys import ANSWER, INSTANCE, part_key
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.results.statistics.intervals import mean_over_runs
+from jaxonline.results.statistics import mean_over_runs
 from jaxonline.simulation.halving import least
 from jaxonline.study import Context
 

@@ -22,6 +22,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text, across
 from jaxonline.study import BestOf, Compared, Context, Report, Study
 from jaxonline.study.comparison import found_where, said_of_skewness, skewness_is_said
+from jaxonline.study.ready.gaussian_noise_figure import plot
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -84,8 +85,6 @@ class GaussianNoise(Study):
 
     @skewness_is_said()
     def run(self, context: Context) -> Report:
-        from jaxonline.study.ready.gaussian_noise_figure import plot
-
         names = list(chosen("only", self.only, dict.fromkeys((CLEAN, *NOISY))))
         problem, (sets, skipped) = self.problem(context.seed), self._real_sets(context.seed)
         longer = [name for name in (ALGORITHM_1, TWO_FEATURES) if name in names]
@@ -110,10 +109,10 @@ class GaussianNoise(Study):
         everything = [*by_noise, *at_one, *(each for own in real.values() for each in own)]
         results = {"results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.about): p.result for p in everything}
         table = Table("Kernel learners under Gaussian noise", [row for each in everything for row in each.rows()])
-        biased = better_than_both(at_one[0])
+        biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
         return Report(
             {"table": table},
-            {"figure": lambda: plot(self, by_noise, at_one, zero["disc"], biased)},
+            {"figure": lambda: plot(by_noise, at_one, zero["disc"], biased, shown_noise=self.shown_noise, limit=limit)},
             [*self._sentences(problem, at_one, zero), *biased, *_remarks(everything), *skipped],
             results,
             {

@@ -1,6 +1,5 @@
 """The figure of the study of kernel learners under Gaussian noise."""
 
-import math
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.statistics import Estimate
 from jaxonline.study import Compared
 from jaxonline.study.comparison import skewness_is_said
-from jaxonline.study.ready.gaussian_noise import GaussianNoise
 from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, TOLD
 
 if TYPE_CHECKING:
@@ -35,20 +33,23 @@ STYLES = {  # colour, line, marker
 
 @skewness_is_said()
 def plot(
-    study: GaussianNoise,
     by_noise: Sequence[Compared],
     at_one: Sequence[Compared],
     zero: float,
     notes: Sequence[str] = (),
+    *,
+    shown_noise: float,
+    limit: float,
 ) -> "Figure":
     """Regret against the noise, regret against rounds at one noise with the bounds, and slopes with intervals.
 
     Args:
-        study: its width and the noise that is shown.
         by_noise: learners at several noises.
         at_one: at the noise that is shown: for more rounds, and where there are such learners, for many passes.
         zero: the regret of the predictor 0 after the rounds of `by_noise`.
         notes: sentences that must not be missing below the title.
+        shown_noise: the noise of `at_one`.
+        limit: the noise from which on there is no surrogate kernel.
     """
     from matplotlib.figure import Figure
 
@@ -56,19 +57,19 @@ def plot(
     panels = figure.subplots(1, 3, width_ratios=(1.0, 1.15, 1.0))
     titles = (
         f"(a) after {by_noise[0].result.rounds[-1]:,} rounds, as the noise grows",
-        f"(b) noise {study.shown_noise:g}; dashed: what the theorems promise",
-        f"(c) slopes at noise {study.shown_noise:g}, {at_one[0].fitted}",
+        f"(b) noise {shown_noise:g}; dashed: what the theorems promise",
+        f"(c) slopes at noise {shown_noise:g}, {at_one[0].fitted}",
     )
     for axes, title in zip(panels, titles, strict=True):
         tidy(axes, title=title)
-    _noise_panel(panels[0], by_noise, zero, study.width / math.sqrt(2))
+    _noise_panel(panels[0], by_noise, zero, limit)
     _rounds_panel(panels[1], at_one)
     _slope_panel(panels[2], at_one[0])
     handles, labels = panels[1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
     figure.suptitle(
         "Kernel learning from noisy instances: Gaussian kernel, squared loss, Gaussian noise, "
-        f"{study.runs} runs, 95 % intervals (b: bands that are simultaneous over rounds)\n"
+        f"{len(at_one[0].result.runs)} runs, 95 % intervals (b: bands that are simultaneous over rounds)\n"
         "Steps are chosen by losses on clean instances, for 'told bounds' on noisy copies. "
         "Algorithm 1 is tuned to the true noise, 'told bounds' to the largest of (a)"
         + "".join(f"\n{textwrap.fill(note, 190)}" for note in notes),

@@ -28,16 +28,18 @@ from jaxonline.estimators import NaiveCopy
 from jaxonline.game import Entrant, Game, play
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters.struct import replace
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
-from jaxonline.results.statistics.intervals import Growth, difference_of_means
+from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Compared, Comparison, Context, Report, Study
 from jaxonline.study.comparison import said_of_skewness, skewness_is_said
+from jaxonline.study.ready.impossibility_figure import plot_impossibility
 from jaxonline.study.study import Names, chosen
 
 SECOND_MOMENT = 5.0  # of a copy
 ONE, TOLD, TWO = "one copy", "one copy, covariance told", "two copies"
 MEAN, OTHER = "mean of copies as if clean", "one copy, not a linear predictor"
-KINDS = (ONE, TOLD, TWO, MEAN, OTHER)
+KINDS = {ONE: COLOURS[3], TOLD: COLOURS[1], TWO: COLOURS[0], MEAN: COLOURS[5], OTHER: COLOURS[4]}  # with colours
 WORLDS: tuple[str, str] = ("without_noise", "with_noise")
 LINEAR, SUBLINEAR, UNDECIDED = "linear", "sublinear", "undecided"
 RULE = (  # slopes are those of `Result.growth`: of the rounds after an eighth of the horizon
@@ -70,8 +72,6 @@ class Impossibility(Study):
 
     @skewness_is_said()
     def run(self, context: Context) -> Report:
-        from jaxonline.study.ready.impossibility_figure import plot_impossibility
-
         segment = max(1, self.rounds // _SEGMENTS)
         record_at = (segment * np.unique(np.geomspace(1, self.rounds // segment, 24).round().astype(int))).tolist()
         options = {"record_at": record_at, "block_size": min(_BLOCK, self.runs)}
@@ -99,7 +99,7 @@ class Impossibility(Study):
         results = {world: found.result for world, found in worlds.items()}
         return Report(
             {"table": Table(title, rows)},
-            {"figure": lambda: plot_impossibility(results, kinds, unavoidable)},
+            {"figure": lambda: plot_impossibility(results, kinds, KINDS, unavoidable, OTHER)},
             [
                 RULE,
                 *(_sentence(name, each) for name, each in alike.items()),

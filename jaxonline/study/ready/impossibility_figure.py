@@ -8,37 +8,52 @@ from jaxtyping import Float
 
 from jaxonline.environments.adversaries import SCATTERED
 from jaxonline.results import Result
-from jaxonline.results.report.plotting import COLOURS, log_log, tidy
-from jaxonline.results.statistics.intervals import Estimate
+from jaxonline.results.report.plotting import log_log, tidy
+from jaxonline.results.statistics import Estimate
 from jaxonline.study.comparison import skewness_is_said
-from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, TOLD, TWO, WORLDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLE = {ONE: COLOURS[3], TOLD: COLOURS[1], TWO: COLOURS[0], MEAN: COLOURS[5], OTHER: COLOURS[4]}
 TITLES = "without noise: x is 3e or -e, and so is every copy", "with noise: x is e, a copy of it is 3e or -e"
 _NEAR = 0.07  # regrets a round that are closer share a label
 
 
 class Shown(NamedTuple):
-    """Learners and their kinds, and the regret a round that no learner of kind `ONE` avoids in both worlds."""
+    """Learners and their kinds, colours of kinds, the unavoidable regret a round, the kind that is not linear."""
 
     kinds: Mapping[str, str]
+    colours: Mapping[str, str]
     unavoidable: float
+    not_linear: str
 
 
 @skewness_is_said()
-def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], unavoidable: float) -> "Figure":
-    """Regret against rounds in both worlds, regret a round by learner, and what one copy cannot reach."""
+def plot_impossibility(
+    results: Mapping[str, Result],
+    kinds: Mapping[str, str],
+    colours: Mapping[str, str],
+    unavoidable: float,
+    not_linear: str,
+) -> "Figure":
+    """Regret against rounds in both worlds, regret a round by learner, and what one copy cannot reach.
+
+    Args:
+        results: of the world without noise, then of the one with noise.
+        kinds: by learner.
+        colours: by kind.
+        unavoidable: the regret a round that no learner with one copy avoids in both worlds.
+        not_linear: the kind of learners that are no linear predictors.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(14.5, 11.0), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12, w_pad=0.1)  # type: ignore[union-attr]
-    panels, shown = figure.subplots(2, 2, height_ratios=(1, 1.15)), Shown(kinds, unavoidable)
-    rounds = results[WORLDS[0]].rounds
-    estimates, bands = ([getattr(results[world], what)() for world in WORLDS] for what in ("mean", "bands"))
+    panels, shown = figure.subplots(2, 2, height_ratios=(1, 1.15)), Shown(kinds, colours, unavoidable, not_linear)
+    first = next(iter(results.values()))
+    rounds = first.rounds
+    estimates, bands = ([getattr(one, what)() for one in results.values()] for what in ("mean", "bands"))
     titles = (
         *TITLES,
         "the larger of the two is what the theorem is about",
@@ -51,7 +66,7 @@ def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], 
     limits = [axes.get_ylim() for axes in panels[0]]
     for axes in panels[0]:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits) * 4)
-    lines = {kind: {"color": STYLE[kind], "lw": 2} for kind in KINDS if kind in kinds.values()}
+    lines = {kind: {"color": of, "lw": 2} for kind, of in colours.items() if kind in kinds.values()}
     lines[f"unavoidable in one of the worlds: {unavoidable:.3f} t"] = {"color": "black", "ls": "--", "lw": 1.3}
     for label, line in (lines | {"slope 1/2": {"color": "0.6", "lw": 1.0}}).items():
         panels[0, 0].plot([], [], label=label, **line)
@@ -59,7 +74,7 @@ def plot_impossibility(results: Mapping[str, Result], kinds: Mapping[str, str], 
     ends = [Estimate(*(part[:, -1] / (rounds[-1] if i < 4 else 1) for i, part in enumerate(e))) for e in estimates]
     _dots(panels[1, 0], shown, ends)
     _trade_off(panels[1, 1], shown, np.stack([end.mean for end in ends]))
-    runs = f"{len(results[WORLDS[0]].runs):,} runs of {rounds[-1]:,} rounds"
+    runs = f"{len(first.runs):,} runs of {rounds[-1]:,} rounds"
     figure.suptitle(
         f"Two worlds in which one noisy copy has the same law: regret against linear predictors, {runs}\n"
         "95 % intervals; above, bands that are simultaneous over rounds"
@@ -71,8 +86,8 @@ def _curves(axes: "Axes", shown: Shown, rounds: np.ndarray, estimate: Estimate) 
     """Regret against rounds with bands, on logarithmic axes; what is not above 0 is left out."""
     for mean, low, high, kind in zip(*estimate[:1], estimate.low, estimate.high, shown.kinds.values(), strict=True):
         mean, low, high = (np.where(part > 0, part, np.nan) for part in (mean, low, high))
-        axes.plot(rounds, mean, color=STYLE[kind], lw=1.5, zorder=3)
-        axes.fill_between(rounds, low, high, color=STYLE[kind], alpha=0.2, lw=0)
+        axes.plot(rounds, mean, color=shown.colours[kind], lw=1.5, zorder=3)
+        axes.fill_between(rounds, low, high, color=shown.colours[kind], alpha=0.2, lw=0)
     axes.plot(rounds, shown.unavoidable * rounds, color="black", ls="--", lw=1.3, zorder=4)
     axes.plot(rounds, shown.unavoidable * np.sqrt(rounds * rounds[0]), color="0.6", lw=1.0, zorder=0)
     log_log(axes)
@@ -109,7 +124,7 @@ def _label(shown: Shown, group: list[int]) -> tuple[str, str]:
     names = [list(shown.kinds)[i] for i in group]
     kinds = {shown.kinds[name] for name in names}
     text = "\n".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
-    return text, STYLE[kinds.pop()] if len(kinds) == 1 else "0.3"
+    return text, shown.colours[kinds.pop()] if len(kinds) == 1 else "0.3"
 
 
 def _dots(axes: "Axes", shown: Shown, ends: list[Estimate]) -> None:
@@ -118,9 +133,9 @@ def _dots(axes: "Axes", shown: Shown, ends: list[Estimate]) -> None:
     for end, filled in zip(ends, (False, True), strict=True):
         for i, kind in enumerate(shown.kinds.values()):
             width = [[end.mean[i] - end.low[i]], [end.high[i] - end.mean[i]]]
-            face = STYLE[kind] if filled else "white"
+            face = shown.colours[kind] if filled else "white"
             axes.errorbar(
-                end.mean[i], at[i], xerr=width, fmt="o", ms=6.5, color=STYLE[kind], mfc=face, mew=1.5, capsize=2
+                end.mean[i], at[i], xerr=width, fmt="o", ms=6.5, color=shown.colours[kind], mfc=face, mew=1.5, capsize=2
             )
     for filled, text in ((False, "without noise"), (True, "with noise")):
         axes.plot([], [], "o", ms=6.5, color="0.3", mfc="0.3" if filled else "white", mew=1.5, label=text)
@@ -131,7 +146,7 @@ def _dots(axes: "Axes", shown: Shown, ends: list[Estimate]) -> None:
     )
     axes.set_yticks(at, list(shown.kinds), fontsize=9)
     for label, kind in zip(axes.get_yticklabels(), shown.kinds.values(), strict=True):
-        label.set_color(STYLE[kind])
+        label.set_color(shown.colours[kind])
     axes.set_xlabel("regret a round at the horizon")
 
 
@@ -152,9 +167,9 @@ def _trade_off(axes: "Axes", shown: Shown, means: Float[np.ndarray, "2 L"]) -> N
     )  # fmt: skip
     text = "out of reach\nfor linear predictors that take\none copy and know no more"
     axes.text(0.42, 0.03, text, color="0.35", fontsize=9)
-    linear = [i for i, kind in enumerate(shown.kinds.values()) if kind != OTHER]
+    linear = [i for i, kind in enumerate(shown.kinds.values()) if kind != shown.not_linear]
     for i in linear:
-        axes.plot(*means[:, i], "o", color=STYLE[list(shown.kinds.values())[i]], ms=7, alpha=0.85, zorder=3)
+        axes.plot(*means[:, i], "o", color=shown.colours[list(shown.kinds.values())[i]], ms=7, alpha=0.85, zorder=3)
     for group in _groups(means[:, linear].T, _NEAR):
         text, colour = _label(shown, [linear[i] for i in group])
         x, y = means[:, [linear[i] for i in group]].max(axis=1)

@@ -17,9 +17,9 @@ from scipy import stats
 
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.parameters import check
-from jaxonline.results.statistics.intervals import Estimate, mean_over_runs
+from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.study import Context
-from jaxonline.study.ready.multikernel import ALGORITHMS, DESCENT, kept
+from jaxonline.study.ready.multikernel_play import ALGORITHMS, DESCENT, kept
 
 PUBLISHED_DRAWS = 5
 

@@ -5,7 +5,7 @@ the paper's law of the numbers of copies, and with better laws.
 """
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import AllowInfNan, Field
@@ -20,6 +20,8 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
 from jaxonline.study.comparison import said_of_skewness, skewness_is_said
+from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
+from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
 from jaxonline.study.study import AboveOne, Items, Positive, Words, chosen
 
 KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
@@ -33,32 +35,6 @@ LOSSES: dict[str, Any] = {
     "smoothed hinge": losses.SmoothedHinge(0.5),
 }
 Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ...], Items]
-THEOREM, BEST = "the theorem's step", "the best step tried"
-
-
-class Case(NamedTuple):
-    """A kernel (a key of `KERNELS`), a loss (of `LOSSES`), and a law of the numbers of copies.
-
-    The parameter of the law "geometric" is p; that of "best" is the overhead (what an estimate costs in copies;
-    infinity where copies cost nothing).
-    """
-
-    kernel: str
-    loss: str
-    law: str
-    parameter: float
-
-    @property
-    def name(self) -> str:
-        """The case in words."""
-        return "{}, {} loss, {} law {:g}".format(*self)
-
-    @property
-    def law_name(self) -> str:
-        """The law in a word."""
-        if self.law == "geometric":
-            return f"p = {self.parameter:g}"
-        return "best" if math.isinf(self.parameter) else f"best, overhead {self.parameter:g}"
 
 
 class NoisyKernels(Study):
@@ -91,8 +67,6 @@ class NoisyKernels(Study):
 
     @skewness_is_said()
     def run(self, context: Context) -> Report:
-        from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
-
         chosen_kernels = chosen("kernels", self.kernels, KERNELS)
         parameters = [("geometric", p) for p in self.ps] + [("best", overhead) for overhead in self.overheads]
         chosen_losses = chosen("losses", self.losses, LOSSES)
@@ -213,11 +187,6 @@ SAID = (
     "The theorem's step is told bounds on E|x~|^2 and |y|; the best step is chosen by losses on clean instances, in a "
     "third of the runs, and reported in the others"
 )
-
-
-def short(number: float) -> str:
-    """A bound, which may be huge."""
-    return f"{number:,.0f}" if number < 1e6 else f"{number:.0e}"
 
 
 COLUMNS = (

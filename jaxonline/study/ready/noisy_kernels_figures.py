@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
 from jaxonline.study import Compared
 from jaxonline.study.comparison import skewness_is_said
-from jaxonline.study.ready.noisy_kernels import BEST, THEOREM, Case, short
+from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

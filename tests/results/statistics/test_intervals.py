@@ -3,7 +3,9 @@
 Seeds are fixed. Where a rate is asked for, the docstring says how often a right one would fail.
 """
 
+import dataclasses
 import itertools
+import json
 
 import interval_coverage
 import numpy as np
@@ -11,8 +13,11 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.results.report.formats import measured
+from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
 from jaxonline.results.statistics.bootstrap import RESAMPLED
-from jaxonline.results.statistics.intervals import mean_over_runs, pairwise_p_values, simultaneous, skewness
+from jaxonline.results.statistics.means import skewness
 from jaxonline.results.statistics.ranking import shared_letters
 
 
@@ -24,6 +29,140 @@ def result(loss: np.ndarray, **meta) -> jo.Result:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# each interval, everywhere
+
+Q = "cumulative_loss"
+EVERY = (jo.intervals.Student(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0), jo.intervals.Anytime(300))
+INTERVAL_METHODS = {
+    "mean": lambda one, interval: one.mean(Q, interval=interval),
+    "bands": lambda one, interval: one.bands(Q, interval=interval),
+    "ranking": lambda one, interval: one.ranking(Q, interval=interval),
+    "paired_difference": lambda one, interval: one.paired_difference("a", "b", Q, interval=interval),
+    "to_latex": lambda one, interval: one.to_latex(Q, interval=interval),
+    "to_markdown": lambda one, interval: one.to_markdown(Q, interval=interval),
+    "to_pandas": lambda one, interval: one.to_pandas(Q, interval=interval),
+    "plot": lambda one, interval: one.plot(quantity=Q, interval=interval),
+}
+
+
+def shown_ends(one: jo.Result, interval) -> dict[str, tuple[float, float]]:
+    """The ends of learner a's interval at the horizon, as each method gives them."""
+    mean, frame = one.mean(Q, interval=interval), one.to_pandas(Q, interval=interval)
+    row = next(row for row in one.ranking(Q, interval=interval).rows if row["learner"] == "a")
+    last = frame[(frame.learner == "a") & (frame["round"] == 3)]
+    regret = jo.Result(one.learners, one.runs, one.rounds, one.measures, 0 * one.cumulative_loss)
+    table = regret.table(interval=interval)[0]
+    return {
+        "mean": (mean.low[0, -1], mean.high[0, -1]), "ranking": (row["low"], row["high"]),
+        "to_pandas": (last.low.item(), last.high.item()), "table": (table["low"], table["high"]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("interval", EVERY)
+def test_all_methods_take_an_interval(interval):
+    """They agree, the words of a table show it, bands enclose it, and a result saves it and has it by default."""
+    loss = np.cumsum(np.random.default_rng(0).normal(size=(2, 40, 3)), axis=2)
+    one = result(loss)
+    ends = shown_ends(one, interval)
+    assert len(set(ends.values())) == 1, ends
+    low, high = ends["mean"]
+    assert (low, high) == ends["mean"] != shown_ends(one, None)["mean"] or interval == EVERY[0]
+    half = measured(one.mean(Q).mean[0, -1], (high - low) / 2)
+    for words in (one.to_markdown(Q, interval=interval), one.to_latex(Q, interval=interval)):
+        assert half in words.replace(r"$\pm$", "±").replace("$-$", "-")
+    band = one.bands(Q, interval=interval)
+    assert band.low[0, -1] <= low
+    assert band.high[0, -1] >= high
+    drawn = one.plot(quantity=Q, interval=interval).axes[0].collections[0].get_paths()[0].vertices
+    assert np.isclose(drawn[:, 1], band.high[0, -1]).any()
+    own = dataclasses.replace(one, interval=interval)
+    np.testing.assert_array_equal(own.mean(Q).high, one.mean(Q, interval=interval).high)
+    assert own.select("a").interval == own.with_runs_of(renumbered(one)).interval == interval
+
+
+def renumbered(one: jo.Result) -> jo.Result:
+    return dataclasses.replace(one, runs=one.runs + len(one.runs))
+
+
+@pytest.mark.parametrize("interval", EVERY)
+def test_an_interval_is_saved_with_its_result(interval, tmp_path):
+    one = dataclasses.replace(result(np.zeros((1, 2, 3))), interval=interval)
+    one.save(tmp_path / "saved")
+    assert jo.load_result(tmp_path / "saved").interval == interval
+
+
+def forget_interval(path) -> None:
+    """Turn a saved result into one of an earlier version, which did not store its interval."""
+    root = json.loads(path.read_bytes())
+    del root["attributes"]["jaxonline"]["interval"]
+    path.write_text(json.dumps(root))
+
+
+def test_a_result_saved_without_its_interval_is_read_or_rejected(tmp_path):
+    """Student's interval was the only one, except for studies that stopped by precision."""
+    for name, meta in (("plain", {}), ("stopped", {"precision": {"reached": True}})):
+        result(np.zeros((1, 2, 3)), **meta).save(tmp_path / name)
+        forget_interval(tmp_path / name / "zarr.json")
+    assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
+    with pytest.raises(ValueError, match=r"earlier version of jaxonline, without the interval .*: load it with"):
+        jo.load_result(tmp_path / "stopped")
+
+
+def test_what_is_in_meta_does_not_choose_the_interval():
+    loss = np.random.default_rng(0).normal(size=(1, 40, 3))
+    plain, other = result(loss).mean(Q), result(loss, precision={"reached": True}).mean(Q)
+    np.testing.assert_array_equal(plain.high, other.high)
+
+
+@pytest.mark.parametrize("interval", EVERY)
+def test_a_p_value_is_the_level_at_which_the_interval_excludes_0(interval):
+    """Means from none to many errors from 0; a little below 1 - p the interval excludes 0, and a little above not."""
+    values = np.random.default_rng(1).normal(size=(6, 40)) + np.linspace(0.0, 1.2, 6)[:, None]
+    p = interval.p_values(values, mean_over_runs(values, interval=interval))
+    assert (np.diff(p) < 0.7).all()
+    checked = 0
+    for one, own in zip(values[:, None], p, strict=True):
+        for factor, excluded in ((1.15, True), (0.85, False)):
+            if 1e-2 < own * factor < 1:
+                of = mean_over_runs(one, 1 - own * factor, interval=interval)
+                assert bool(of.low[0] > 0 or of.high[0] < 0) == excluded
+                checked += 1
+    assert checked >= 2 or isinstance(interval, jo.intervals.Bounded)
+
+
+def test_the_p_value_of_a_bounded_mean_is_by_its_theorem():
+    values = np.full((1, 500), 0.08) + np.random.default_rng(0).uniform(-0.1, 0.1, size=(1, 500))
+    interval = jo.intervals.Bounded(-1.0, 1.0)
+    (p,) = interval.p_values(values, mean_over_runs(values, interval=interval))
+    for factor, excluded in ((1.01, True), (0.99, False)):
+        assert (mean_over_runs(values, 1 - p * factor, interval=interval).low[0] > 0) == excluded
+
+
+@pytest.mark.parametrize("interval", EVERY)
+def test_rankings_of_equal_learners_seldom_find_a_difference(interval):
+    """300 studies of 4 learners with equal means, 60 runs: more than 28 with a difference at 95 % would be seen once in
+    10^3 with a right test (its share is 5 % at most). Two that are 8 above the others are always found."""
+    rng, wrong = np.random.default_rng(21), 0
+    for _ in range(300):
+        values = rng.uniform(-1.0, 1.0, size=(4, 60))
+        wrong += (pairwise_p_values(values, interval=interval) < 0.05).any()
+    assert wrong <= 28
+    values = rng.uniform(-1.0, 1.0, size=(4, 600)) + np.array([[0.0], [0.0], [8.0], [8.0]])
+    found = pairwise_p_values(values, interval=interval) < 0.05
+    assert found[:2, 2:].all()
+
+
+@pytest.mark.parametrize("interval", EVERY[1:])
+def test_bands_of_other_intervals_hold_for_whole_curves(interval):
+    """By Bonferroni's correction: 300 studies, of which a right band misses more than 28 once in 10^3."""
+    rng, missed = np.random.default_rng(22), 0
+    for _ in range(300):
+        band = result(np.cumsum(rng.normal(size=(1, 60, 4)).clip(-9, 9), axis=2)).bands(Q, interval=interval)
+        missed += ((band.low > 0) | (band.high < 0)).any()
+    assert missed <= 28
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # one mean
 
 
@@ -31,7 +170,7 @@ def test_bootstrap_t_by_a_loop():
     """The same resamples, one after the other; a run with a NaN is left out."""
     values = np.random.default_rng(1).lognormal(size=(2, 9, 3))
     values[1, 4] = np.nan
-    found = mean_over_runs(values, 0.9, interval="bootstrap-t")
+    found = mean_over_runs(values, 0.9, interval=jo.intervals.BootstrapT())
     for learner, runs in enumerate(values):
         kept = [run for run in runs if not np.isnan(run).any()]
         rng, ratios = np.random.default_rng(0), []
@@ -49,14 +188,14 @@ def test_bootstrap_t_by_a_loop():
 
 def test_bootstrap_t_reaches_further_on_the_long_side():
     values = np.random.default_rng(2).lognormal(sigma=2.0, size=(1, 60, 1))
-    student, longer = mean_over_runs(values), mean_over_runs(values, interval="bootstrap-t")
+    student, longer = mean_over_runs(values), mean_over_runs(values, interval=jo.intervals.BootstrapT())
     assert (longer.high - longer.mean > 1.5 * (student.high - student.mean)).all()
     assert (longer.mean - longer.low < student.mean - student.low).all()
 
 
 def test_the_bounded_interval_is_that_of_the_theorem():
     values = np.random.default_rng(3).uniform(size=(1, 40))
-    found = mean_over_runs(values, 0.95, interval="bounded", limits=(0.0, 2.0))
+    found = mean_over_runs(values, 0.95, interval=jo.intervals.Bounded(0.0, 2.0))
     log = np.log(2 / 0.025)
     half = np.sqrt(2 * values.var(ddof=1) * log / 40) + 7 * 2.0 * log / (3 * 39)
     np.testing.assert_allclose([found.low[0], found.high[0]], [max(values.mean() - half, 0), values.mean() + half])
@@ -70,23 +209,33 @@ def test_catastrophes_that_nobody_saw():
     """Losses of 1 with probability 0.01: in 20 runs Student's interval covers 0.01 in 18 % of studies, and the bounded
     one in 95 % at least; 300 of 300 here (a right one has 270 or more but once in 10^4)."""
     values = catastrophes(np.random.default_rng(4), (300, 20))
-    student, bounded = mean_over_runs(values), mean_over_runs(values, interval="bounded", limits=(0.0, 1.0))
+    student, bounded = mean_over_runs(values), mean_over_runs(values, interval=jo.intervals.Bounded(0.0, 1.0))
     assert ((student.low <= 0.01) & (student.high >= 0.01)).mean() < 0.3
     assert ((bounded.low <= 0.01) & (bounded.high >= 0.01)).sum() >= 270
 
 
 def test_limits_of_a_round():
     found = result(np.array([[[0.0, 1.0], [1.0, 2.0], [1.0, 1.0]]]))
-    of = found.mean("cumulative_loss", interval="bounded", limits=(0.0, 1.0))
+    of = found.mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 1.0))
     assert of.high.tolist() == [[1.0, 2.0]]
-    with pytest.raises(ValueError, match="limits must enclose all values"):
-        found.mean("cumulative_loss", interval="bounded", limits=(0.0, 0.5))
-    with pytest.raises(ValueError, match="limits must be the least and the largest"):
-        found.mean("cumulative_loss", interval="bounded", limits=(1.0, 0.0))
-    with pytest.raises(ValueError, match="limits must be given for the interval 'bounded'"):
-        found.mean("cumulative_loss", limits=(0.0, 1.0))
-    with pytest.raises(ValueError, match="interval must be"):
-        found.mean("cumulative_loss", interval="normal")
+    with pytest.raises(ValueError, match=r"interval must enclose all values, got Bounded over .* to \[0.5 1. \], 1"):
+        found.mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 0.5))
+    with pytest.raises(ValueError, match=r"low must be at most high, got 1.0 and 0.0"):
+        jo.intervals.Bounded(1.0, 0.0)
+    with pytest.raises(ValueError, match="high must be finite"):
+        jo.intervals.Bounded(0.0, np.inf)
+    with pytest.raises(ValueError, match="shortest_at must be at least 1, got 0"):
+        jo.intervals.Anytime(0)
+
+
+@pytest.mark.parametrize("wrong", ["student", jo.intervals.Student, 0.95])
+def test_an_unknown_interval_names_the_known_ones(wrong):
+    one = result(np.random.default_rng(0).normal(size=(2, 9, 3)))
+    for method in INTERVAL_METHODS.values():
+        with pytest.raises(TypeError, match=r"interval must be one of jo.intervals, such as jo.intervals.Student\(\)"):
+            method(one, wrong)
+    with pytest.raises(TypeError, match=r"interval must be one of jo.intervals"):
+        jo.Result(("a",), np.arange(1), np.array([1]), {}, interval=wrong)
 
 
 def test_skewed_runs_are_warned_of():
@@ -94,9 +243,9 @@ def test_skewed_runs_are_warned_of():
     np.testing.assert_allclose(skewness(x := rng.gamma(2.0, size=(3, 50))), stats.skew(x, axis=1))
     assert skewness(np.ones((1, 9))) == [0]
     loss = np.stack([rng.normal(size=(60, 1)), rng.lognormal(sigma=2.0, size=(60, 1))])
-    with pytest.warns(RuntimeWarning, match="cumulative loss of b is skewed over the runs.*bootstrap-t"):
+    with pytest.warns(SkewedRunsWarning, match="cumulative loss of b is skewed over the runs.*BootstrapT"):
         result(loss).mean("cumulative_loss")
-    result(loss).mean("cumulative_loss", interval="bootstrap-t")
+    result(loss).mean("cumulative_loss", interval=jo.intervals.BootstrapT())
     result(loss[:1]).mean("cumulative_loss")
 
 
@@ -199,18 +348,18 @@ def test_who_looks_and_stops_needs_the_anytime_interval():
     """Means are 0; one looks at 100, 200, ..., 12,800 runs until 0 is excluded. Student's 95 % intervals err in more
     than 12 % of 1,000 studies (8 looks), the anytime ones in 5 % at most (a right one shows 7 % once in 500)."""
     rng = np.random.default_rng(14)
-    sums, squares, n, erred = np.zeros(1000), np.zeros(1000), 0, dict.fromkeys(("student", "anytime"), 0)
-    ever = {name: np.zeros(1000, bool) for name in erred}
+    sums, squares, n, intervals = np.zeros(1000), np.zeros(1000), 0, (jo.intervals.Student(), jo.intervals.Anytime())
+    ever = {interval: np.zeros(1000, bool) for interval in intervals}
     for until in 100 * 2 ** np.arange(8):
         new = rng.exponential(size=(1000, until - n)) - 1.0
         sums, squares, n = sums + new.sum(axis=1), squares + (new**2).sum(axis=1), until
         mean, error = sums / n, np.sqrt((squares / n - (sums / n) ** 2) / (n - 1))
-        for name in ever:
-            unit = mean_over_runs(np.array([[-1.0, 1.0] * (n // 2)]), interval=name)
+        for interval in ever:
+            unit = mean_over_runs(np.array([[-1.0, 1.0] * (n // 2)]), interval=interval)
             factor = (unit.high - unit.mean) / unit.standard_error
-            ever[name] |= np.abs(mean) > factor * error
-    assert ever["student"].mean() > 0.12
-    assert ever["anytime"].mean() <= 0.07
+            ever[interval] |= np.abs(mean) > factor * error
+    assert ever[jo.intervals.Student()].mean() > 0.12
+    assert ever[jo.intervals.Anytime()].mean() <= 0.07
 
 
 class TestPrecision:
@@ -222,10 +371,11 @@ class TestPrecision:
         wanted = jo.Precision(0.15, relative=True, quantity="cumulative_loss", least_runs=32)
         found = self.play(n_runs=4096, precision=wanted, checkpoint=tmp_path / "kept")
         of, n = found.mean("cumulative_loss"), len(found.runs)
+        assert found.interval == jo.load_result(tmp_path / "kept").interval == jo.intervals.Anytime()
         assert found.meta["precision"]["reached"]
         assert found.meta["precision"]["runs"] == n < 2048
         assert (of.high - of.mean <= 0.15 * of.mean).all()
-        longer = mean_over_runs(found.values("cumulative_loss"), interval="anytime")
+        longer = mean_over_runs(found.values("cumulative_loss"), interval=jo.intervals.Anytime())
         np.testing.assert_array_equal(of.high, longer.high)
         np.testing.assert_array_equal(found.runs, np.arange(n))
         again = self.play(n_runs=4096, runs=list(range(n)))

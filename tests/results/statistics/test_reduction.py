@@ -5,7 +5,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.results.report.tables import REGRET, Table
-from jaxonline.results.statistics.intervals import mean_over_runs
+from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.variance_reduction import (
     CONTROL,
     HALF_DIFFERENCE,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxonline.results.statistics.intervals import difference_of_means, growth, mean_over_runs
+from jaxonline.results.statistics import difference_of_means, growth, mean_over_runs
 
 ROUNDS = np.array([10, 30, 100, 300])
 

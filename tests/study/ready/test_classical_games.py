@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.comparators import best_segments
 from jaxonline.study import Context
@@ -143,10 +144,10 @@ def test_bad_fields_are_named(name, fields, message):
 
 
 def test_skewed_runs_are_said_below_the_table(monkeypatch):
-    monkeypatch.setattr("jaxonline.results.statistics.intervals.skewness", lambda values: np.full(len(values), 99.0))
+    monkeypatch.setattr("jaxonline.results.statistics.means.skewness", lambda values: np.full(len(values), 99.0))
     report = rows("mistakes", experts=2, labels="contrary", rounds=30)[1]
     assert sum("Note: the " in sentence and " is skewed" in sentence for sentence in report.sentences) == 1
     (bounded,) = (sentence for sentence in report.sentences if "lies between 0 and 1" in sentence)
     names = report.results["result"].learners
-    of = report.results["result"].mean("mistakes", interval="bounded", limits=(0, 1))
+    of = report.results["result"].mean("mistakes", interval=jo.intervals.Bounded(0, 1))
     assert all(f"{name} {low:,.1f} to " in bounded for name, low in zip(names, of.low[:, -1], strict=True))

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, special
 
 from jaxonline.environments.adversaries import indistinguishable_pair
-from jaxonline.results.statistics.intervals import Growth
+from jaxonline.results.statistics import Growth
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
 from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, RULE, TOLD, TWO, WORLDS, Impossibility, verdict

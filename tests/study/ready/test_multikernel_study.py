@@ -14,8 +14,9 @@ from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.engines.vaw_blocks import forecast
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.study import Context
-from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds, play_set, scaled
+from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals
+from jaxonline.study.ready.multikernel_play import play_set, scaled
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
 RIDGE = {

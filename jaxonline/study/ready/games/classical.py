@@ -11,8 +11,9 @@ from pydantic import Field
 from jaxonline.game import Game
 from jaxonline.results import Result
 from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs
+from jaxonline.results.statistics.intervals import Bounded
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.comparison import skewed
 from jaxonline.study.study import Names, chosen
 
 Bound = Callable[[int], float]
@@ -86,12 +87,12 @@ class ClassicalGame(Study):
 
 def _whatever_the_law(result: Result, setting: Setting) -> list[str]:
     """For skewed runs of a bounded quantity, the interval that leans on the bounds alone."""
-    names = skewed(result, setting.quantity) if setting.limits is not None else ()
-    if not names:
+    names = learners_with_skewed_runs(result, setting.quantity)
+    if not names or setting.limits is None:
         return []
-    of = result.select(*names).mean(setting.quantity, interval="bounded", limits=setting.limits)
+    of = result.select(*names).mean(setting.quantity, interval=Bounded(*setting.limits))
     found = [f"{name} {of.low[i, -1]:,.1f} to {of.high[i, -1]:,.1f}" for i, name in enumerate(names)]
-    least, most = setting.limits  # type: ignore[misc]
+    least, most = setting.limits
     return [
         f"Note: the {setting.quantity} of a round lies between {least:g} and {most:g}, and with nothing else assumed "
         f"the 95 % intervals are {'; '.join(found)}."

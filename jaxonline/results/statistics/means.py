@@ -1,0 +1,267 @@
+"""Means over runs, differences of means and exponents of growth, with intervals and corrected tests."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import ArrayLike, Float, Int
+from scipy import special
+
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.warning_classes import SkewedRunsWarning
+from jaxonline.results.statistics import bootstrap
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.variance_reduction import adjusted
+
+STUDENT = Student()
+SKEWED = 0.3  # of the skewness over the root of the number of runs: from here on Student's interval is warned of
+
+
+class Growth(NamedTuple):
+    """An exponent with its confidence interval; NaN where it is not known."""
+
+    exponent: float
+    low: float
+    high: float
+
+
+class Difference(NamedTuple):
+    """A difference of two means with its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def mean_over_runs(
+    values: Float[np.ndarray, "L R *rest"],
+    level: float = 0.95,
+    together: int = 1,
+    interval: ConfidenceInterval = STUDENT,
+) -> Estimate:
+    """Means over the second axis with two-sided intervals; fields have the shape [L, *rest].
+
+    Args:
+        values: of L learners in R runs; runs with a NaN are left out.
+        level: of the intervals, between 0 and 1.
+        together: of so many intervals all hold with probability `level` at least (Bonferroni's correction).
+        interval: the kind of interval.
+
+    Returns:
+        NaN for the mean where no run is left, and for the interval where fewer than two are.
+
+    Raises:
+        ValueError: a level out of its range, `together` below 1, values outside the limits of a bounded interval.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import mean_over_runs
+        >>> estimate = mean_over_runs(np.array([[1.0, 3.0, np.nan]]))
+        >>> estimate.mean.tolist(), estimate.n_runs.tolist(), estimate.high.round(1).tolist()
+        ([2.0], [2], [14.7])
+    """
+    check.number("level", level, gt=0.0, lt=1.0)
+    check_interval(interval)
+    if check.count("together", together) > 1:
+        level = 1.0 - (1.0 - level) / together
+    n_runs = (~np.isnan(values)).sum(axis=1)
+    some = np.maximum(n_runs, 1)
+    mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
+    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
+    estimate = Estimate(mean, error, error, error, n_runs)
+    low, high = interval.ends(values, estimate, level)
+    return estimate._replace(low=low, high=high)
+
+
+def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
+    """Means over runs with bands [L, G]: with probability `level` the whole curve of a learner lies in its band.
+
+    A band is as many standard errors wide everywhere as the largest deviation of a curve needs. The law of that is
+    taken from the correlations between rounds, as of Student's t in one round (max-t; asymptotic, as Student's is).
+
+    Args:
+        values: of L learners in R runs at G rounds; runs with a NaN are left out.
+        level: of each learner's band, between 0 and 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import mean_over_runs, simultaneous
+        >>> curves = np.random.default_rng(0).normal(size=(1, 50, 8))
+        >>> both, each = simultaneous(curves), mean_over_runs(curves)
+        >>> bool((both.low < each.low - 0.2 * each.standard_error).all())
+        True
+    """
+    return as_bands(mean_over_runs(values, level), values, level)
+
+
+def as_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
+    """Means [L, G] with bands (`simultaneous`) instead of intervals, from the runs of one learner after the other."""
+    factor = bootstrap.largest_deviation(curves, level)[:, None]
+    return of._replace(low=of.mean - factor * of.standard_error, high=of.mean + factor * of.standard_error)
+
+
+def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
+    """The skewness of the runs of each learner, 0 where it has none; NaN are left out."""
+    n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
+    centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
+    second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
+    return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
+
+
+def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
+    """Say which learners have runs so skewed that Student's interval misses on one side far more than it should.
+
+    For normal runs the skewness is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples: below that nothing is said.
+    """
+    named = skewed_learners(values, learners)
+    if named:
+        found, _ = _skewness_over_root(values)
+        warnings.warn(
+            f"the {quantity} of {', '.join(named)} is skewed over the runs (skewness / sqrt(runs) is "
+            f"{found.max():.2f}): Student's interval understates the longer side; play more runs, or use "
+            "interval=jo.intervals.BootstrapT(), or Bounded(low, high) where losses are bounded",
+            SkewedRunsWarning, stacklevel=4,
+        )  # fmt: skip
+
+
+def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
+    """The learners of whom `warn_of_skewness` warns."""
+    found, n_runs = _skewness_over_root(values)
+    return [name for name, each, n in zip(learners, found, n_runs, strict=True) if each > max(SKEWED, 7.4 / n)]
+
+
+def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The size of the skewness over the root of the number of runs, and that number."""
+    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
+    return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
+
+
+def difference_of_means(
+    first: Float[np.ndarray, "m"], second: Float[np.ndarray, "n"], level: float = 0.95
+) -> Difference:
+    """The mean of `first` minus that of `second`, of independent samples, with Welch's interval; NaN are left out.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import difference_of_means
+        >>> difference_of_means(np.array([3.0, 5.0]), np.array([0.0, 2.0])).mean
+        3.0
+    """
+    from scipy import stats
+
+    first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+    if not min(len(first), len(second)):
+        return Difference(np.nan, np.nan, np.nan)
+    mean = float(first.mean() - second.mean())
+    if min(len(first), len(second)) < 2:
+        return Difference(mean, np.nan, np.nan)
+    if not np.ptp(first) and not np.ptp(second):
+        return Difference(mean, mean, mean)
+    interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
+    return Difference(mean, float(interval.low), float(interval.high))
+
+
+def pairwise_p_values(
+    values: Float[np.ndarray, "L R"],
+    controls: Float[np.ndarray, "L R"] | None = None,
+    interval: ConfidenceInterval = STUDENT,
+) -> Float[np.ndarray, "L L"]:
+    """Of paired tests of all pairs of learners, with Holm's correction (1979); 1 on the diagonal.
+
+    A run with a NaN is left out of the pairs it is in; learners that are equal in every run have p = 1, and a pair
+    with fewer than two runs, too. With control variates, differences are adjusted by those of both learners.
+    """
+    return p_values_together([(values, controls)], interval)[0]
+
+
+def p_values_together(
+    games: Sequence[tuple[np.ndarray, np.ndarray | None]], interval: ConfidenceInterval = STUDENT
+) -> list[np.ndarray]:
+    """As `pairwise_p_values` for each of several games, corrected for the number of pairs in all of them.
+
+    Args:
+        games: of each the values and the control variates, as there.
+        interval: whose tests are made, of the values: those of `jo.intervals.Student` are paired t-tests.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import p_values_together, pairwise_p_values
+        >>> values = np.arange(6.0).reshape(2, 3) ** 2
+        >>> alone, (first, second) = pairwise_p_values(values), p_values_together([(values, None), (values, None)])
+        >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
+        True
+    """
+    p = [_paired_tests(values, controls, interval) for values, controls in games]
+    corrected = iter(_holm(np.concatenate(p)))
+    found = [np.ones((len(values), len(values))) for values, _ in games]
+    for own in found:
+        for i, j in zip(*np.triu_indices(len(own), 1), strict=True):
+            own[i, j] = own[j, i] = next(corrected)
+    return found
+
+
+def _paired_tests(values: np.ndarray, controls: np.ndarray | None, interval: ConfidenceInterval) -> np.ndarray:
+    """The p-values of all pairs, without a correction."""
+    first, second = np.triu_indices(len(values), 1)
+    differences = values[first] - values[second]
+    if controls is not None and interval.uses_controls:
+        pairs = zip(differences, controls[first], controls[second], strict=True)
+        differences = np.array([adjusted(each, np.stack(own)) for each, *own in pairs]).reshape(differences.shape)
+    between = interval.of_difference()
+    p = between.p_values(differences, mean_over_runs(differences, interval=between))
+    return np.where(np.isnan(p), 1.0, p)
+
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    """Holm's correction: if all statements with p below alpha are made, one is wrong with probability alpha at most."""
+    order = np.argsort(p)
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return corrected
+
+
+def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
+    """The log-log slope of the mean over runs: least squares of log mean(values) against log(rounds).
+
+    The slope is a smooth function of the means, so its error is that of the mean over runs of its linearisation
+    sum_g c_g values[r, g] / mean_g, with c_g the weights of least squares: runs are independent, recorded rounds of
+    a run need not be. The interval is Student's, for many runs and means that are well above their errors.
+
+    Args:
+        rounds: at least two, above 0.
+        values: of every run at these rounds; runs with a NaN are left out.
+        level: of the interval, between 0 and 1.
+
+    Returns:
+        NaN where fewer than two runs are left or a mean is not above 0: there is no power law then.
+
+    Raises:
+        ValueError: fewer than two rounds, rounds not above 0, shapes that do not match, a level out of its range.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.results.statistics import growth
+        >>> rounds = np.array([10, 100, 1000])
+        >>> found = growth(rounds, np.array([[2.0], [4.0], [3.0]]) * rounds**0.5)
+        >>> round(found.exponent, 9), round(found.high - found.low, 9)  # all runs grow alike
+        (0.5, 0.0)
+    """
+    rounds, values = check.finite_array("rounds", rounds).astype(float), np.asarray(values, float)
+    if rounds.ndim != 1 or len(set(rounds.tolist())) < 2 or (rounds <= 0).any():
+        raise ArgumentError("rounds", f"must be at least two numbers above 0, got {check.shown(rounds)}")
+    if values.ndim != 2 or values.shape[1] != len(rounds):
+        raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}), got {values.shape}")
+    check.number("level", level, gt=0.0, lt=1.0)
+    values = bootstrap.without_nan(values)
+    if len(values) < 2 or (values.mean(axis=0) <= 0).any():
+        return Growth(np.nan, np.nan, np.nan)
+    x = np.log(rounds) - np.log(rounds).mean()
+    weights, mean = x / (x @ x), values.mean(axis=0)
+    exponent = float(weights @ np.log(mean))
+    linear = np.concatenate([(runs / mean) @ weights for runs in bootstrap.some_runs(values)])
+    error = float(np.std(linear, ddof=1) / np.sqrt(len(values)))
+    half = float(special.stdtrit(len(values) - 1, 0.5 + level / 2)) * error
+    return Growth(exponent, exponent - half, exponent + half)

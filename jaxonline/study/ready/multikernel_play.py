@@ -1,0 +1,211 @@
+"""All algorithms of the multi-kernel paper played on one data set, with several dictionaries of random features."""
+
+import functools
+import operator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxonline import datasets, learners
+from jaxonline._xla.compile_options import jitted, plainly
+from jaxonline._xla.threads import in_parallel
+from jaxonline.engines.expert_sequences import play_sequence
+from jaxonline.engines.kernel_forecasts import expert_jobs
+from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
+from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.learners import Truncated
+from jaxonline.parameters.dtypes import working_dtype
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.study import Context
+
+COMBINERS = ("VAW2", "VAW2-truncated", "EWA", "Aggregating", "BOA", "ML-Poly", "ML-Prod")
+BEST = "best-expert"
+LENGTH, WIDTH = 8192, 8  # sets are padded to at least so many rounds, and to a multiple of so many coordinates
+MOST_PADDED = 2**24  # forecasts of all kernels: where they are more, rounds that nobody plays would take up memory
+DESCENT = ("Raker", "OMKL-GF")
+ALGORITHMS = (*COMBINERS, BEST, *DESCENT)
+# Table 2 as printed, MSE x 1000
+PUBLISHED = {
+    "AR(4)": (16.56, 16.51, 16.49, 16.40, 16.34, 16.34, 16.34, None, 23.24, 20.47),
+    "Airfoil": (22.80, 22.78, 27.61, 26.74, 26.42, 26.10, 26.27, None, 28.64, 24.37),
+    "Bias correction": (4.09, 4.09, 5.41, 5.02, 4.98, 4.96, 4.97, None, 12.70, 7.05),
+    "Concrete": (10.96, 10.97, 15.08, 13.57, 13.88, 13.33, 13.64, None, 35.29, 34.24),
+    "Naval": (0.29, 0.29, 0.62, 0.45, 0.52, 0.37, 0.48, None, 11.32, 4.60),
+}
+
+
+class SetResult(NamedTuple):
+    """The numbers of one data set. The keys are an algorithm and "ridge" or "vaw" ("ogd" for Raker and OMKL-GF).
+
+    Attributes:
+        name: of the set.
+        shape: of its instances.
+        mse: mean squared error of each dictionary [S].
+        running: mean squared error up to each round, averaged over dictionaries [T].
+        weights: of the kernels after the last round, first dictionary [N].
+    """
+
+    name: str
+    shape: tuple[int, int]
+    mse: dict[tuple[str, str], np.ndarray]
+    running: dict[tuple[str, str], np.ndarray]
+    weights: dict[tuple[str, str], np.ndarray]
+
+    def by_algorithm(self) -> dict[str, dict[str, np.ndarray]]:
+        """The mean squared errors {algorithm: {forecaster: [S]}}, in the order of the table."""
+        found: dict[str, dict[str, np.ndarray]] = {algorithm: {} for algorithm in ALGORITHMS}
+        for (algorithm, forecaster), mse in self.mse.items():
+            found[algorithm][forecaster] = mse
+        return found
+
+
+def printed(name: str) -> dict[str, float | None]:
+    """Of a set: Table 2 as printed, by algorithm."""
+    numbers = PUBLISHED.get(datasets.known_as(name) or name, (None,) * len(ALGORITHMS))
+    return dict(zip(ALGORITHMS, numbers, strict=True))
+
+
+def kept(
+    context: Context, name: str, X: np.ndarray, y: np.ndarray, frequencies: np.ndarray, **options: Any
+) -> SetResult:
+    """`play_set`, or its numbers from the context's checkpoint."""
+
+    def compute() -> dict[str, np.ndarray]:
+        found = play_set(name, X, y, frequencies, **options)
+        parts = {part: getattr(found, part) for part in ("mse", "running", "weights")}
+        return {"/".join((part, *which)): of for part, numbers in parts.items() for which, of in numbers.items()}
+
+    found: dict[str, dict] = {"mse": {}, "running": {}, "weights": {}}
+    for path, numbers in context.keep((X, y, frequencies, options), compute).items():
+        part, *which = path.split("/")
+        found[part][tuple(which)] = numbers
+    return SetResult(name, X.shape, **found)
+
+
+def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.ndarray, np.ndarray]:
+    """As published: X divided by its largest row norm, y mapped onto [0, 1] (Eqs. 33 and 34); equal targets onto 0."""
+    norm, width = float(np.linalg.norm(X, axis=1).max()), float(np.ptp(y))
+    return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
+
+
+def play_set(
+    name: str,
+    X: Float[np.ndarray, "T d"],
+    y: Float[np.ndarray, "T"],
+    frequencies: Float[np.ndarray, "S N m d"],
+    *,
+    key: int | Array = 0,
+    sampler: str = "correct",
+    dtype: str = "float64",
+) -> SetResult:
+    """Play all algorithms on one set, with S dictionaries of N kernels.
+
+    Args:
+        name: of the set.
+        X: instances.
+        y: targets in [0, 1].
+        frequencies: of the dictionaries.
+        key: of OMKL-GF's draws, a seed or a key.
+        sampler: of OMKL-GF.
+        dtype: "float64" (enabled inside this call only) or "float32".
+
+    Raises:
+        ValueError: targets outside [0, 1], or an unknown `sampler`.
+    """
+    if ((y < 0) | (y > 1)).any():
+        raise ArgumentError("targets", f"must be in [0, 1], got {y.min():g} to {y.max():g}")
+    with jax.enable_x64(dtype == "float64"):
+        run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
+        arrays = [jnp.asarray(of, working_dtype(dtype)) for of in _padded(frequencies, X, y)]
+        predictions, weights = _play_set(*arrays, n=len(y), key=run_key, sampler=sampler)
+    losses = {which: (of.astype(float) - y) ** 2 for which, of in predictions.items()}
+    rounds = np.arange(1, len(y) + 1)
+    return SetResult(
+        name, X.shape,
+        {which: loss.mean(axis=1) for which, loss in losses.items()},
+        {which: loss.mean(axis=0).cumsum() / rounds for which, loss in losses.items()},
+        {which: of[0] for which, of in weights.items()},
+    )  # fmt: skip
+
+
+def _padded(frequencies, X, y):
+    """The same with more rounds and coordinates, zeros: sets of most sizes have one shape, and so the same programs."""
+    (n, d), (S, N) = X.shape, frequencies.shape[:2]
+    length = max(LENGTH, 1 << (n - 1).bit_length())
+    after, beside = (0, length - n if S * N * length <= MOST_PADDED else 0), (0, -d % WIDTH)
+    return np.pad(frequencies, [(0, 0)] * 3 + [beside]), np.pad(X, (after, beside)), np.pad(y, after)
+
+
+def _play_set(frequencies, X, y, *, n, key, sampler):
+    """Of the first n rounds: predictions [S, n] and final weights [S, N], by algorithm and forecaster."""
+    S, N, *shape = frequencies.shape
+    jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype), n)
+    descents = [lambda: _raker(frequencies, X, y, n), lambda: _omkl_gf(frequencies, X, y, n, key, sampler)]
+    raker, omkl_gf, *parts = in_parallel([*descents, *jobs])
+    results = {(name, "ogd"): of for name, of in zip(DESCENT, (raker, omkl_gf), strict=True)}
+
+    # both kinds of experts go through one loop: first S sequences of online ridge, then S of VAW
+    both = np.concatenate([of.reshape(-1, S, N) for of in gather(parts)], axis=1)
+    experts = jnp.asarray(both)
+    combine = [lambda rule=rule: _combine(rule, experts, y, n) for rule in _rules().values()]
+    second, *combined = jax.tree.map(np.asarray, in_parallel([lambda: _second_level(experts, y, n), *combine]))
+    for i, name in enumerate(COMBINERS[: len(second[1])]):
+        forecasts, w = jax.tree.map(operator.itemgetter(i), second)
+        results[name, "ridge"], results[name, "vaw"] = (forecasts.ridge[:S], w[:S]), (forecasts.vaw[S:], w[S:])
+    for name, (predictions, weights) in zip(_rules(), combined, strict=True):
+        results[name, "ridge"], results[name, "vaw"] = (predictions[:S], weights[:S]), (predictions[S:], weights[S:])
+
+    clipped = np.clip(both[:n], 0.0, 1.0)
+    best = np.argmin(np.sum((clipped - np.asarray(y)[:n, None, None]) ** 2, axis=0), axis=1)
+    alone = clipped[:, np.arange(len(best)), best].T
+    predictions = {which: np.asarray(of[0])[:, :n] for which, of in results.items()}
+    predictions |= {(BEST, "ridge"): alone[:S], (BEST, "vaw"): alone[S:]}
+    return predictions, {which: np.asarray(of[1]) for which, of in results.items()}
+
+
+def _rules() -> dict[str, Any]:
+    """The combiners besides VAW, as published."""
+    return {
+        "EWA": Truncated(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0), late_start=True)),
+        "Aggregating": Truncated(learners.Aggregating(0.0, 1.0, late_start=True)),
+        "BOA": Truncated(learners.BOA()),
+        "ML-Poly": Truncated(learners.MLPoly()),
+        "ML-Prod": Truncated(learners.MLProd()),
+    }
+
+
+_quickly = jitted(functools.partial(plainly, optimised=True))  # one program a rule, which runs for a tenth of a second
+
+
+@_quickly
+def _combine(rule, experts, y, n):
+    return jax.vmap(lambda Z: play_sequence(rule, Z, y, None, n)[0], in_axes=1)(experts)
+
+
+@_quickly
+def _second_level(experts, y, n):
+    """VAW over experts as they are, and over truncated ones: forecasts and final weights of each."""
+
+    def play(low, high, Z):
+        forecasts, state = scan_blocks(lambda z: jnp.clip(z, low, high), Z, y, 1.0, BLOCK, n)
+        return forecasts, state.w
+
+    ranges = jnp.array([[-jnp.inf, jnp.inf], [0.0, 1.0]], experts.dtype)
+    return jax.lax.map(lambda ends: jax.vmap(functools.partial(play, *ends), in_axes=1)(experts), ranges)
+
+
+@jax.jit
+def _raker(frequencies, X, y, n):
+    return jax.vmap(lambda one: play_sequence(learners.Raker(Dictionary(one)), X, y, None, n)[0])(frequencies)
+
+
+@jax.jit(static_argnames=("sampler",))
+def _omkl_gf(frequencies, X, y, n, key, sampler):
+    def play(s, one):
+        learner = learners.OMKLGF(Dictionary(one), sampler=sampler)
+        return play_sequence(learner, X, y, jax.random.fold_in(key, s), n)[0]
+
+    return jax.vmap(play)(jnp.arange(len(frequencies)), frequencies)
