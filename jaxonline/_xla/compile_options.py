@@ -117,7 +117,7 @@ def are_called_seldom() -> bool:
 
 
 @functools.cache
-def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
+def fast_compile_options(platform: str, optimised: bool = False) -> dict[str, Any]:
     """Options of `jax.jit` for a program that is compiled as fast as can be; on a CPU, as elsewhere there is no need.
 
     Args:
@@ -130,7 +130,7 @@ def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
 
 
 @functools.cache
-def of_products(platform: str) -> dict[str, Any]:
+def matmul_options(platform: str) -> dict[str, Any]:
     """Options of `jax.jit` for a long loop of products of small float64 matrices, one of as many as there are cores.
 
     Args:
@@ -160,7 +160,7 @@ def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., 
     """A decorator like `jax.jit`, for a function of arrays.
 
     Args:
-        options: of the compiler, for the platform that is the default one at a call: `plainly`, `of_products`.
+        options: of the compiler, for the platform that is the default one at a call: `fast_compile_options`, `matmul_options`.
     """
 
     def decorate(function):
@@ -171,7 +171,7 @@ def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., 
     return decorate
 
 
-def in_one_program(function: Callable[..., Any], *args: Any) -> Any:
+def run_compiled(function: Callable[..., Any], *args: Any) -> Any:
     """`function(*args)` as one program, compiled as fast as can be; each operation by itself would be a program.
 
     Args:
@@ -182,6 +182,6 @@ def in_one_program(function: Callable[..., Any], *args: Any) -> Any:
     return _call(jax.tree_util.Partial(function) if is_plain else function, *args)
 
 
-@jitted(plainly)
+@jitted(fast_compile_options)
 def _call(function, *args):
     return function(*args)

@@ -15,17 +15,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
-from jaxonline._xla.compile_options import jitted, of_products
-from jaxonline._xla.precision import exact_products
+from jaxonline import random
+from jaxonline._xla.compile_options import jitted, matmul_options
 from jaxonline._xla.threads import default_at_once, in_parallel
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import DeclaresRange, Specs
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
+from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.dtypes import working_dtype
-from jaxonline.random.threefry import written_out
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
 KERNELS_AT_ONCE = 12  # of a core, at most: their matrices of 100 x 100 float64 fit its second cache
@@ -145,7 +145,7 @@ def play_sequence(
         forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK, n_rounds)
         return Aggregation(forecasts.vaw if learner.forward else forecasts.ridge, learner.weights(state)), state
 
-    key = None if key is None else written_out(key)
+    key = None if key is None else random.inlined(key)
 
     def of_round(t):
         return [None if key is None else jax.random.fold_in(jax.random.fold_in(key, t), part) for part in range(2)]
@@ -334,7 +334,7 @@ def expert_jobs(
     return [job(first) for first in range(0, N, turns * at_once)], gather
 
 
-@jitted(of_products)
+@jitted(matmul_options)
 def _forecast_in_turns(features, X, y, regularizer, n_rounds):
     """Forecasts [kernels, T], with two leading axes of the features: turns, and kernels that are played at once."""
     of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK, n_rounds)[0])

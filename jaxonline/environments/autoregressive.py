@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.random.lanes import in_lanes
 
 
 @struct
@@ -85,6 +85,6 @@ class Autoregressive:
     ) -> tuple[Float[Array, ""], Float[Array, "p"]]:
         """The next value of the series."""
         del y_hat
-        noise = in_lanes(jax.random.normal, key, t, (), x.dtype)
+        noise = random.normal(key, (), x.dtype)
         y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         return y, jnp.concatenate([y[None], state[:-1]])

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.random.permutations import permutation
 
 ORDERS = ("file", "shuffled", "iid")
 
@@ -110,7 +110,7 @@ class DataStream:
         n = self.X.shape[0]
         rows, position = state.permutation, (t - 1) % n
         if self.order == "iid":
-            index = jax.random.randint(key, (), 0, n, dtype=jnp.int32)
+            index = random.randint(key, (), 0, n, dtype=jnp.int32)
         elif self.order == "shuffled":
             # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
             # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. Key
@@ -119,7 +119,7 @@ class DataStream:
 
             def shuffle(turn, old):
                 own = jax.random.wrap_key_data(old[1], impl=jax.random.key_impl(key))
-                return permutation(jax.random.fold_in(own, turn), n), old[1] + 1
+                return random.permutation(jax.random.fold_in(own, turn), n), old[1] + 1
 
             rows, _ = jax.lax.fori_loop(0, new_pass, shuffle, (rows, jax.random.key_data(key)))
             index = rows[position]

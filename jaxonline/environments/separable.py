@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.environments.arms import RandomData
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.random.lanes import in_lanes
 
 
 class SeparableState(NamedTuple):
@@ -94,11 +94,11 @@ class SeparableData(RandomData):
         u = self.direction / jnp.linalg.norm(self.direction)
         margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
         of_label, of_distance, of_rest, of_length = jax.random.split(key, 4)
-        label = in_lanes(jax.random.rademacher, of_label, t, (), dtype)
-        along = margin + (radius - margin) * in_lanes(jax.random.uniform, of_distance, t, (), dtype)
-        z = jax.random.normal(of_rest, (d,), dtype)
+        label = random.rademacher(of_label, (), dtype)
+        along = margin + (radius - margin) * random.uniform(of_distance, (), dtype)
+        z = random.normal(of_rest, (d,), dtype)
         z = z - (u @ z) * u
-        part = in_lanes(jax.random.uniform, of_length, t, (), dtype)
+        part = random.uniform(of_length, (), dtype)
         length = jnp.sqrt(radius**2 - along**2) * part ** (1.0 / (d - 1))
         return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
 

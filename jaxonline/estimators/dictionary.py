@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline import random
 from jaxonline.estimators.fourier import LAYOUTS
 from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
@@ -105,7 +106,7 @@ class Dictionary:
         phases = None
         if layout == "cosine":
             dtype = parts[0].dtype
-            phases = jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
+            phases = jax.vmap(lambda k: random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
         return cls(jnp.concatenate(parts), phases)
 
     @classmethod

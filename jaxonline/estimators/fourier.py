@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline import random
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel, require_shift_invariant
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import floating
@@ -98,7 +99,7 @@ class FourierFeatures:
         frequencies = kernel.frequencies(frequency_key, dimension, n)
         phases = None
         if layout == "cosine":
-            phases = jax.random.uniform(phase_key, (n,), frequencies.dtype, 0.0, 2.0 * math.pi)
+            phases = random.uniform(phase_key, (n,), frequencies.dtype, 0.0, 2.0 * math.pi)
         return cls(frequencies, phases, kernel.at_zero())
 
     @property

@@ -8,13 +8,13 @@ from tiers import some
 
 from jaxonline.feedback import noise
 from jaxonline.random.lanes import in_lanes, several_in_lanes
-from jaxonline.random.threefry import draws_of, made_of, written_out
+from jaxonline.random.threefry import draws_of, inlined, made_of
 
 
 @pytest.mark.parametrize("draw", some([jax.random.normal, jax.random.laplace, jax.random.uniform], jax.random.normal))
 def test_the_same_numbers(draw):
     """For lengths below, at and above whole registers, for one run and many, with one round for all or one each."""
-    keys = jax.vmap(written_out)(jax.random.split(jax.random.key(3), 6))
+    keys = jax.vmap(inlined)(jax.random.split(jax.random.key(3), 6))
     for n in (1, 5, 8, 20):
 
         def both(key, t, n=n):
@@ -29,7 +29,7 @@ def test_the_same_numbers(draw):
 @pytest.mark.parametrize("draw", some([jax.random.normal, jax.random.laplace, jax.random.uniform], jax.random.normal))
 def test_the_same_numbers_of_several_keys(draw):
     """Two or three vectors that together are shorter, in registers, than one by one, and such as are not."""
-    keys = jax.vmap(lambda key: written_out(jax.random.split(key, 3)))(jax.random.split(jax.random.key(4), 5))
+    keys = jax.vmap(lambda key: inlined(jax.random.split(key, 3)))(jax.random.split(jax.random.key(4), 5))
     for number, n in ((2, 20), (3, 5), (2, 8), (2, 6)):
 
         def both(keys, t, number=number, n=n):
@@ -44,7 +44,7 @@ def test_the_same_numbers_of_several_keys(draw):
 def test_a_number_by_itself():
     """The same, and behind a condition on a CPU, so that what it is multiplied by does not draw it for each coordinate;
     with several rounds in a batch there is none."""
-    keys = jax.vmap(written_out)(jax.random.split(jax.random.key(3), 6))
+    keys = jax.vmap(inlined)(jax.random.split(jax.random.key(3), 6))
 
     def scaled(key, t):
         return in_lanes(jax.random.normal, key, t, (), jnp.float32) * jnp.arange(3.0)
@@ -58,7 +58,7 @@ def test_a_number_by_itself():
 
 def test_keys_side_by_side_only_draw():
     """Along one axis, and 32 bits each; they go on with the last key, and make no keys."""
-    keys = tuple(written_out(jax.random.split(jax.random.key(4), 2)))
+    keys = tuple(inlined(jax.random.split(jax.random.key(4), 2)))
     wanted = [jax.random.bits(key, (n,)) for key, n in zip(keys, (3, 5), strict=True)]
     np.testing.assert_array_equal(jax.random.bits(draws_of(keys, 3), (8,)), np.concatenate(wanted))
     for refused in (
@@ -73,7 +73,7 @@ def test_keys_side_by_side_only_draw():
 
 def test_words_that_are_there_are_only_looked_at():
     """As many as there are, of 32 bits; of the words of a key they make its numbers."""
-    key = written_out(jax.random.key(5))
+    key = inlined(jax.random.key(5))
     words = made_of(jax.random.bits(key, (7,)))
     np.testing.assert_array_equal(jax.random.laplace(words, (7,)), jax.random.laplace(key, (7,)))
     for refused in (
@@ -95,13 +95,13 @@ def test_noise_does_not_depend_on_the_form_of_the_key(law):
         "student_t": noise.student_t(0.3, 5.0),
     }[law]
     key, x = jax.random.key(1), jnp.zeros(5)
-    drawn = [jax.jit(law.sample)(each, jnp.int32(2), x) for each in (key, written_out(key))]
+    drawn = [jax.jit(law.sample)(each, jnp.int32(2), x) for each in (key, inlined(key))]
     np.testing.assert_allclose(*drawn, rtol=1e-6)
 
 
 def test_the_noise_of_several_copies_is_that_of_each():
     """With one variance, one for each coordinate and a covariance matrix."""
-    keys, x = list(written_out(jax.random.split(jax.random.key(6), 3))), jnp.zeros(4)
+    keys, x = list(inlined(jax.random.split(jax.random.key(6), 3))), jnp.zeros(4)
     root = np.random.default_rng(0).normal(size=(4, 4))
     for covariance in (0.3, [0.1, 0.2, 0.0, 0.4], root @ root.T):
         law = noise.gaussian(covariance)

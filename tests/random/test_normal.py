@@ -6,12 +6,12 @@ import numpy as np
 import scipy.special
 
 from jaxonline.random.gaussian import normal, normal_of
-from jaxonline.random.threefry import written_out
+from jaxonline.random.threefry import inlined
 
 
 def test_they_are_those_of_jax():
     """A hundred thousand of them, as far as jax's are right; in float64 the same."""
-    key = written_out(jax.random.key(8))
+    key = inlined(jax.random.key(8))
     got, wanted = jax.jit(lambda key: (normal(key, (10**5,), jnp.float32), jax.random.normal(key, (10**5,))))(key)
     np.testing.assert_allclose(got, wanted, rtol=6e-6)
     with jax.enable_x64(True):

@@ -2,15 +2,14 @@
 
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
-from jaxonline.random.beta_draws import beta_draws
 
 
 @struct
@@ -19,8 +18,8 @@ class BernoulliThompson:
 
     The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss between 0 and 1
     is first made 0 or 1 by a toss of that probability (Agrawal and Goyal 2012, Algorithm 2). The draws are exact: see
-    `beta_draws`. The regret divided by ln T tends to the constant of Lai and Robbins (`bounds.lai_robbins`). Losses
-    known beforehand are held to [0, 1].
+    `jaxonline.random.fast_beta`. The regret divided by ln T tends to the constant of Lai and Robbins
+    (`bounds.lai_robbins`). Losses known beforehand are held to [0, 1].
 
     Args:
         prior_ones: at least 1; 1 for the uniform prior.
@@ -62,12 +61,12 @@ class BernoulliThompson:
         ones, dtype = state.sums, state.totals.dtype
         zeros = state.pulls.astype(dtype) - ones
         a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
-        return first_smallest(beta_draws(key, a, b))
+        return first_smallest(random.fast_beta(key, a, b))
 
     def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """One more pull, with the loss 0 or 1."""
         loss = oracle.loss()
-        toss = jax.random.uniform(key, (), loss.dtype) < loss
+        toss = random.uniform(key, (), loss.dtype) < loss
         return state.add(oracle.move, toss.astype(loss.dtype)), ()
 
 
@@ -122,7 +121,7 @@ class GaussianThompson:
         noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2
         precision = prior + noise * state.pulls.astype(dtype)
         mean = (prior * jnp.asarray(self.prior_mean, dtype) + noise * state.sums) / precision
-        return first_smallest(mean + jax.random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
+        return first_smallest(mean + random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """One more pull."""

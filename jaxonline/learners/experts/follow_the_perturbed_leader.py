@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import unit_losses
@@ -14,7 +14,7 @@ from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
 
-PERTURBATIONS = {"exponential": jax.random.exponential, "gumbel": jax.random.gumbel}
+PERTURBATIONS = {"exponential": random.exponential, "gumbel": random.gumbel}
 
 
 @struct

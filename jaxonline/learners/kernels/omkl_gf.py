@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, as_step_size
@@ -149,7 +150,7 @@ class OMKLGF:
 
     def _uniform(self, key: Key[Array, ""], dtype: Any) -> Float[Array, "n"]:
         """One number for each draw of a kernel, and a last one for the node."""
-        return jax.random.uniform(key, (self.n_nodes * self.n_draws + 1,), dtype)
+        return random.uniform(key, (self.n_nodes * self.n_draws + 1,), dtype)
 
     def _draw_graph(self, u: Float[Array, "n"], log_weights: Float[Array, "N"], t: Int[Array, ""]) -> Graph:
         """For node j, M draws from p_kj = (1 - eta_e^j) w_k / sum w + eta_e^j / N."""

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 from pydantic import BeforeValidator, Field
 
 from jaxonline import datasets, learners
-from jaxonline._xla.compile_options import jitted, plainly
+from jaxonline._xla.compile_options import fast_compile_options, jitted
 from jaxonline._xla.threads import in_parallel
 from jaxonline.engines.expert_sequences import BLOCK, expert_jobs, play_sequence, scan_blocks
 from jaxonline.estimators.dictionary import Dictionary
@@ -291,7 +291,9 @@ def _rules() -> dict[str, Any]:
     }
 
 
-_quickly = jitted(functools.partial(plainly, optimised=True))  # one program a rule, which runs for a tenth of a second
+_quickly = jitted(
+    functools.partial(fast_compile_options, optimised=True)
+)  # one program a rule, which runs for a tenth of a second
 
 
 @_quickly
