@@ -160,7 +160,7 @@ def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., 
     """A decorator like `jax.jit`, for a function of arrays.
 
     Args:
-        options: of the compiler, for the platform that is the default one at a call: `fast_compile_options`, `matmul_options`.
+        options: of the compiler, for the platform that is the default one at a call, as `fast_compile_options`.
     """
 
     def decorate(function):
