@@ -256,7 +256,7 @@ class DeclaresLossRange(Protocol):
 
 @runtime_checkable
 class HasLongRounds(Protocol):
-    """A learner whose rounds are so long that its programs are compiled for speed (`_xla.compile_options`)."""
+    """A learner whose rounds are so long that its programs are compiled for speed."""
 
     @property
     def long_rounds(self) -> bool: ...
@@ -316,5 +316,5 @@ class Measure(Protocol):
         ...
 
     def read(self, carry: PyTree) -> Any:
-        """What is recorded: an array of any shape, or a compensated sum (`simulation.sums.Compensated`)."""
+        """What is recorded: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
         ...

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Shaped, UInt
 
 from jaxonline.random.gaussian import normal_of
-from jaxonline.random.lanes import at_once, elementwise
+from jaxonline.random.lanes import at_once
 
 
 def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -32,7 +32,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         >>> bool((jo.random.normal(key, (3,)) == jax.random.normal(key, (3,))).all())
         True
     """
-    return elementwise(jax.random.normal, key, shape, dtype)
+    return at_once(lambda key: jax.random.normal(key, shape, dtype), key, shape)
 
 
 def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -56,7 +56,7 @@ def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         >>> bool(abs(jo.random.fast_normal(key) / jax.random.normal(key) - 1) < 6e-6)
         True
     """
-    return elementwise(_fast_normal, key, shape, dtype)
+    return at_once(lambda key: _fast_normal(key, shape, dtype), key, shape)
 
 
 def _fast_normal(key, shape, dtype):
@@ -91,11 +91,7 @@ def uniform(
         >>> 2.0 <= jo.random.uniform(jax.random.key(0), minval=2.0, maxval=3.0).item() < 3.0
         True
     """
-
-    def draw(key, shape, dtype):
-        return jax.random.uniform(key, shape, dtype, minval, maxval)
-
-    return elementwise(draw, key, shape, dtype)
+    return at_once(lambda key: jax.random.uniform(key, shape, dtype, minval, maxval), key, shape)
 
 
 def bernoulli(
@@ -127,7 +123,7 @@ def bernoulli(
         raise TypeError(f"p must be floating, got {p.dtype}")
     if jnp.broadcast_shapes(p.shape, shape) != shape:
         raise ValueError(f"p must broadcast to the shape {shape}, got the shape {p.shape}")
-    return elementwise(jax.random.uniform, key, shape, p.dtype) < p
+    return at_once(lambda key: jax.random.uniform(key, shape, p.dtype), key, shape) < p
 
 
 def rademacher(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = int) -> Shaped[Array, "..."]:
@@ -201,7 +197,7 @@ def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         >>> bool(jo.random.exponential(jax.random.key(0)) >= 0)
         True
     """
-    return elementwise(jax.random.exponential, key, shape, dtype)
+    return at_once(lambda key: jax.random.exponential(key, shape, dtype), key, shape)
 
 
 def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -224,7 +220,7 @@ def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float
         >>> jo.random.laplace(jax.random.key(0), (3,)).shape
         (3,)
     """
-    return elementwise(jax.random.laplace, key, shape, dtype)
+    return at_once(lambda key: jax.random.laplace(key, shape, dtype), key, shape)
 
 
 def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -247,7 +243,7 @@ def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         >>> jo.random.cauchy(jax.random.key(0), (3,)).shape
         (3,)
     """
-    return elementwise(jax.random.cauchy, key, shape, dtype)
+    return at_once(lambda key: jax.random.cauchy(key, shape, dtype), key, shape)
 
 
 def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:

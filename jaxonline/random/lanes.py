@@ -1,4 +1,4 @@
-"""Random vectors drawn in whole registers, and single random numbers drawn once.
+"""Single random numbers drawn once, and several random vectors drawn together in whole registers.
 
 A CPU computes eight float32 numbers at a time. What is left of a short vector, 4 of 20 numbers or all of 5, it computes
 one by one, which takes longer than the rest. A generator that counts gives the same numbers however many are drawn, so
@@ -58,21 +58,16 @@ def stacked(
         return one_by_one(*keys)
     if len(shape) == 0:
         return compute_once(one_by_one, *keys)
-    if dtype != jnp.float32 or not 0 < len(keys) * size < 2**32 - _REGISTER:
+    if len(shape) > 1 or dtype != jnp.float32 or not 0 < len(keys) * size < 2**32 - _REGISTER:
         return one_by_one(*keys)
     whole = (-(-len(keys) * size // _REGISTER) * _REGISTER,)
 
     def in_registers(*keys):
         words = compute_once(lambda *keys: jax.random.bits(concatenated_key(keys, size), whole), *keys)
         numbers = compute_once(lambda words: draw(key_of_words(words), whole, dtype), words)
-        return numbers[: len(keys) * size].reshape(len(keys), *shape)
+        return numbers[: len(keys) * size].reshape(len(keys), size)
 
     return jax.lax.platform_dependent(*keys, cpu=in_registers, default=one_by_one)
-
-
-def elementwise(draw: Callable[..., Array], key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Array:
-    """`draw(key, shape, dtype)` for one key, as `stacked` draws it."""
-    return stacked(draw, [key], shape, dtype)[0] if is_inlined(key) else draw(key, shape, dtype)
 
 
 def at_once(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], shape: tuple[int, ...] | None) -> Array:

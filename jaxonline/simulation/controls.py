@@ -22,11 +22,11 @@ from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, Round, Specs, same_loss
 from jaxonline.learners import GradientLearner
 from jaxonline.learners.gradient._interned import interned
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
 from jaxonline.parameters.struct import struct
 from jaxonline.results.statistics.variance_reduction import CONTROL
-from jaxonline.simulation.sums import Compensated
 from jaxonline.simulation.sweeps import Team
 from jaxonline.store.lazy_arrays import zeroed
 

@@ -14,11 +14,11 @@ from jaxtyping import Array, Int, PyTree
 
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
-from jaxonline.simulation.sums import Compensated
 
 
 @struct

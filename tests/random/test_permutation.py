@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline.random.permutations import permutation
-from jaxonline.random.threefry import inlined
+from jaxonline.random import inlined, permutation
 
 
 @pytest.mark.parametrize("n", some([1, 2, 5, 1626, 70_000], 5, 1626))  # 1,626 is the first n that jax sorts twice

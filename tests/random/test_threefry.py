@@ -1,11 +1,10 @@
-"""Threefry written out: the words are jax's, bit for bit, whatever is drawn; other generators are left alone."""
+"""Threefry inlined: the words are jax's, bit for bit, whatever is drawn; other generators are left alone."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxonline as jo
 from jaxonline.estimators.laws import _uniform
 from jaxonline.game import stream_keys
 from jaxonline.random import threefry as generator
@@ -52,7 +51,7 @@ def test_the_published_vectors():
         assert tuple(map(int, found)) == words
 
 
-def test_streams_are_written_out_and_have_the_keys_of_jax():
+def test_streams_are_inlined_and_have_the_keys_of_jax():
     key = jax.random.key(5)
     for i, stream in enumerate(stream_keys(key)):
         assert stream.dtype == inlined(key).dtype != key.dtype
@@ -77,35 +76,6 @@ def test_more_numbers_than_a_word_counts():
     own, found = program(jax.random.key(0)), program(inlined(jax.random.key(0)))
     assert "tensor<65536x65536xui32>" in found
     assert found.count("stablehlo.iota") == own.count("stablehlo.iota") > 0
-
-
-class Counts:
-    """Outcomes of a law that jax draws with its own generator only."""
-
-    oblivious, deterministic = True, False
-    instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
-
-    def __init__(self, own):
-        self.own = own
-
-    def init(self, key):
-        return ()
-
-    def instance(self, key, state, t):
-        return jnp.ones(1), state
-
-    def answer(self, key, state, t, x, y_hat):
-        key = jax.random.wrap_key_data(jax.random.key_data(key)) if self.own else key
-        return jax.random.poisson(key, 2.0).astype(jnp.float32), state
-
-
-def test_a_draw_that_insists_on_jaxs_generator_is_told_how_to_get_it():
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
-    jax.tree_util.register_static(Counts)
-    with pytest.raises(NotImplementedError, match="wrap_key_data"):
-        jo.play(jo.Game(Counts(own=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
-    history = jo.play(jo.Game(Counts(own=True), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)[1]
-    assert np.isfinite(history.y).all()
 
 
 @pytest.mark.parametrize("bit_width", [32, 64])
