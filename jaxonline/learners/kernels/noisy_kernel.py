@@ -166,7 +166,7 @@ class NoisyKernel:
         g = self._grad_length_estimate(products.values[1:], n, self._labels(oracle, fresh))
         w = products.add_own(-g * self.step_size(t, g.dtype))
         if self.radius is not None:
-            w = expansion.project(w, self.radius)
+            w = expansion.project_to_ball(w, self.radius)
         w = expansion.mark_overflow(w, requests.too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
