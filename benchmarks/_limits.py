@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from benchmarks._timing import at_once
 from jaxonline._xla.threads import in_parallel
-from jaxonline.random.threefry import written_out
+from jaxonline.random.threefry import inlined
 from jaxonline.simulation.blocks import default_mesh, over_blocks
 
 LANES, STEPS = 64, 200
@@ -42,9 +42,7 @@ def _drawn(draw: Callable) -> float:
         return jax.lax.fori_loop(0, STEPS, step, jnp.zeros(LANES))
 
     def block(index):
-        keys = jax.vmap(lambda i: written_out(jax.random.fold_in(jax.random.key(0), i)))(
-            index * width + jnp.arange(width)
-        )
+        keys = jax.vmap(lambda i: inlined(jax.random.fold_in(jax.random.key(0), i)))(index * width + jnp.arange(width))
         return jax.vmap(run)(keys)
 
     return _rate(_on_all(block), width * LANES * STEPS)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         kernels,
         learners,
         losses,
+        random,
         results,
         verify,
     )
@@ -50,7 +51,7 @@ __version__ = "0.1.0"
 
 _ROOMS = (
     "bounds", "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "kernels",
-    "learners", "losses", "results", "verify",
+    "learners", "losses", "random", "results", "verify",
 )  # fmt: skip
 _HOMES = {
     "parameters.struct": ("replace", "static", "struct"),
@@ -86,7 +87,7 @@ __all__ = [
     "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
     "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite",
     "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "intervals", "kernels",
-    "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "replace", "results",
+    "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results",
     "simulate", "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Compile options, optimisation barriers and threads: what works around the compiler. Private."""
+"""Workarounds for compilers: `python -m benchmarks.workarounds` shows what each of them gains."""

@@ -1,7 +1,11 @@
-"""What the CPU compiler is not told, so that it makes a faster program. Values stay what they are, bit for bit.
+"""Optimisation barriers: values stay the same, bit for bit, and the CPU compiler makes a faster program.
 
-They rest on something that holds for all numbers and that the compiler does not see.
+Each function relies on something that holds for all numbers and that the compiler does not prove. The gain of each is
+measured by `python -m benchmarks.workarounds`.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,52 +14,70 @@ from jaxtyping import Array, Float, Int, PyTree
 from jaxonline._xla.loop_bounds import largest
 
 
-def one_after(move: PyTree) -> Int[Array, ""]:
-    """1, known only when a move is: what it is made of is then read before anything is changed that needs this 1.
+def compute_once(function: Callable[..., Array], *args: Any) -> Array:
+    """`function(*args)`, computed once, however many operations use the result.
 
-    An array that one round reads and changes is copied twice, unless one comes after the other for a reason that the
-    compiler can see. No number times 0 is above 1.
+    The CPU compiler fuses an operation into each of its users and computes it again there, for each coordinate of a
+    vector; it does not fuse through a conditional, and removes a barrier too late to see that the condition is true.
+
+    Other devices would ask the host for the condition, and call the function directly.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline._xla.barriers import one_after
-        >>> [one_after(move).item() for move in (jnp.array([0.5, 2.0]), jnp.inf, jnp.int32(3))]
+        >>> from jaxonline._xla.barriers import compute_once
+        >>> compute_once(jnp.sum, jnp.ones(3)).item()
+        3.0
+    """
+    result = jax.eval_shape(function, *args)
+
+    def on_cpu(*args):
+        is_true = jax.lax.optimization_barrier(jnp.bool_(True))
+        return jax.lax.cond(is_true, function, lambda *_: jnp.zeros(result.shape, result.dtype), *args)
+
+    return jax.lax.platform_dependent(*args, cpu=on_cpu, default=function)
+
+
+def materialise(x: Float[Array, "..."]) -> Float[Array, "..."]:
+    """An array as it is, written to memory once.
+
+    The CPU compiler reads a row of a table again for each element of a loop that uses the row, and does not vectorise
+    such a loop.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline._xla.barriers import materialise
+        >>> materialise(jnp.array([1.0, 2.0])).tolist()
+        [1.0, 2.0]
+    """
+    return compute_once(lambda x: x, x) if x.size else x
+
+
+def opaque_one(values: PyTree) -> Int[Array, ""]:
+    """1, known only when the values are, so that operations that use this 1 come after those that make the values.
+
+    The CPU compiler copies an array twice in each iteration of a loop that reads and changes it, unless the change
+    depends on a result of the reading. It does not prove that no number times 0 is above 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline._xla.barriers import opaque_one
+        >>> [opaque_one(values).item() for values in (jnp.array([0.5, 2.0]), jnp.inf, jnp.int32(3))]
         [1, 1, 1]
     """
-    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(move)]
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(values)]
     floating = [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size]
     if not floating:
         return jnp.int32(1)
-    return 1 + largest(zero_after(floating[0].ravel()[0]))
+    return 1 + largest(opaque_zero(floating[0].ravel()[0]))
 
 
-def zero_after(number: Float[Array, ""]) -> Int[Array, ""]:
-    """0, known only when a number is: see `one_after`.
+def opaque_zero(number: Float[Array, ""]) -> Int[Array, ""]:
+    """0, known only when a number is: see `opaque_one`.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline._xla.barriers import zero_after
-        >>> [zero_after(jnp.float32(number)).item() for number in (0.5, jnp.nan)]
+        >>> from jaxonline._xla.barriers import opaque_zero
+        >>> [opaque_zero(jnp.float32(number)).item() for number in (0.5, jnp.nan)]
         [0, 0]
     """
     return (jax.lax.stop_gradient(number) * 0 > 1).astype(jnp.int32)
-
-
-def looked_up(x: Float[Array, "d"]) -> Float[Array, "d"]:
-    """A row of a table, looked up once: a loop in which it is looked up again and again is not vectorised.
-
-    The compiler does not look through a condition, and that a number is itself, unless it is NaN, is nothing it knows.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline._xla.barriers import looked_up
-        >>> looked_up(jnp.array([1.0, jnp.nan])).tolist()
-        [1.0, nan]
-    """
-    if not x.size:
-        return x
-
-    def on_cpu(x):
-        return jax.lax.cond(x[0] == x[0], lambda x: x, lambda x: jnp.full_like(x, jnp.nan), x)
-
-    return jax.lax.platform_dependent(x, cpu=on_cpu, default=lambda x: x)  # others would ask the host each time

@@ -29,8 +29,8 @@ from jaxonline._xla.threads import usable_cores
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 
 # What makes compilation faster, as far as the installed compiler knows of it.
-_QUICK = {"xla_cpu_use_fusion_emitters": False}
-_PLAIN = _QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
+QUICK = {"xla_cpu_use_fusion_emitters": False}
+_PLAIN = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
 # What keeps every loop on one core. With two of them it is faster for a program that has both, too.
 _UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
@@ -62,8 +62,8 @@ class Program:
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
         kind = on_cpu, quick, unshared, is_debugging()
         if kind not in self._compiled:
-            options = (_QUICK if quick else _WIDE) | (_UNSHARED if unshared else {})
-            options = _known(options) if on_cpu else {}
+            options = (QUICK if quick else _WIDE) | (_UNSHARED if unshared else {})
+            options = known_options(options) if on_cpu else {}
             more = dict(self._options)
             if is_debugging():  # jax calls with the same arrays again to see where a NaN comes from
                 more.pop("donate_argnames", None)
@@ -95,7 +95,7 @@ def is_debugging() -> bool:
 
 
 @functools.cache
-def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
+def fast_compile_options(platform: str, optimised: bool = False) -> dict[str, Any]:
     """Options of `jax.jit` for a program that is compiled as fast as can be; on a CPU, as elsewhere there is no need.
 
     Args:
@@ -104,20 +104,20 @@ def plainly(platform: str, optimised: bool = False) -> dict[str, Any]:
     """
     if platform != "cpu":
         return {}
-    return {"xla_backend_optimization_level": int(optimised)} | _known(_PLAIN)
+    return {"xla_backend_optimization_level": int(optimised)} | known_options(_PLAIN)
 
 
 @functools.cache
-def of_products(platform: str) -> dict[str, Any]:
+def matmul_options(platform: str) -> dict[str, Any]:
     """Options of `jax.jit` for a long loop of products of small float64 matrices, one of as many as there are cores.
 
     Args:
         platform: of the device, as "cpu"; others have no such options.
     """
-    return _known(_PRODUCTS | _WIDE | _UNSHARED) if platform == "cpu" else {}
+    return known_options(_PRODUCTS | _WIDE | _UNSHARED) if platform == "cpu" else {}
 
 
-def _known(options: dict[str, Any]) -> dict[str, Any]:
+def known_options(options: dict[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in options.items() if name not in os.environ.get("XLA_FLAGS", "")}
     every = _PLAIN | _UNSHARED | _WIDE | _PRODUCTS | options  # asked for once, whatever programs there will be
     if _are_known(tuple(sorted(every.items()))):
@@ -138,7 +138,7 @@ def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., 
     """A decorator like `jax.jit`, for a function of arrays.
 
     Args:
-        options: of the compiler, for the platform that is the default one at a call: `plainly`, `of_products`.
+        options: of the compiler, for the platform that is the default one at a call, as `fast_compile_options`.
     """
 
     def decorate(function):
@@ -149,7 +149,7 @@ def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., 
     return decorate
 
 
-def in_one_program(function: Callable[..., Any], *args: Any) -> Any:
+def run_compiled(function: Callable[..., Any], *args: Any) -> Any:
     """`function(*args)` as one program, compiled as fast as can be; each operation by itself would be a program.
 
     Args:
@@ -160,6 +160,6 @@ def in_one_program(function: Callable[..., Any], *args: Any) -> Any:
     return _call(jax.tree_util.Partial(function) if is_plain else function, *args)
 
 
-@jitted(plainly)
+@jitted(fast_compile_options)
 def _call(function, *args):
     return function(*args)

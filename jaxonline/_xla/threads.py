@@ -22,7 +22,7 @@ U = TypeVar("U")
 _sharing = contextvars.ContextVar("sharing", default=1)  # jobs that are done at a time, this one among them
 
 
-class Unwanted(Exception):
+class Cancelled(Exception):
     """Raised in a job that nobody waits for any more."""
 
 
@@ -51,7 +51,7 @@ def side_by_side(
         items: are asked for here, no more than `ahead` of them before the first result is handed out.
         at_once: how many are worked on at a time; 1 is this thread.
         ended: is set when one has failed, or when no more results are asked for. Then those that have not begun are
-            left out, and the others should look, and raise `Unwanted`, as they are waited for.
+            left out, and the others should look, and raise `Cancelled`, as they are waited for.
         ahead: twice `at_once` by default.
     """
     if at_once == 1:
@@ -62,7 +62,7 @@ def side_by_side(
 
     def run(item: T) -> U:
         if ended.is_set():
-            raise Unwanted
+            raise Cancelled
         try:
             return elsewhere(item)
         except BaseException as error:
@@ -80,7 +80,7 @@ def side_by_side(
         while waiting:
             yield waiting.popleft().result()
         return
-    except Unwanted:
+    except Cancelled:
         pass
     finally:
         ended.set()

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
 from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
@@ -122,7 +122,7 @@ def _loss(form: str, options: SamplingOptions) -> Verification:
     with jax.enable_x64(True):
         p, moments = zip(*AttributePairs(K).support(X), strict=True)
         each = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))
-        losses = np.asarray(in_one_program(each, *map(np.stack, zip(*moments, strict=True))))
+        losses = np.asarray(run_compiled(each, *map(np.stack, zip(*moments, strict=True))))
     return unbiased(None, (W @ X - Y) ** 2, support=list(zip(p, losses, strict=True)))
 
 
@@ -146,8 +146,8 @@ def _convex(form: str, options: SamplingOptions) -> Verification:
     projection on the cone.
     """
     with jax.enable_x64(True):
-        A = in_one_program(_mean_second_moment, jax.random.key(0))
-        A = np.asarray(in_one_program(on_the_cone, A) if form == "corrected" else A)
+        A = run_compiled(_mean_second_moment, jax.random.key(0))
+        A = np.asarray(run_compiled(on_the_cone, A) if form == "corrected" else A)
     return bound(float(np.abs(np.linalg.eigvalsh(A)).sum()), float(np.trace(A)), note="sum of |eigenvalues|, trace")
 
 

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Draw, Specs
@@ -19,6 +18,7 @@ from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
 from jaxonline.learners.bandits.exp3_p import EXP3P
 from jaxonline.learners.bandits.exp4 import EXP4
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification
 
@@ -32,7 +32,7 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
         each = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
-        return list(zip(P, np.asarray(in_one_program(each, np.arange(len(P), dtype=np.int32))), strict=True))
+        return list(zip(P, np.asarray(run_compiled(each, np.arange(len(P), dtype=np.int32))), strict=True))
 
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.bounds import exponential_weights
 from jaxonline.claims.printed_bounds import printed_exponential_weights
 from jaxonline.claims.registry import SamplingOptions, claim
@@ -20,6 +19,7 @@ from jaxonline.feedback.full import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Kernel, Laplacian, Scaled, ShiftInvariantKernel
 from jaxonline.learners import BOA, EWA, Hedge
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound
 from jaxonline.verify.result import Verification
@@ -38,7 +38,7 @@ def _inner_product(layout: Any) -> Any:
 
 def _kernel(kernel: Kernel, layout: str, options: SamplingOptions) -> Verification:
     with jax.enable_x64(True):
-        target = float(in_one_program(kernel, X, X2))
+        target = float(run_compiled(kernel, X, X2))
     reach = (2.0 if layout == "cosine" else 1.0) * SIZE * (1 + 1e-5)
     sample = jax.tree_util.Partial(_inner_product(layout), kernel)
     return unbiased(sample, target, range=(-reach, reach), **options.sampling())
@@ -68,7 +68,7 @@ def _laplacian(form: str, options: SamplingOptions) -> Verification:
 )
 def _range(form: str, options: SamplingOptions) -> Verification:
     """Printed: [-1, 1]. They reach sqrt(2)."""
-    value = float(in_one_program(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
+    value = float(run_compiled(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
 
 
@@ -88,7 +88,7 @@ def _exponential_weights(form: str, options: SamplingOptions) -> Verification:
         step, limit = exponential_weights(n, rounds).eta, exponential_weights(n, rounds).value
     losses = np.ones((rounds, n), np.float32)
     losses[:, 3] = 0.0
-    lost = in_one_program(_losses_of_rounds, Hedge(EWA(step)), losses)
+    lost = run_compiled(_losses_of_rounds, Hedge(EWA(step)), losses)
     return bound(float(np.sum(np.asarray(lost, float))), limit)
 
 
@@ -109,5 +109,5 @@ def _powers_of_two(form: str, options: SamplingOptions) -> Verification:
     def rates(losses):
         return boa.update(boa.init(3, losses.dtype), losses, 1.0).rates
 
-    found = np.asarray(in_one_program(rates, np.float32(1.0 - ranges)))
+    found = np.asarray(run_compiled(rates, np.float32(1.0 - ranges)))
     return unbiased(None, 1 / ranges, support=[(1.0, found)], per_coordinate=True)

@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy import special
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_kernels import (
     PrintedGaussianFeatureMap,
     printed_binomial,
@@ -28,6 +27,7 @@ from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
 from jaxonline.estimators.laws import Geometric
 from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification
@@ -52,7 +52,7 @@ def _draw(x=X):
 def kernel_value(kernel: Kernel) -> float:
     """k(x, x') at the points of this module, in float64."""
     with jax.enable_x64(True):
-        return float(in_one_program(kernel, X, X2))
+        return float(run_compiled(kernel, X, X2))
 
 
 def map_strata(
@@ -139,7 +139,7 @@ def _exponential(form: str, options: SamplingOptions) -> Verification:
 @claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="unbiased")
 def _binomial(form: str, options: SamplingOptions) -> Verification:
     """Features sqrt(beta_n) with beta_n > 0 make (1 - <x, x'>)^-alpha, whatever is printed."""
-    target = float(in_one_program(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
+    target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
     return _dot_product(Binomial(0.5), options, 1.3, target)
 
 
@@ -157,9 +157,9 @@ def _binomial_definite(form: str, options: SamplingOptions) -> Verification:
     inner = np.multiply.outer(points, points)
     with jax.enable_x64(True):
         if form == "printed":
-            gram = in_one_program(printed_binomial, inner, 1.0)
+            gram = run_compiled(printed_binomial, inner, 1.0)
         else:
-            gram = in_one_program(Binomial.series, Binomial(1.0), inner)
+            gram = run_compiled(Binomial.series, Binomial(1.0), inner)
     return bound(
         float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)), note="sum of |eigenvalues|, trace"
     )

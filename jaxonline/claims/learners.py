@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators import (
     AttributeGradient,
@@ -44,6 +43,7 @@ from jaxonline.learners import (
     SurrogateKernel,
     WithFeatures,
 )
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Squared, SquaredDistance
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.result import Verification
@@ -68,7 +68,7 @@ def _step(learner: Any, feedback: Any, state: Any, t: Any, x: Any, y: Any, key: 
 
 def _trajectory(learner: Any, feedback: Any, rows: Any, outcomes: np.ndarray) -> Any:
     """The state after ten rounds."""
-    return in_one_program(_played, learner, feedback, rows, outcomes)
+    return run_compiled(_played, learner, feedback, rows, outcomes)
 
 
 def _played(learner, feedback, rows, outcomes):
@@ -159,7 +159,7 @@ def _exponentiated(form: str, options: SamplingOptions) -> Verification:
     """The ratios of the weights are multiplied by the exponentials of the gradient's differences."""
     learner = ExponentiatedGradient(TwoCopies(), InverseSqrt(STEP), scale=1.5, signed=True)
     state = _trajectory(learner, COPIES, XS, YS)
-    g = 1.5 * _gradient(np.asarray(in_one_program(ExponentiatedGradient.w, learner, state), float))
+    g = 1.5 * _gradient(np.asarray(run_compiled(ExponentiatedGradient.w, learner, state), float))
     both = np.concatenate([g, -g])
     return _check(learner, COPIES, state, _log_ratios, both[1:] - both[0], options, kurtosis=100.0)
 
@@ -184,7 +184,7 @@ def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
     learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
     feedback = NoisyCopies(gaussian(0.02), gaussian(VARIANCE))
     state = _trajectory(learner, feedback, XS, YS)
-    value = float(in_one_program(_predicted, learner, state))
+    value = float(run_compiled(_predicted, learner, state))
     target = 2 * (value - Y) * (1 + float(X @ _POINT)) ** 2
     return _check(learner, feedback, state, _change_at_a_point, target, options, kurtosis=500.0)
 
@@ -200,8 +200,8 @@ def _surrogate(form: str, options: SamplingOptions) -> Verification:
     variances, kernel = [0.1, 0.2, 0.05], Gaussian(1.5)
     learner = SurrogateKernel(Surrogate(kernel, variances, 3), InverseSqrt(STEP), ROUNDS + 1)
     state = _trajectory(learner, COPIES, XS, YS)
-    value = float(in_one_program(_predicted, learner, state))
-    target = 2 * (value - Y) * float(in_one_program(kernel, XS[-1], _POINT))
+    value = float(run_compiled(_predicted, learner, state))
+    target = 2 * (value - Y) * float(run_compiled(kernel, XS[-1], _POINT))
     return _check(learner, COPIES, state, _surrogate_change, target, options, kurtosis=100.0)
 
 

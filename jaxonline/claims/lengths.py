@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.bounds import noisy_kernel_geometric
 from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
@@ -23,6 +22,7 @@ from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries
@@ -38,7 +38,7 @@ def _projection(form: str, options: SamplingOptions) -> Verification:
     """Corrected: `NoisyKernel` itself projects a hypothesis of norm 4 on the ball of radius 2."""
     norm, limit = 16.0, 4.0
     if form == "printed":
-        factor = float(in_one_program(printed_projection, norm, limit))
+        factor = float(run_compiled(printed_projection, norm, limit))
         return unbiased(None, limit, support=[(1.0, factor**2 * norm)])
     linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
     length = GradientLength.for_loss(Squared(), Geometric(P), 1.0)
@@ -50,7 +50,7 @@ def _projection(form: str, options: SamplingOptions) -> Verification:
         w = learner._projected(dataclasses.replace(w, tensors=tensors, squared_norm=jnp.float32(norm)))
         return jnp.stack([jnp.sum(w.tensors[1] ** 2), w.squared_norm])
 
-    return unbiased(None, np.full(2, limit), support=[(1.0, np.asarray(in_one_program(projected, learner)))])
+    return unbiased(None, np.full(2, limit), support=[(1.0, np.asarray(run_compiled(projected, learner)))])
 
 
 def length_sample(

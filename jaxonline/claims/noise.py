@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.bounds import (
     MomentBounds,
     known_covariance,
@@ -28,6 +27,7 @@ from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import Noise, TwoPoints, gaussian, laplace, student_t, uniform
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy, GaussianMixture
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, second_moment
 from jaxonline.verify.result import Verification
@@ -129,7 +129,7 @@ def _surrogate(kernel, surrogate, covariance, options: SamplingOptions, a=X, x=-
     factor = np.linalg.cholesky(covariance)
     arrays = (jnp.asarray(v, jnp.float32) for v in (factor, a, x))
     with jax.enable_x64(True):
-        target, top = float(in_one_program(kernel, a, x)), float(in_one_program(surrogate, a, a))
+        target, top = float(run_compiled(kernel, a, x)), float(run_compiled(surrogate, a, a))
     sampler = jax.tree_util.Partial(_surrogate_sample, surrogate, *arrays)
     return unbiased(sampler, target, range=(0.0, top * (1 + 1e-5)), **options.sampling())
 
@@ -177,7 +177,7 @@ def _lemma7(form: str, options: SamplingOptions) -> Verification:
     variance, c, d = 0.25, 2.0, 4
     surrogate = radial_surrogate(Cauchy(float(d)), variance, c / d, d)
     limit = printed_lemma7_bound(math.sqrt(variance), c) if form == "printed" else lemma7_bound(variance, c, d)
-    return bound(float(in_one_program(Surrogate.constant, surrogate)) ** 2, limit)
+    return bound(float(run_compiled(Surrogate.constant, surrogate)) ** 2, limit)
 
 
 @claim(
@@ -191,11 +191,11 @@ def _lemma7(form: str, options: SamplingOptions) -> Verification:
 def _surrogate_gradient(form: str, options: SamplingOptions) -> Verification:
     """A hypothesis of norm W along -psi~(x~) and the label B_y: the worst case, which the printed bound leaves out."""
     surrogate, radius, label = Surrogate(Gaussian(1.5), 0.2, dimension=2), 2.0, 1.0
-    R = float(in_one_program(Surrogate.constant, surrogate))
+    R = float(run_compiled(Surrogate.constant, surrogate))
     theorem = surrogate_kernel if form == "corrected" else printed_surrogate_kernel
     x = jnp.asarray(X[:2], jnp.float32)
     alpha = -radius / R  # w = alpha psi~(x), |w| = radius
-    gradient = 2 * (alpha * float(in_one_program(surrogate, x, x)) - label)
+    gradient = 2 * (alpha * float(run_compiled(surrogate, x, x)) - label)
     return bound(gradient**2 * R**2, theorem(radius, R, label, 1).G * (1 + 1e-6))
 
 

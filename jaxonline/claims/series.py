@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.claims.printed_losses import (
     printed_absolute_majorant,
     printed_exponential_coefficients,
@@ -29,6 +28,7 @@ from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_varian
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.numbers import host_float
 from jaxonline.verify.bias import unbiased
@@ -102,7 +102,7 @@ def _by_strata(
     """The estimator of l'(mean) against l'(mean), computed without the series, in float64."""
     estimator = SeriesEstimator.for_loss(loss, law, _second(mean, centre), centre=centre)
     with jax.enable_x64(True):
-        target = float(in_one_program(type(loss).derivative, loss, np.float64(mean)))
+        target = float(run_compiled(type(loss).derivative, loss, np.float64(mean)))
     terms = taylor_terms(loss, centre, mean - centre, len(np.asarray(estimator.coefficients)))
     strata = series_strata(estimator, mean, terms)
     result = unbiased(None, target, strata=strata, **options.sampling())
@@ -145,7 +145,7 @@ def _antiderivative(form: str, options: SamplingOptions) -> Verification:
     with jax.enable_x64(True):
         a, s = jnp.float64(0.3), 2.0
         value = SmoothedAbsolute(s).value if form == "corrected" else lambda a: printed_smoothed_absolute(a, s, 1.0)
-        return unbiased(None, math.erf(s * 0.3), support=[(1.0, np.asarray(in_one_program(jax.grad(value), a)))])
+        return unbiased(None, math.erf(s * 0.3), support=[(1.0, np.asarray(run_compiled(jax.grad(value), a)))])
 
 
 @claim(

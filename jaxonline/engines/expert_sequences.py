@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
-from jaxonline._xla.precision import exact_products
+from jaxonline import random
 from jaxonline.engines.scanning import cast_to, scan_first
 from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
 from jaxonline.feedback import FullOracle
@@ -22,10 +22,10 @@ from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.experts.over_advice import as_learner
 from jaxonline.learners.experts.truncated import Truncated
 from jaxonline.learners.linear.vaw import VAW
+from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Component
-from jaxonline.random.threefry import written_out
 
 
 class Aggregation(NamedTuple):
@@ -124,7 +124,7 @@ def play_sequence(
         forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK, n_rounds)
         return Aggregation(forecasts.vaw if learner.forward else forecasts.ridge, learner.weights(state)), state
 
-    key = None if key is None else written_out(key)
+    key = None if key is None else random.inlined(key)
 
     def keys_of(t):
         return [None if key is None else part_key(key, t, part) for part in (PREDICT, UPDATE)]

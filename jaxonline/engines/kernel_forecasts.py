@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline._xla.compile_options import jitted, of_products
+from jaxonline._xla.compile_options import jitted, matmul_options
 from jaxonline._xla.threads import default_at_once, in_parallel
 from jaxonline.engines.scanning import cast_to
 from jaxonline.engines.vaw_blocks import BLOCK, Forecasts, scan_blocks
@@ -87,7 +87,7 @@ def expert_jobs(
     return [job(first) for first in range(0, N, turns * at_once)], gather
 
 
-@jitted(of_products)
+@jitted(matmul_options)
 def _forecast_in_turns(features, X, y, regularizer, n_rounds):
     """Forecasts [kernels, T], with two leading axes of the features: turns, and kernels that are played at once."""
     of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK, n_rounds)[0])

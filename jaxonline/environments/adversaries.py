@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import TwoPoints
@@ -31,7 +32,6 @@ from jaxonline.parameters.types import (
     Takes,
     Vector,
 )  # fmt: skip
-from jaxonline.random.lanes import in_lanes
 
 SQUARED = Squared()
 SCATTERED = 3.0, -1.0  # where the instances of the world without noise are, in units of e; their mean is e
@@ -222,14 +222,14 @@ class ChasingNoise:
     def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> ChasingState:
         """Before round 1: a random direction, and noise from the first round on."""
         zero = jnp.zeros((), instance.dtype)
-        return ChasingState(jax.random.normal(key, instance.shape, instance.dtype), zero + 1, zero, jnp.bool_(True))
+        return ChasingState(random.normal(key, instance.shape, instance.dtype), zero + 1, zero, jnp.bool_(True))
 
     def sample(
         self, key: Key[Array, ""], state: ChasingState, t: Int[Array, ""], index: Int[Array, ""], x: Float[Array, "d"]
     ) -> Float[Array, "d"]:
         """The noise of copy `index`."""
         skew, variance = jnp.asarray(self.skew, x.dtype), jnp.asarray(self.variance, x.dtype)
-        rare = in_lanes(jax.random.uniform, key, t, (), x.dtype) < 1 / (1 + skew**2)
+        rare = random.uniform(key, (), x.dtype) < 1 / (1 + skew**2)
         xi = jnp.where(rare, skew, -1 / skew)
         side = jnp.where(index % 2 == 0, state.sign, -state.sign)
         loud = state.was_right | self.always

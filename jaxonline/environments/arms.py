@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.checked import checked
@@ -78,7 +79,7 @@ class BernoulliArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         del t, x, y_hat
-        return jax.random.bernoulli(key, self.means).astype(self.means.dtype), state  # type: ignore[union-attr]
+        return random.bernoulli(key, self.means).astype(self.means.dtype), state  # type: ignore[union-attr]
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means."""
@@ -115,7 +116,7 @@ class GaussianArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         del t, x, y_hat
-        noise = jax.random.normal(key, self.means.shape, self.means.dtype)
+        noise = random.normal(key, self.means.shape, self.means.dtype)
         return self.means + jnp.asarray(self.std, noise.dtype) * noise, state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
@@ -161,7 +162,7 @@ class HiddenBestArm(WithoutContext):
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
         """The means of this run."""
-        best = jax.random.randint(key, (), 0, self.n_arms, dtype=jnp.int32)
+        best = random.randint(key, (), 0, self.n_arms, dtype=jnp.int32)
         good = jnp.arange(self.n_arms, dtype=jnp.int32) == best
         return 0.5 - jnp.where(good, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
 
@@ -170,7 +171,7 @@ class HiddenBestArm(WithoutContext):
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """The losses of all arms."""
         del t, x, y_hat
-        return jax.random.bernoulli(key, state).astype(state.dtype), state
+        return random.bernoulli(key, state).astype(state.dtype), state
 
     def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means of this run."""

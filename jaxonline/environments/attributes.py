@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.environments.data import DataStream
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
@@ -68,21 +69,21 @@ class HiddenAttribute(EnvironmentDefaults):
 
     def init(self, key: Key[Array, ""]) -> HiddenAttributeState:
         """The attribute of this run."""
-        return HiddenAttributeState(jax.random.randint(key, (), 0, self.dimension, jnp.int32))
+        return HiddenAttributeState(random.randint(key, (), 0, self.dimension, jnp.int32))
 
     def instance(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], HiddenAttributeState]:
         """Fresh signs."""
         del t
-        return jax.random.rademacher(key, (self.dimension,), self._dtype), state
+        return random.rademacher(key, (self.dimension,), self._dtype), state
 
     def answer(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], HiddenAttributeState]:
         """x_j, or -x_j."""
         del t, y_hat
-        right = jax.random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
+        right = random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
         return jnp.where(right, x[state.attribute], -x[state.attribute]), state
 
     def excess_risk(self, w: Float[Array, "d"], attribute: Int[Array, ""]) -> Float[Array, ""]:

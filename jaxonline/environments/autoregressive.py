@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import JaxVector
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative
-from jaxonline.random.lanes import in_lanes
 
 
 @struct
@@ -77,6 +77,6 @@ class Autoregressive(EnvironmentDefaults):
     ) -> tuple[Float[Array, ""], Float[Array, "p"]]:
         """The next value of the series."""
         del y_hat
-        noise = in_lanes(jax.random.normal, key, t, (), x.dtype)
+        noise = random.normal(key, (), x.dtype)
         y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         return y, jnp.concatenate([y[None], state[:-1]])

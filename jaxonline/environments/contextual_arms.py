@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.numbers import JaxVector
@@ -62,7 +63,7 @@ class ContextualLinearArms(EnvironmentDefaults):
     ) -> tuple[Float[Array, "K d"], tuple[()]]:
         """The features of all arms."""
         del t
-        z = jax.random.normal(key, self.instance_spec.shape, self.weights.dtype)
+        z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
         return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
 
     def answer(
@@ -70,7 +71,7 @@ class ContextualLinearArms(EnvironmentDefaults):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         del t, y_hat
-        noise = jax.random.normal(key, (self.n_arms,), x.dtype)
+        noise = random.normal(key, (self.n_arms,), x.dtype)
         return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:

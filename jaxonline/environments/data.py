@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Convert, Shape
-from jaxonline.random.permutations import permutation
 
 
 class DataStreamState(NamedTuple):
@@ -103,7 +103,7 @@ class DataStream(EnvironmentDefaults):
         n = self.X.shape[0]
         rows, position = state.permutation, (t - 1) % n
         if self.order == "iid":
-            index = jax.random.randint(key, (), 0, n, dtype=jnp.int32)
+            index = random.randint(key, (), 0, n, dtype=jnp.int32)
         elif self.order == "shuffled":
             # A loop of no or one turn. The round is the same in all runs, so that vmap leaves it a branch; and unlike
             # `cond`, which copies what it passes through, a loop keeps the permutations in place between passes. Key
@@ -112,7 +112,7 @@ class DataStream(EnvironmentDefaults):
 
             def shuffle(turn, old):
                 own = jax.random.wrap_key_data(old[1], impl=jax.random.key_impl(key))
-                return permutation(jax.random.fold_in(own, turn), n), old[1] + 1
+                return random.permutation(jax.random.fold_in(own, turn), n), old[1] + 1
 
             rows, _ = jax.lax.fori_loop(0, new_pass, shuffle, (rows, jax.random.key_data(key)))
             index = rows[position]

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, NonNegative
-from jaxonline.random.lanes import in_lanes
 
 
 @struct
@@ -67,13 +67,13 @@ class DriftingModel(EnvironmentDefaults):
         """<w_t, x> + noise, and w_(t+1)."""
         del y_hat
         of_noise, of_step = jax.random.split(key)
-        noise = in_lanes(jax.random.normal, of_noise, t, (), x.dtype)
+        noise = random.normal(of_noise, (), x.dtype)
         y = state @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         length = jnp.asarray(self.drift, x.dtype) / jnp.sqrt(jnp.asarray(self.dimension, x.dtype))
-        moved = state + length * jax.random.normal(of_step, x.shape, x.dtype)
+        moved = state + length * random.normal(of_step, x.shape, x.dtype)
         return y, moved / jnp.maximum(jnp.linalg.norm(moved), 1.0)
 
 
 def _on_sphere(key: Key[Array, ""], spec: jax.ShapeDtypeStruct) -> Float[Array, "d"]:
-    z = jax.random.normal(key, spec.shape, spec.dtype)
+    z = random.normal(key, spec.shape, spec.dtype)
     return z / jnp.linalg.norm(z)

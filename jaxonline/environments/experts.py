@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline import random
 from jaxonline.environments.arms import Probabilities, WithoutContext
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
@@ -81,8 +82,8 @@ class FiniteClass(EnvironmentDefaults):
         """The predictions of all hypotheses."""
         del state, t
         of_label, of_errors = jax.random.split(key)
-        label = jax.random.rademacher(of_label, (), self.dtype)
-        errs = jax.random.bernoulli(of_errors, self.errors)  # type: ignore[arg-type]
+        label = random.rademacher(of_label, (), self.dtype)
+        errs = random.bernoulli(of_errors, self.errors)  # type: ignore[arg-type]
         return jnp.where(errs, -label, label), FiniteClassState(label)
 
     def answer(
@@ -139,7 +140,7 @@ class SwitchingExperts(_Experts):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all experts."""
         del x, y_hat
-        return jax.random.bernoulli(key, self._means(t)).astype(self.dtype), state
+        return random.bernoulli(key, self._means(t)).astype(self.dtype), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means, for the pseudo-regret."""
@@ -190,5 +191,5 @@ class RandomWalkExperts(_Experts):
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """The losses of all experts, and those of the next round."""
         del t, x, y_hat
-        walked = state + jnp.asarray(self.step, state.dtype) * jax.random.normal(key, state.shape, state.dtype)
+        walked = state + jnp.asarray(self.step, state.dtype) * random.normal(key, state.shape, state.dtype)
         return state, 1.0 - jnp.abs(1.0 - walked % 2.0)  # the triangle wave is what reflection at 0 and 1 makes

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.numbers import JaxVector
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import NonNegative, Positive
-from jaxonline.random.lanes import in_lanes
 
 
 @struct
@@ -61,8 +61,8 @@ class LinearModel(EnvironmentDefaults):
         shape, dtype = self.weights.shape, self.weights.dtype
         radius = jnp.asarray(self.radius, dtype)
         if self.instances == "cube":
-            return radius * jax.random.uniform(key, shape, dtype, -1.0, 1.0), state
-        z = jax.random.normal(key, shape, dtype)
+            return radius * random.uniform(key, shape, dtype, -1.0, 1.0), state
+        z = random.normal(key, shape, dtype)
         size = jnp.linalg.norm(z) if self.instances == "sphere" else jnp.sqrt(jnp.asarray(shape[0], dtype))
         return z * (radius / size), state
 
@@ -71,5 +71,5 @@ class LinearModel(EnvironmentDefaults):
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """<weights, x> + noise."""
         del y_hat
-        noise = jnp.asarray(self.noise_std, x.dtype) * in_lanes(jax.random.normal, key, t, (), x.dtype)
+        noise = jnp.asarray(self.noise_std, x.dtype) * random.normal(key, (), x.dtype)
         return self.weights @ x + noise, state

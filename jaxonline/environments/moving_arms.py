@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from jaxonline import random
 from jaxonline.environments.arms import Probabilities, WithoutContext
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -53,7 +54,7 @@ class DriftingArms(WithoutContext):
     ) -> tuple[Array, Float[Array, "K"]]:
         """No context; the means of round t are the next state."""
         step = jnp.where(t > 1, jnp.asarray(self.step, state.dtype), 0.0)
-        means = reflected(state + step * jax.random.normal(key, state.shape, state.dtype))
+        means = reflected(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
 
     def answer(
@@ -61,7 +62,7 @@ class DriftingArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """The losses of all arms."""
         del t, x, y_hat
-        return jax.random.bernoulli(key, state).astype(state.dtype), state
+        return random.bernoulli(key, state).astype(state.dtype), state
 
     def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means of round t."""
@@ -117,7 +118,7 @@ class SwitchingArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         means = self.expected_outcome(state, t, x, y_hat)
-        return jax.random.bernoulli(key, means).astype(means.dtype), state
+        return random.bernoulli(key, means).astype(means.dtype), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means of round t."""

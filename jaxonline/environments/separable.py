@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
@@ -14,7 +15,6 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import JaxVector
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
-from jaxonline.random.lanes import in_lanes
 
 
 class SeparableState(NamedTuple):
@@ -87,11 +87,11 @@ class SeparableData(EnvironmentDefaults):
         u = self.direction / jnp.linalg.norm(self.direction)
         margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
         of_label, of_distance, of_rest, of_length = jax.random.split(key, 4)
-        label = in_lanes(jax.random.rademacher, of_label, t, (), dtype)
-        along = margin + (radius - margin) * in_lanes(jax.random.uniform, of_distance, t, (), dtype)
-        z = jax.random.normal(of_rest, (d,), dtype)
+        label = random.rademacher(of_label, (), dtype)
+        along = margin + (radius - margin) * random.uniform(of_distance, (), dtype)
+        z = random.normal(of_rest, (d,), dtype)
         z = z - (u @ z) * u
-        part = in_lanes(jax.random.uniform, of_length, t, (), dtype)
+        part = random.uniform(of_length, (), dtype)
         length = jnp.sqrt(radius**2 - along**2) * part ** (1.0 / (d - 1))
         return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
 

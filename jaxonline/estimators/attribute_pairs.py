@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.estimators.index_sampling import EvenCount, check_enumerable, uniform_subset
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
@@ -90,7 +90,7 @@ class AttributePairs:
         pairs = np.array(list(itertools.combinations(range(d * d), half)), np.int32)
         seen = np.concatenate([pairs // d, pairs % d], axis=1)
         with jax.enable_x64(True):
-            A, v = map(np.asarray, in_one_program(_all_moments, self, x, seen))
+            A, v = map(np.asarray, run_compiled(_all_moments, self, x, seen))
         return [(1 / len(pairs), PairMoments(*outcome)) for outcome in zip(A, v, strict=True)]
 
 

@@ -17,8 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline._xla.compile_options import in_one_program
-from jaxonline.estimators.index_sampling import EvenCount, check_enumerable, uniform_subset, weighted_indices
+from jaxonline.estimators.index_sampling import (
+    EvenCount,
+    check_enumerable,
+    uniform_subset,
+    weighted_indices,
+)
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -132,7 +137,7 @@ class AttributeGradient:
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
         with jax.enable_x64(True):
             outcomes = SeenGradient(jnp.asarray(subset), jnp.asarray(weighted))
-            values = np.asarray(in_one_program(_gradients, self, w, x, y, outcomes))
+            values = np.asarray(run_compiled(_gradients, self, w, x, y, outcomes))
         return list(zip(np.prod(weights[weighted], axis=1) / len(subsets), values, strict=True))
 
     def _weights(self, w: Float[Array, "d"]) -> Float[Array, "d"]:

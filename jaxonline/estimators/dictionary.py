@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from jaxonline import random
 from jaxonline.estimators.fourier import Layout
 from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
@@ -102,7 +103,7 @@ class Dictionary:
         phases = None
         if layout == "cosine":
             dtype = parts[0].dtype
-            phases = jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
+            phases = jax.vmap(lambda k: random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
         return cls(jnp.concatenate(parts), phases)
 
     @classmethod

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
+from jaxonline import random
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
@@ -95,7 +96,7 @@ class FourierFeatures:
         frequencies = kernel.frequencies(frequency_key, dimension, n_frequencies)
         phases = None
         if layout == "cosine":
-            phases = jax.random.uniform(phase_key, (n_frequencies,), frequencies.dtype, 0.0, 2.0 * math.pi)
+            phases = random.uniform(phase_key, (n_frequencies,), frequencies.dtype, 0.0, 2.0 * math.pi)
         return cls(frequencies, phases, kernel.at_zero())
 
     @property

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
@@ -30,7 +31,7 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
     if known is not None and size > known:
         raise ArgumentError("size", f"must be at most d = {d}, got {size}")
     last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)
-    draws = jax.random.randint(key, (size,), 0, last + 1, jnp.int32)
+    draws = random.randint(key, (size,), 0, last + 1, jnp.int32)
 
     def choose(chosen, step):
         j, draw = step
@@ -51,7 +52,7 @@ def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int)
     """
     sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
     # 1 - u is in (0, 1], so that an index without weight is never found.
-    points = sums[-1] * (1 - jax.random.uniform(key, (size,), sums.dtype))
+    points = sums[-1] * (1 - random.uniform(key, (size,), sums.dtype))
     return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
 
 

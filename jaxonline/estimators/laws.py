@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
-from jaxonline.random.threefry import words
 
 
 def _as_table(value: Any, name: str) -> np.ndarray:
@@ -262,7 +262,7 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
     """A uniform number in (0, 1], fine-grained near 0: three draws, one behind the last bit of the other."""
     info = jnp.finfo(dtype)
-    first, second, third = (_uniform(word, dtype) for word in words(key, 3, info.bits))
+    first, second, third = (_uniform(word, dtype) for word in random.words(key, 3, info.bits))
     return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))
 
 

@@ -265,7 +265,7 @@ class NoisyCopies(FeedbackDefaults):
             return sample_together(self.noise, keys, t, x)
 
         covariance = (lambda: self.noise.covariance_at(t, x)) if self.reveal_covariance else None
-        product = (lambda w, key: product_with(w, self.noise, key, t)) if self.direct_products else None
+        product = (lambda w, key: product_with(w, self.noise, key)) if self.direct_products else None
         return CopiesOracle(
             key, t, x, y, noise=noise, noises=noises, label_noise=self.label_noise, covariance=covariance,
             product=product,

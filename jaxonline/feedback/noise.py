@@ -14,12 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
+from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, Takes
-from jaxonline.random.gaussian import normal
-from jaxonline.random.lanes import in_lanes, several_in_lanes
 
 
 @runtime_checkable
@@ -113,12 +112,12 @@ Covariance = Annotated[Numbers | list, Convert(_as_covariance)]
 
 
 def _standard_laplace(key, shape, dtype):
-    return jax.random.laplace(key, shape, dtype) * np.sqrt(0.5).astype(dtype)
+    return random.laplace(key, shape, dtype) * np.sqrt(0.5).astype(dtype)
 
 
 def _standard_uniform(key, shape, dtype):
     half_width = np.sqrt(3.0).astype(dtype)
-    return jax.random.uniform(key, shape, dtype, -half_width, half_width)
+    return random.uniform(key, shape, dtype, -half_width, half_width)
 
 
 Degrees = Annotated[Number, Gt(2)]
@@ -140,7 +139,7 @@ class StudentCoordinates:
     def __call__(self, key, shape, dtype):
         """Draw coordinates of the given shape and dtype."""
         degrees = jnp.asarray(self.degrees, dtype)
-        return jax.random.t(key, degrees, shape, dtype) * jnp.sqrt((degrees - 2) / degrees)
+        return random.t(key, degrees, shape, dtype) * jnp.sqrt((degrees - 2) / degrees)
 
     @property
     def kurtosis(self):
@@ -149,7 +148,7 @@ class StudentCoordinates:
         return 3 + 6 / (degrees - 4) if degrees > 4 else np.inf
 
 
-_COORDINATES = {"gaussian": normal, "laplace": _standard_laplace, "uniform": _standard_uniform}
+_COORDINATES = {"gaussian": random.fast_normal, "laplace": _standard_laplace, "uniform": _standard_uniform}
 _KURTOSIS = {"gaussian": 3.0, "laplace": 6.0, "uniform": 1.8}
 
 
@@ -195,7 +194,7 @@ class Noise:
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
         """One draw, of the shape and dtype of `x`."""
         if self.law is not None:
-            z = in_lanes(_COORDINATES[self.law], key, t, x.shape, x.dtype)
+            z = random.stacked(_COORDINATES[self.law], [key], x.shape, x.dtype)[0]
         else:
             z = self.student(key, x.shape, x.dtype)  # type: ignore[misc]
         return self._image(z, x)
@@ -206,7 +205,7 @@ class Noise:
         """One draw with each of n keys, stacked."""
         if self.law is None:
             return jnp.stack([self.sample(key, t, x) for key in keys])
-        z = several_in_lanes(_COORDINATES[self.law], keys, t, x.shape, x.dtype)
+        z = random.stacked(_COORDINATES[self.law], keys, x.shape, x.dtype)
         return jax.vmap(self._image, (0, None))(z, x)
 
     def _image(self, z: Float[Array, "..."], x: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -305,7 +304,7 @@ class TwoPoints:
         vector = jnp.asarray(self.vector, x.dtype)
         if vector.shape != x.shape:
             raise ArgumentError("vector", f"must have the shape of what it is added to, {x.shape}, got {vector.shape}")
-        return in_lanes(jax.random.rademacher, key, t, (), x.dtype) * vector
+        return random.rademacher(key, (), x.dtype) * vector
 
     def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
         """v v', the same in every round."""

@@ -7,12 +7,11 @@ as such; a sum of d other numbers has no law that is drawn faster than the numbe
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
+from jaxonline import random
 from jaxonline.feedback.noise import Mirrored, Noise
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.random.gaussian import normal
-from jaxonline.random.lanes import behind_a_condition
 
 
 def has_products(law: Any) -> bool:
@@ -21,7 +20,7 @@ def has_products(law: Any) -> bool:
     return isinstance(law, Noise) and law.law == "gaussian"
 
 
-def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""], t: Int[Array, ""]) -> Float[Array, ""]:
+def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""]) -> Float[Array, ""]:
     """One draw of <w, n>: with F F' the covariance of n, |F' w| times a normal number.
 
     Example:
@@ -29,14 +28,14 @@ def product_with(w: Float[Array, "d"], law: Any, key: Key[Array, ""], t: Int[Arr
         >>> from jaxonline.feedback.noise import gaussian
         >>> from jaxonline.feedback.products import product_with
         >>> keys = jax.random.split(jax.random.key(0), 10_000)
-        >>> draws = jax.vmap(lambda key: product_with(jnp.array([3.0, 4.0]), gaussian(0.25), key, 1))(keys)
+        >>> draws = jax.vmap(lambda key: product_with(jnp.array([3.0, 4.0]), gaussian(0.25), key))(keys)
         >>> bool(abs(draws.std() - 2.5) < 0.1)
         True
     """
     if isinstance(law, Mirrored):
-        return jnp.asarray(law.sign, w.dtype) * product_with(w, law.law, key, t)
+        return jnp.asarray(law.sign, w.dtype) * product_with(w, law.law, key)
     factor = jnp.asarray(law.factor, w.dtype)
     if factor.ndim and factor.shape[-1:] != w.shape:
         raise ArgumentError("covariance", f"must fit the instances, of shape {w.shape}, got {factor.shape}")
     along = w @ factor if factor.ndim == 2 else factor * w
-    return jnp.sqrt(along @ along) * behind_a_condition(t, lambda key: normal(key, (), w.dtype), key)
+    return jnp.sqrt(along @ along) * random.fast_normal(key, (), w.dtype)

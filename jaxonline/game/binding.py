@@ -189,8 +189,8 @@ def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
         raise TypeError(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
     except NotImplementedError as error:
         advice = ""
-        if "threefry" in str(error):  # some laws are drawn with jax's own generator only
-            advice = "; give it jax.random.wrap_key_data(jax.random.key_data(key)), the same key for jax's generator"
+        if "threefry" in str(error):  # some functions of jax.random take the keys of jax's own generator only
+            advice = "; draw with jaxonline.random, e.g. jo.random.poisson(key, lam)"
         raise NotImplementedError(f"{what} cannot play: {_first_line(error)}{advice}") from error
     except (TypeError, ValueError) as error:
         try_instance(game.environment)

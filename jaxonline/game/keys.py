@@ -6,9 +6,9 @@ So all learners of a study face the same instances and the same noise, and any r
 from typing import NamedTuple
 
 import jax
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int, Key, PyTree
 
-from jaxonline.random.threefry import written_out
+from jaxonline import random
 
 INIT = 0  # of a stream's key: the state before round 1
 INSTANCE, ANSWER = 0, 1  # of the environment's key of a round
@@ -26,13 +26,17 @@ class StreamKeys(NamedTuple):
 def stream_keys(run_key: Key[Array, ""]) -> StreamKeys:
     """The three streams of a run; run r of a study with key k has the key `fold_in(k, r)`.
 
-    Their numbers are those of jax's threefry, in a form that is compiled better (`random.threefry`). What insists on
-    jax's own generator, as `jax.random.poisson` does, takes `jax.random.wrap_key_data(jax.random.key_data(key))`.
+    Their numbers are those of jax's threefry, in a form that is compiled better: draw with `jaxonline.random`.
     """
-    run_key = written_out(run_key)
+    run_key = random.inlined(run_key)
     return StreamKeys(*(jax.random.fold_in(run_key, stream) for stream in range(3)))
 
 
 def part_key(stream_key: Key[Array, ""], t: Int[Array, ""] | int, part: int) -> Key[Array, ""]:
     """The key of one part of round t (`INSTANCE`, `ANSWER`, `PREDICT`, `UPDATE`) of a stream."""
     return jax.random.fold_in(jax.random.fold_in(stream_key, t), part)
+
+
+def update_key(learner_key: Key[Array, ""], y_hat: PyTree) -> Key[Array, ""]:
+    """The key of a learner's update, from its key of the round: known after the move, which reads the same state."""
+    return random.fold_in(learner_key, 1, after=y_hat)

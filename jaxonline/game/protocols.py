@@ -155,5 +155,5 @@ class Measure(Protocol):
         ...
 
     def read(self, carry: PyTree) -> Any:
-        """What is recorded: an array of any shape, or a compensated sum (`simulation.sums.Compensated`)."""
+        """What is recorded: an array of any shape, or a compensated sum (`linalg.compensated.Compensated`)."""
         ...

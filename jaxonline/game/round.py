@@ -17,16 +17,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline._xla.barriers import one_after
-from jaxonline._xla.precision import exact_products
 from jaxonline.game.defaults import EnvironmentDefaults, is_adaptive, overrides
-from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys
+from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import Environment, Feedback, Specs
 from jaxonline.game.regret import CleanRegret, Regret
 from jaxonline.game.specs import check_declared, said
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
+from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
@@ -262,8 +261,7 @@ def _play_round(game, entrant, keys, t, states, code):
         return States(environment, ()), record
 
     oracle = open_oracle(entrant.feedback, oracle_key, t, x, y, y_hat, states.feedback)
-    update_key = jax.random.fold_in(learner_key, one_after(y_hat))
-    updated = entrant.learner.update(update_key, states.learner, oracle)
+    updated = entrant.learner.update(update_key(learner_key, y_hat), states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):
         raise ArgumentTypeError("update", f"must return the next state and an info, got {said(updated)}")
     learner, info = updated

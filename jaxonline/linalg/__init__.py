@@ -1,1 +1,1 @@
-"""Triangular products, ragged loops, elementary functions."""
+"""Triangular products, ragged loops, compensated sums, elementary functions: for algorithms of every package."""

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 # From the highest power on. 1 - log m for m in [1, 2), in m - 1.5:
 _ONE_MINUS_LOG = (
@@ -27,14 +27,6 @@ _NORMAL = (
 )  # fmt: skip
 _ONE = np.int32(0x3F800000)  # the bits of 1.0: exponent, then 23 bits of the mantissa
 _MANTISSA = np.int32(0x7FFFFF)
-
-
-def normal(key: Key[Array, ""], shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."]:
-    """`jax.random.normal(key, shape, dtype)`, in float32 with a difference of at most 6e-6 of the number."""
-    if jnp.dtype(dtype) != jnp.float32:
-        return jax.random.normal(key, shape, dtype)
-    lowest = np.nextafter(np.float32(-1.0), np.float32(0.0))
-    return normal_of(jax.random.uniform(key, shape, dtype, lowest, 1.0))
 
 
 @jax.jit  # traced once for all calls that are alike

@@ -14,16 +14,8 @@ from jaxtyping import Array, Int, Key
 from jaxonline.random.threefry import split_in_two
 
 
-def permutation(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
-    """`jax.random.permutation(key, n)` in int32, the same numbers.
-
-    Example:
-        >>> import jax
-        >>> from jaxonline.random.permutations import permutation
-        >>> key = jax.random.key(0)
-        >>> bool((permutation(key, 50) == jax.random.permutation(key, 50)).all())
-        True
-    """
+def order_of(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
+    """`jax.random.permutation(key, n)` in int32, the same numbers."""
     order = jnp.arange(n, dtype=jnp.int32)
     for _ in range(math.ceil(3 * math.log(max(1, n)) / math.log(2**32 - 1))):  # until equal words are unlikely
         key, words_key = split_in_two(key)

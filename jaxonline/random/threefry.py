@@ -1,8 +1,8 @@
-"""Threefry written out: jax's own random numbers, in a form that the compiler fuses with what uses them.
+"""Threefry, inlined: the random numbers of jax, in a form that the compiler fuses with the operations that use them.
 
 Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011): Threefry-2x32 with 20 rounds, as
-jax has it. On a CPU jax compiles it as a loop that nothing is fused with, on a GPU as a call; written out it is some
-120 integer operations for 64 bits, which stay in registers. Streams are the same, bit for bit, and so is `key_data`.
+jax has it. On a CPU jax compiles it as a loop that nothing is fused with, on a GPU as a call; inlined it is some 120
+integer operations for 64 bits, which stay in registers. Streams are the same, bit for bit, and so is `key_data`.
 """
 
 import functools
@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.random import define_prng_impl
 from jaxtyping import Array, Key, UInt
+
+from jaxonline._xla.barriers import compute_once
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
@@ -40,44 +42,74 @@ def _rounds(first: Array, second: Array, high: Array, low: Array) -> tuple[Array
     return a, b
 
 
-def written_out(key: Key[Array, "..."]) -> Key[Array, "..."]:
-    """The same key with threefry written out; a key of another generator as it is."""
+def inlined(key: Key[Array, "..."]) -> Key[Array, "..."]:
+    """The same key for the inlined threefry, whose numbers are the same; a key of another generator is returned as is.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> key = jax.random.key(0)
+        >>> bool(jax.random.bits(jo.random.inlined(key)) == jax.random.bits(key))
+        True
+    """
     threefrys = jax.random.key_impl(key) == "threefry2x32" and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
-    return jax.random.wrap_key_data(jax.random.key_data(key), impl=WRITTEN_OUT) if threefrys else key
+    return jax.random.wrap_key_data(jax.random.key_data(key), impl=INLINED) if threefrys else key
+
+
+def is_inlined(key: Key[Array, "..."]) -> bool:
+    """Whether a key is one of the inlined threefry, as the keys of a run are."""
+    return jax.random.key_impl(key) == INLINED
 
 
 def is_threefry(key: Key[Array, "..."]) -> bool:
-    """Whether a key is one of threefry, jax's or written out."""
-    return jax.random.key_impl(key) in ("threefry2x32", WRITTEN_OUT)
+    """Whether a key is one of threefry, jax's or inlined."""
+    return jax.random.key_impl(key) in ("threefry2x32", INLINED, FUSED)
+
+
+def fused(key: Key[Array, "..."]) -> Key[Array, "..."]:
+    """An inlined key whose single numbers are fused with the operations that use them, too."""
+    return jax.random.wrap_key_data(jax.random.key_data(key), impl=FUSED) if is_inlined(key) else key
+
+
+def to_jax(key: Key[Array, "..."]) -> Key[Array, "..."]:
+    """The same key for jax's own generator, which some functions of `jax.random` require."""
+    data = jax.random.key_data(key)
+    return jax.random.wrap_key_data(data, impl="threefry2x32") if is_threefry(key) else key
 
 
 def split_in_two(key: Key[Array, ""]) -> tuple[Key[Array, ""], Key[Array, ""]]:
     """`jax.random.split(key)`, each key by itself: one that is not used is not made."""
-    if jax.random.key_impl(key) != WRITTEN_OUT:
+    if not is_inlined(key):
         first, second = jax.random.split(key)
         return first, second
     return jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
 
 
 def words(key: Key[Array, ""], number: int, bit_width: int) -> list[UInt[Array, ""]]:
-    """`jax.random.bits(key, (number,))`, word by word: for a few of them, which as an array are too few for a register.
+    """`jax.random.bits(key, (number,))` as a list of scalars: as an array, a few words fill no register.
+
+    Args:
+        key: of the draw.
+        number: how many words.
+        bit_width: 32 or 64.
+
+    Returns:
+        Unsigned integers of this width, shape ().
+
+    Raises:
+        TypeError: `bit_width` of 64 where jax has no 64-bit numbers.
 
     Example:
         >>> import jax
-        >>> from jaxonline.random.threefry import words, written_out
+        >>> import jaxonline as jo
         >>> key = jax.random.key(0)
-        >>> [word.item() for word in words(written_out(key), 3, 32)] == jax.random.bits(key, (3,)).tolist()
+        >>> [word.item() for word in jo.random.words(key, 3, 32)] == jax.random.bits(key, (3,)).tolist()
         True
     """
-    if jax.random.key_impl(key) != WRITTEN_OUT:
+    if not is_inlined(key):
         return list(jax.random.bits(key, (number,), f"uint{bit_width}"))
     data, zero = jax.random.key_data(key), jnp.uint32(0)
     return [_word(*threefry(data, zero, jnp.uint32(place)), bit_width) for place in range(number)]
-
-
-def _own(key: Array) -> Key[Array, ""]:
-    """The key for jax's own generator, which counts beyond 2^32."""
-    return jax.random.wrap_key_data(key, impl="threefry2x32")
 
 
 def _counters(shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -101,17 +133,29 @@ def _pair(first: Array, second: Array) -> Array:
 
 def _split(key: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**32:
-        return jax.random.key_data(jax.random.split(_own(key), shape))
+        return jax.random.key_data(jax.random.split(_for_jax(key), shape))
     if math.prod(shape) <= _FEW:  # one by one: an axis of two or three keys is too short for a register
         few = [_fold_in(key, place) for place in range(math.prod(shape))]
         return jnp.stack(few).reshape(*shape, 2) if few else jnp.zeros((*shape, 2), jnp.uint32)
     return jnp.stack(threefry(key, *_counters(tuple(shape))), axis=-1)
 
 
-def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
+def _for_jax(key: Array) -> Key[Array, ""]:
+    """The key for jax's own generator, which counts beyond 2^32."""
+    return jax.random.wrap_key_data(key, impl="threefry2x32")
+
+
+def _fused_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**32:
-        return jax.random.bits(_own(key), shape, f"uint{bit_width}")
+        return jax.random.bits(_for_jax(key), shape, f"uint{bit_width}")
     return _word(*threefry(key, *_counters(tuple(shape))), bit_width)
+
+
+def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
+    """The same; a single word is computed once, so that `jax.random.normal(key)` compiles on every version of jax."""
+    if math.prod(shape) != 1:
+        return _fused_bits(key, bit_width, shape)
+    return compute_once(lambda key: _fused_bits(key, bit_width, shape), key)
 
 
 def _word(high: Array, low: Array, bit_width: int) -> Array:
@@ -120,24 +164,23 @@ def _word(high: Array, low: Array, bit_width: int) -> Array:
     return (high ^ low).astype(f"uint{bit_width}")
 
 
-WRITTEN_OUT = define_prng_impl(
-    key_shape=(2,), seed=_seed, split=_split, random_bits=_random_bits, fold_in=_fold_in,
-    name="threefry2x32, written out", tag="fry",
-)  # fmt: skip
+_generator = functools.partial(define_prng_impl, key_shape=(2,), seed=_seed, split=_split, fold_in=_fold_in)
+INLINED = _generator(random_bits=_random_bits, name="threefry2x32, inlined", tag="fry")
+FUSED = _generator(random_bits=_fused_bits, name="threefry2x32, inlined and fused", tag="fryf")
 
 
-def draws_of(keys: tuple[Key[Array, ""], ...], each: int) -> Key[Array, ""]:
-    """A key whose numbers are `each` of the first key, then `each` of the second, and so on; the keys are written out.
+def concatenated_key(keys: tuple[Key[Array, ""], ...], each: int) -> Key[Array, ""]:
+    """A key whose numbers are `each` of the first inlined key, then `each` of the second, and so on.
 
-    It draws one axis, of 32-bit numbers, which goes on with the last key where it is longer. It makes no other keys.
+    It draws one axis of 32-bit numbers, which continues with the last key where it is longer, and makes no other keys.
     """
     words = jnp.stack([jax.random.key_data(key) for key in keys])
-    return jax.random.wrap_key_data(words, impl=_one_after_another(len(keys), each))
+    return jax.random.wrap_key_data(words, impl=_concatenated(len(keys), each))
 
 
 @functools.cache
-def _one_after_another(number: int, each: int):
-    """The generator of `draws_of`."""
+def _concatenated(number: int, each: int):
+    """The generator of `concatenated_key`."""
 
     def random_bits(keys: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or len(shape) != 1:
@@ -159,14 +202,14 @@ def _one_after_another(number: int, each: int):
     )  # fmt: skip
 
 
-def made_of(words: UInt[Array, "n"]) -> Key[Array, ""]:
-    """A key whose random words are the given ones, n of 32 bits: numbers are made of words that are there."""
+def key_of_words(words: UInt[Array, "n"]) -> Key[Array, ""]:
+    """A key whose random words are the given ones, n of 32 bits."""
     return jax.random.wrap_key_data(words, impl=_given(words.shape[-1]))
 
 
 @functools.cache
 def _given(number: int):
-    """The generator of `made_of`."""
+    """The generator of `key_of_words`."""
 
     def random_bits(words: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or shape != words.shape:

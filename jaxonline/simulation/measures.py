@@ -14,13 +14,13 @@ from jaxtyping import Array, Int, PyTree
 
 from jaxonline.game import Draw, Round
 from jaxonline.game.protocols import Measure
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.losses import ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Takes, Text
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
-from jaxonline.simulation.sums import Compensated
 
 
 @struct

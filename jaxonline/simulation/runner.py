@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline._xla.threads import Unwanted, sharing_cores, side_by_side
+from jaxonline._xla.threads import Cancelled, sharing_cores, side_by_side
 from jaxonline.parameters.struct import replace
 from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 from jaxonline.simulation import blocks
@@ -134,7 +134,7 @@ def _play_wave(
         began anew), and where it ended.
 
     Raises:
-        Unwanted: nobody waits for it any more.
+        Cancelled: nobody waits for it any more.
     """
     plan, matchup = job.plan, job.matchup
     keys = programs.keys_of_runs(plan.key, wave)
@@ -165,7 +165,7 @@ def _play_wave(
             finish_piece()
             in_progress.keep(Position(t, carry, read))
         if ended.is_set():
-            raise Unwanted
+            raise Cancelled
         carry, totals = programs.advance(matchup, keys, np.int32(t), np.int32(until), carry)
         launched.append((until, totals))
         if len(launched) > 1:

@@ -6,9 +6,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.jobs import Job, Plan
-from jaxonline.simulation.sums import Compensated
 from jaxonline.simulation.sweeps import Team
 from jaxonline.store.layout import BEST, FIRSTS, Rows, StoreLayout
 

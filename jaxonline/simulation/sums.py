@@ -8,28 +8,9 @@ import numpy as np
 from jaxtyping import Array, Int, PyTree
 
 from jaxonline.game.protocols import Specs
+from jaxonline.linalg.compensated import Compensated
 
 CHUNK = 16  # rounds whose terms are added together before the long sum is touched
-
-
-class Compensated(NamedTuple):
-    """Kahan's sum of many small terms, which plain float32 would lose: a tree of totals and one of corrections."""
-
-    total: PyTree
-    correction: PyTree
-
-    @classmethod
-    def zeros(cls, spec: PyTree) -> "Compensated":
-        """An empty sum of terms of the given shapes and dtypes."""
-        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), spec)
-        return cls(zeros, zeros)
-
-    def add(self, terms: PyTree) -> "Compensated":
-        """The sum with one more term."""
-        corrected = jax.tree.map(lambda term, correction: term - correction, terms, self.correction)
-        total = jax.tree.map(lambda total, term: total + term, self.total, corrected)
-        correction = jax.tree.map(lambda new, old, term: (new - old) - term, total, self.total, corrected)
-        return Compensated(total, correction)
 
 
 def in_float64(read: PyTree) -> PyTree:

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline._xla.compile_options import calls_the_host, plainly
-from jaxonline._xla.precision import exact_products
+from jaxonline._xla.compile_options import calls_the_host, fast_compile_options
+from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, over_blocks, pipelined, threads, waves
@@ -181,7 +181,9 @@ def _blocks(estimator, key, blocks, width, mesh):
 @functools.cache
 def _drawing(platform: str, optimised: bool) -> Callable[..., Any]:
     """The program of a block."""
-    return jax.jit(_blocks, static_argnames=("width", "mesh"), compiler_options=plainly(platform, optimised))
+    return jax.jit(
+        _blocks, static_argnames=("width", "mesh"), compiler_options=fast_compile_options(platform, optimised)
+    )
 
 
 def as_pytree(estimator: Callable[..., Any]) -> Any:

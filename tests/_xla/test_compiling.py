@@ -12,7 +12,12 @@ from registry import LEARNERS
 
 import jaxonline as jo
 from jaxonline._xla import compile_options as compiling
-from jaxonline._xla.compile_options import Program, in_one_program, of_products, plainly
+from jaxonline._xla.compile_options import (
+    Program,
+    fast_compile_options,
+    matmul_options,
+    run_compiled,
+)
 from jaxonline.game import Entrant, LearnerTraits
 from jaxonline.linalg.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
@@ -38,7 +43,7 @@ def compiled():
 
 def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
     monkeypatch.setattr(compiling, "_PLAIN", {"xla_no_such_option": True, "xla_llvm_disable_expensive_passes": True})
-    assert plainly.__wrapped__("cpu") == {
+    assert fast_compile_options.__wrapped__("cpu") == {
         "xla_backend_optimization_level": 0,
         "xla_llvm_disable_expensive_passes": True,
     }
@@ -46,7 +51,7 @@ def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
 
 def test_a_program_is_compiled_once_for_each_kind_of_arguments(compiled, monkeypatch):
     """With the options that are known: of these two, one would be an error."""
-    monkeypatch.setattr(compiling, "_QUICK", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
+    monkeypatch.setattr(compiling, "QUICK", {"xla_no_such_option": True, "xla_cpu_use_fusion_emitters": False})
     mesh = default_mesh(jax.devices()[:1])
     scaled = Program(lambda x, *, mesh, by: by * x, static_argnames=("mesh", "by"))
     scaled.trace(np.ones(3, np.float32), mesh=mesh, by=2).lower().compile()
@@ -111,16 +116,16 @@ def _long_loop(x, mesh=None):
 
 
 def test_other_devices_than_cpus_have_no_options():
-    assert plainly("cuda") == plainly("tpu") == of_products("cuda") == {}
+    assert fast_compile_options("cuda") == fast_compile_options("tpu") == matmul_options("cuda") == {}
 
 
 def test_what_users_set_is_theirs(monkeypatch):
     """A program's own list of passes would take the place of theirs."""
     monkeypatch.delenv("XLA_FLAGS", raising=False)
-    ours = of_products.__wrapped__("cpu")
+    ours = matmul_options.__wrapped__("cpu")
     assert ours["xla_disable_hlo_passes"] == "cpu-parallel-task-assigner"
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_max_isa=AVX2 --xla_disable_hlo_passes=dce")
-    assert of_products.__wrapped__("cpu") == {
+    assert matmul_options.__wrapped__("cpu") == {
         name: value for name, value in ours.items() if name != "xla_disable_hlo_passes"
     }
 
@@ -133,12 +138,12 @@ def test_operations_carry_the_lines_of_users_only():
 
 def test_operations_are_one_program(compiled):
     x = np.linspace(0.5, 2.0, 7, dtype=np.float32)
-    plainly("cpu")
+    fast_compile_options("cpu")
     compiled.clear()
-    found = in_one_program(_logarithms, x)
+    found = run_compiled(_logarithms, x)
     assert len(compiled) == 1
     np.testing.assert_allclose(found, 1 + np.log(x) * x[::-1], rtol=1e-6)
-    in_one_program(_logarithms, x + 1)
+    run_compiled(_logarithms, x + 1)
     assert len(compiled) == 1
 
 
@@ -148,9 +153,9 @@ def _logarithms(x):
 
 def test_numbers_of_a_struct_are_arguments(compiled):
     x = np.array([0.3, -0.2], np.float32)
-    first = in_one_program(jo.kernels.Gaussian(1.5), x, 2 * x)
+    first = run_compiled(jo.kernels.Gaussian(1.5), x, 2 * x)
     compiled.clear()
-    second = in_one_program(jo.kernels.Gaussian(0.5), x, 2 * x)
+    second = run_compiled(jo.kernels.Gaussian(0.5), x, 2 * x)
     assert compiled == []
     np.testing.assert_allclose([first, second], [np.exp(-(x @ x) / 1.5**2), np.exp(-(x @ x) / 0.5**2)], rtol=1e-6)
 
@@ -167,7 +172,7 @@ def test_samples_that_are_few_are_drawn_by_a_program_without_optimisations(compi
         few = dataclasses.replace(sampler, few=True).summary(64)
     assert compiled.count("jit(_blocks)") == 2
     np.testing.assert_allclose(few.moments.mean, usual.moments.mean, rtol=1e-6)
-    assert plainly("cpu", optimised=True) != plainly("cpu", optimised=False)
+    assert fast_compile_options("cpu", optimised=True) != fast_compile_options("cpu", optimised=False)
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline._xla import threads
 from jaxonline._xla.compile_options import calls_the_host
-from jaxonline._xla.threads import Unwanted, in_parallel, sharing_cores, side_by_side, usable_cores
+from jaxonline._xla.threads import Cancelled, in_parallel, sharing_cores, side_by_side, usable_cores
 from jaxonline.simulation import blocks, execution, runner
 from jaxonline.verify.sampling import Sampler
 
@@ -323,7 +323,7 @@ def test_the_first_failure_is_told_and_the_others_may_leave():
         if not ended.wait(20):
             raise AssertionError("it was not told")
         left.append(i)
-        raise Unwanted
+        raise Cancelled
 
     with pytest.raises(Stop, match="1"):
         list(side_by_side(work, range(10), 3, ended))
@@ -337,7 +337,7 @@ def test_a_failure_keeps_its_cause():
         if i == 1:
             raise Stop from ZeroDivisionError("why")
         ended.wait(20)
-        raise Unwanted
+        raise Cancelled
 
     with pytest.raises(Stop) as failure:
         list(side_by_side(work, range(3), 3, ended))

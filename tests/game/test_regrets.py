@@ -9,9 +9,9 @@ from scipy import stats
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, NaiveCopy, TwoCopies
 from jaxonline.game import CleanRegret, NoisyLearnerRegret, NoisyRegret
+from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.sums import Compensated
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 FALSE_ALARM = 1e-6

@@ -74,6 +74,32 @@ def test_imports_point_downwards():
     assert violations(CODE, set(CODE)) == []
 
 
+ALGORITHMS = {"learners", "estimators", "environments", "feedback", "game"}
+
+
+def compiler_imports(code: dict[tuple[str, ...], str], modules: set[tuple[str, ...]]) -> list[str]:
+    """Modules of algorithms that import compiler workarounds; they use `random` and `linalg`, which may."""
+    algorithms = {module: text for module, text in code.items() if module and module[0] in ALGORITHMS}
+    targets = {module: set(imports(ast.parse(text), modules)) for module, text in algorithms.items()}
+    return [".".join(module) for module, names in targets.items() if any(name[:1] == ("_xla",) for name in names)]
+
+
+def test_algorithms_do_not_import_compiler_workarounds():
+    assert set(ORDER) > ALGORITHMS
+    assert compiler_imports(CODE, set(CODE)) == []
+    wrong = "def f():\n    from jaxonline._xla.barriers import materialise"
+    assert compiler_imports({("learners", "new"): wrong, ("random", "new"): wrong}, set(CODE)) == ["learners.new"]
+
+
+def test_pages_import_public_modules_only():
+    """Neither compiler workarounds nor the modules inside `jaxonline.random`."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    assert {"README.md", "CONTRIBUTING.md"} <= {page.name for page in pages}
+    private = re.compile(r"(from|import) jaxonline\.(_|random\.)")
+    assert private.search("from jaxonline.random.lanes import stacked")
+    assert [page.name for page in pages if private.search(page.read_text())] == []
+
+
 @pytest.mark.parametrize(
     ("module", "text", "wrong"),
     [
@@ -132,9 +158,10 @@ def public_definitions(text: str) -> dict[str, type]:
 
 
 def test_a_name_means_one_thing():
-    """No two modules define the same public function or class."""
+    """No two modules define the same public function or class;
+    those of `random` have the names of `jax.random`."""
     homes = defaultdict(list)
-    for module, text in CODE.items():
+    for module, text in ((module, text) for module, text in CODE.items() if module[:1] != ("random",)):
         for name in public_definitions(text):
             homes[name].append(".".join(module))
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from jaxonline.learners.bandits.draws import draw_arm
-from jaxonline.random.beta_draws import SERIES, beta_draws, log1p_remainder
+from jaxonline.random import fast_beta
+from jaxonline.random.beta_draws import SERIES, log1p_remainder
 
 pytestmark = pytest.mark.fast_compile
 
@@ -20,7 +21,7 @@ def draws(shapes) -> np.ndarray:
     """[N, K] beta variables."""
     a, b = jnp.asarray(shapes, jnp.float32).T
     keys = jax.random.split(jax.random.key(0), N)
-    return np.asarray(jax.jit(jax.vmap(lambda key: beta_draws(key, a, b)))(keys), float)
+    return np.asarray(jax.jit(jax.vmap(lambda key: fast_beta(key, a, b)))(keys), float)
 
 
 def p_values(found, shapes) -> np.ndarray:
@@ -30,7 +31,7 @@ def p_values(found, shapes) -> np.ndarray:
 
 
 @pytest.mark.long
-def test_beta_draws():
+def test_fast_beta():
     """Kolmogorov-Smirnov against scipy, false alarm 1e-6 in all. By the bound of Massart a law whose distribution
     function is 0.026 off somewhere is seen with probability 0.999 or more. Mutants: other shapes. A shape that is not a
     number gives NaN, and an end."""
@@ -83,10 +84,10 @@ def test_arms_are_drawn_with_their_probabilities():
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
-def test_beta_draws_at_length(seed):
+def test_fast_beta_at_length(seed):
     """A million draws at the shapes where most proposals are rejected; a law that is 0.006 off is seen."""
     shapes = np.array([[1, 1], [1, 3], [2, 2]])
     a, b = (jnp.asarray(side, jnp.float32) for side in shapes.T)
     keys = jax.random.split(jax.random.key(seed), 1_000_000)
-    found = np.asarray(jax.jit(jax.vmap(lambda key: beta_draws(key, a, b)))(keys), float)
+    found = np.asarray(jax.jit(jax.vmap(lambda key: fast_beta(key, a, b)))(keys), float)
     assert p_values(found, shapes).min() > FALSE_ALARM / 9

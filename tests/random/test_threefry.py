@@ -1,15 +1,14 @@
-"""Threefry written out: the words are jax's, bit for bit, whatever is drawn; other generators are left alone."""
+"""Threefry inlined: the words are jax's, bit for bit, whatever is drawn; other generators are left alone."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxonline as jo
 from jaxonline.estimators.laws import _uniform
 from jaxonline.game import stream_keys
 from jaxonline.random import threefry as generator
-from jaxonline.random.threefry import is_threefry, threefry, written_out
+from jaxonline.random.threefry import inlined, is_threefry, threefry
 
 pytestmark = pytest.mark.fast_compile
 
@@ -31,13 +30,13 @@ def draw_all(keys):
 
 def test_numbers_are_those_of_jax():
     keys = jax.random.split(jax.random.key(3), 4)
-    own, found = jax.jit(draw_all)(keys), jax.jit(draw_all)(written_out(keys))
+    own, found = jax.jit(draw_all)(keys), jax.jit(draw_all)(inlined(keys))
     for name in DRAWS:  # what is made of the words is rounded as the compiler likes
         np.testing.assert_allclose(found[name], own[name], rtol=0 if own[name].dtype.kind == "u" else 1e-6)
     with jax.enable_x64(True):
         key = jax.random.key(2**40 + 1)
         for dtype in (jnp.uint32, jnp.uint64):
-            words = [jax.random.bits(each, (7,), dtype) for each in (key, written_out(key))]
+            words = [jax.random.bits(each, (7,), dtype) for each in (key, inlined(key))]
             np.testing.assert_array_equal(*words)
 
 
@@ -52,20 +51,20 @@ def test_the_published_vectors():
         assert tuple(map(int, found)) == words
 
 
-def test_streams_are_written_out_and_have_the_keys_of_jax():
+def test_streams_are_inlined_and_have_the_keys_of_jax():
     key = jax.random.key(5)
     for i, stream in enumerate(stream_keys(key)):
-        assert stream.dtype == written_out(key).dtype != key.dtype
+        assert stream.dtype == inlined(key).dtype != key.dtype
         assert is_threefry(stream)
         np.testing.assert_array_equal(jax.random.key_data(stream), jax.random.key_data(jax.random.fold_in(key, i)))
 
 
 def test_other_generators_are_left_alone():
     key = jax.random.key(0, impl="rbg")
-    assert written_out(key) is key
+    assert inlined(key) is key
     assert not is_threefry(key)
-    again = written_out(written_out(jax.random.key(0)))
-    assert again.dtype == written_out(jax.random.key(0)).dtype
+    again = inlined(inlined(jax.random.key(0)))
+    assert again.dtype == inlined(jax.random.key(0)).dtype
 
 
 def test_more_numbers_than_a_word_counts():
@@ -74,38 +73,9 @@ def test_more_numbers_than_a_word_counts():
     def program(key):
         return jax.jit(lambda key: jax.random.bits(key, (2**16, 2**16))).lower(key).as_text()
 
-    own, found = program(jax.random.key(0)), program(written_out(jax.random.key(0)))
+    own, found = program(jax.random.key(0)), program(inlined(jax.random.key(0)))
     assert "tensor<65536x65536xui32>" in found
     assert found.count("stablehlo.iota") == own.count("stablehlo.iota") > 0
-
-
-class Counts:
-    """Outcomes of a law that jax draws with its own generator only."""
-
-    traits = jo.game.EnvironmentTraits(oblivious=True)
-    instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
-
-    def __init__(self, own):
-        self.own = own
-
-    def init(self, key):
-        return ()
-
-    def instance(self, key, state, t):
-        return jnp.ones(1), state
-
-    def answer(self, key, state, t, x, y_hat):
-        key = jax.random.wrap_key_data(jax.random.key_data(key)) if self.own else key
-        return jax.random.poisson(key, 2.0).astype(jnp.float32), state
-
-
-def test_a_draw_that_insists_on_jaxs_generator_is_told_how_to_get_it():
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
-    jax.tree_util.register_static(Counts)
-    with pytest.raises(NotImplementedError, match="wrap_key_data"):
-        jo.play(jo.Game(Counts(own=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
-    history = jo.play(jo.Game(Counts(own=True), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)[1]
-    assert np.isfinite(history.y).all()
 
 
 @pytest.mark.parametrize("bit_width", [32, 64])
@@ -113,12 +83,12 @@ def test_words_one_by_one_are_those_of_an_array(x64, bit_width):
     for seed in range(3):
         key = jax.random.key(seed)
         wanted = jax.random.bits(key, (3,), f"uint{bit_width}").tolist()
-        for each in (key, written_out(key)):
+        for each in (key, inlined(key)):
             assert [word.item() for word in generator.words(each, 3, bit_width)] == wanted
 
 
 def test_a_uniform_number_of_a_word_is_that_of_jax(x64):
     for dtype in (np.float32, np.float64):
         key = jax.random.key(5)
-        found = [_uniform(word, dtype) for word in generator.words(written_out(key), 4, np.finfo(dtype).bits)]
+        found = [_uniform(word, dtype) for word in generator.words(inlined(key), 4, np.finfo(dtype).bits)]
         np.testing.assert_array_equal(found, jax.random.uniform(key, (4,), dtype))

@@ -1,9 +1,9 @@
 """Thompson sampling with linear losses: Agrawal and Goyal (2013), Algorithm 1."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
 from jaxonline.learners.linear.vaw import VAWState
@@ -43,5 +43,5 @@ class LinThompson(RidgeOfArms):
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "K d"]) -> Int[Array, ""]:
         """The arm that is best under the draw."""
         L, _ = cholesky_and_inverse(state.inverse)
-        z = jax.random.normal(key, state.w.shape, x.dtype)
+        z = random.normal(key, state.w.shape, x.dtype)
         return first_smallest(product(x, state.w + jnp.asarray(self.width, x.dtype) * product(L, z)))

@@ -2,17 +2,16 @@
 
 from typing import Annotated, Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally, first_smallest
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number, Positive
-from jaxonline.random.beta_draws import beta_draws
 
 
 @struct
@@ -21,8 +20,8 @@ class BernoulliThompson(LearnerDefaults):
 
     The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss between 0 and 1
     is first made 0 or 1 by a toss of that probability (Agrawal and Goyal 2012, Algorithm 2). The draws are exact: see
-    `beta_draws`. The regret divided by ln T tends to the constant of Lai and Robbins (`bounds.lai_robbins`). Losses
-    known beforehand are held to [0, 1].
+    `jaxonline.random.fast_beta`. The regret divided by ln T tends to the constant of Lai and Robbins
+    (`bounds.lai_robbins`). Losses known beforehand are held to [0, 1].
 
     Args:
         prior_ones: losses of 1 in the prior; 1 for the uniform prior.
@@ -57,12 +56,12 @@ class BernoulliThompson(LearnerDefaults):
         ones, dtype = state.sums, state.totals.dtype
         zeros = state.pulls.astype(dtype) - ones
         a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
-        return first_smallest(beta_draws(key, a, b))
+        return first_smallest(random.fast_beta(key, a, b))
 
     def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """One more pull, with the loss 0 or 1."""
         loss = oracle.loss()
-        toss = jax.random.uniform(key, (), loss.dtype) < loss
+        toss = random.uniform(key, (), loss.dtype) < loss
         return state.add(oracle.move, toss.astype(loss.dtype)), ()
 
 
@@ -109,7 +108,7 @@ class GaussianThompson(LearnerDefaults):
         noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2
         precision = prior + noise * state.pulls.astype(dtype)
         mean = (prior * jnp.asarray(self.prior_mean, dtype) + noise * state.sums) / precision
-        return first_smallest(mean + jax.random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
+        return first_smallest(mean + random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """One more pull."""

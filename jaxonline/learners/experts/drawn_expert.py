@@ -5,10 +5,10 @@ Littlestone and Warmuth (1994), Freund and Schapire (1997); Cesa-Bianchi and Lug
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree
 
+from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.experts.combiner import AnyCombiner
@@ -62,7 +62,7 @@ class DrawnExpert(LearnerDefaults):
         """An expert drawn from the weights."""
         del x
         weights = self.weights(state)
-        return Draw(arm_unless_nan(jax.random.categorical(key, jnp.log(weights)), weights), weights)
+        return Draw(arm_unless_nan(random.categorical(key, jnp.log(weights)), weights), weights)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """The combiner sees all losses, and the expected one as that of the move."""

@@ -2,11 +2,11 @@
 
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
@@ -16,7 +16,7 @@ from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2, Positive, Rounds
 
-PERTURBATIONS = {"exponential": jax.random.exponential, "gumbel": jax.random.gumbel}
+PERTURBATIONS = {"exponential": random.exponential, "gumbel": random.gumbel}
 
 
 @struct

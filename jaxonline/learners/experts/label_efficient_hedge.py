@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
+from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.combiner import AnyCombiner
@@ -86,7 +86,7 @@ class LabelEfficientHedge(LearnerDefaults):
         """Ask or not; the combiner sees losses / epsilon, or zeros."""
         weights = self.weights(state)
         epsilon = jnp.asarray(self.epsilon, weights.dtype)
-        asked = jax.random.uniform(key, (), weights.dtype) < epsilon
+        asked = random.uniform(key, (), weights.dtype) < epsilon
         estimates = jnp.where(asked, unit_losses(oracle.outcome(asked)) / epsilon, 0.0)
         return self.combiner.update(state, estimates, jnp.vdot(weights, estimates)), LabelEfficientInfo(asked)
 

@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
+from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
@@ -78,7 +78,7 @@ class GradientBandit(LearnerDefaults):
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:
         """w + delta u."""
         del x
-        u = jax.random.normal(key, state.shape, state.dtype)
+        u = random.normal(key, state.shape, state.dtype)
         return state + jnp.asarray(self.delta, state.dtype) * u / jnp.linalg.norm(u)
 
     def update(

@@ -5,11 +5,11 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxonline._xla.compile_options import in_one_program
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.learners.kernels.expansion import chunks_of
+from jaxonline.linalg.programs import run_compiled
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Rounds
@@ -123,7 +123,7 @@ def stores(length: GradientLength) -> float:
 
 def _tail(law: AnyLaw, n: int) -> float:
     """P(N >= n), as one program: operation by operation it would be six."""
-    return float(in_one_program(_tail_of, law, n))
+    return float(run_compiled(_tail_of, law, n))
 
 
 def _tail_of(law: AnyLaw, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -151,7 +151,7 @@ def _limit(wanted: str, law: AnyLaw, risk: float, draws: float, n_rounds: int) -
         ValueError: it is not below 512.
     """
     probability = risk / draws
-    likely = np.asarray(in_one_program(_tail_of, law, np.arange(1, _MAX_LEVELS + 1)), float) > probability
+    likely = np.asarray(run_compiled(_tail_of, law, np.arange(1, _MAX_LEVELS + 1)), float) > probability
     if not likely[-1]:
         return max(1, int(np.argmin(likely)))
     found = _tail(law, _MAX_LEVELS)

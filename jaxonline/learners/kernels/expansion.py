@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
+from jaxonline.linalg.ordering import materialise
 from jaxonline.linalg.ragged import largest
 from jaxonline.parameters.struct import static, struct
 
@@ -97,6 +98,7 @@ def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype
 
 def polynomial(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
     """The sum over n of the n-th part of w at x (x) ... (x) x, which is <w, Psi(x)> up to e^log_clean(x)."""
+    x = materialise(x)
     value = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
         value = tensor + _contracted(value, x, axis=0)
@@ -209,7 +211,13 @@ def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
     )
 
 
-def marked(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
+def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
+    """w, scaled back to the ball |w| <= radius where it is outside."""
+    norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
+    return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))
+
+
+def mark_overflow(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
     """w with a note that something did not find room."""
     return dataclasses.replace(w, overflow=w.overflow | overflow)
 

@@ -17,18 +17,13 @@ from jaxtyping import Array, Bool, Float, Int, Key, Num
 
 from jaxonline.estimators.feature_maps import FeatureMap
 from jaxonline.estimators.noisy_features import PairProduct
+from jaxonline.learners.kernels import list_sizes
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Feature
 from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
 
-# Estimates a run and round whose copies are counted together (`ragged`): half of the paper's mean and a little more, so
-# that there are two pieces
-_COUNTS = 1.06
-# Copies of an estimate that are drawn together, in twos: its pairs, and its factors where tensors look at them or not
-_PAIRS, _SHALLOW, _WHOLE = 1.0, 0.6, 3.0
 
-
-class Asked(NamedTuple):
+class Requests(NamedTuple):
     """What the estimates 0, 1, ..., n of a round ask for. Listed are those that may be looked at, n of them or not.
 
     Attributes:
@@ -55,7 +50,7 @@ class Asked(NamedTuple):
     @classmethod
     def sample(
         cls, key: Key[Array, ""], n: Int[Array, ""], feature_map: FeatureMap, room: Storage, listed: int
-    ) -> "Asked":
+    ) -> "Requests":
         """How many copies each of 1 + n estimates asks for; the first `listed` of them may be looked at."""
 
         def counts_of(j):
@@ -71,7 +66,7 @@ class Asked(NamedTuple):
         one = jax.eval_shape(counts_of, jnp.int32(0))
         places = jax.tree.map(lambda spec: jnp.zeros((listed, *spec.shape), spec.dtype), one)
         made = 1 + jnp.minimum(n, room.most_fresh)
-        counts, total, large = ragged_add(one_more, made, (places, jnp.int32(0), jnp.int32(0)), _COUNTS)
+        counts, total, large = ragged_add(one_more, made, (places, jnp.int32(0), jnp.int32(0)), list_sizes.COUNTS)
 
         copies = jnp.where(jnp.arange(listed, dtype=jnp.int32) < made, feature_map.queries(counts), 0)
         too_large = (large > 0) | (n > room.most_fresh)
@@ -84,13 +79,13 @@ class MapEstimate(NamedTuple):
     Attributes:
         feature_map: the estimator of the feature map.
         room: for an estimate.
-        asked: what each estimate asks for.
+        requests: what each estimate asks for.
         draw: the copy with an index, of all that the round asks for.
     """
 
     feature_map: FeatureMap
     room: Storage
-    asked: Asked
+    requests: Requests
     draw: Callable[[Int[Array, ""]], Float[Array, "d"]]
 
     def shallow(self, j: Int[Array, ""]) -> Feature:
@@ -101,7 +96,7 @@ class MapEstimate(NamedTuple):
         """
         feature_map, rows, copy = self.feature_map, min(self.room.tensor_levels, self.room.deepest), self._copies(j)
         spec = jax.eval_shape(copy, jnp.int32(0))
-        counts = jax.tree.map(functools.partial(_entry, j), self.asked.counts)
+        counts = jax.tree.map(functools.partial(_entry, j), self.requests.counts)
         pairs, level = feature_map.pairs(counts), feature_map.level(counts)
         fits, twos = pairs <= self.room.most_pairs, (rows + 1) // 2
 
@@ -117,8 +112,7 @@ class MapEstimate(NamedTuple):
 
         number = jnp.where(fits, pairs + jnp.where(level <= rows, (level + 1) // 2, 0), 0)
         nothing = jnp.zeros(2, spec.dtype), jnp.zeros((twos, 2, *spec.shape), spec.dtype)
-        about = (_PAIRS if self.room.most_pairs else 0.0) + _SHALLOW
-        (log_size, negative), drawn = ragged_add(two, number, nothing, about)
+        (log_size, negative), drawn = ragged_add(two, number, nothing, list_sizes.copies(self.room.most_pairs > 0))
         sign = jnp.where(negative.astype(jnp.int32) % 2 == 0, 1.0, -1.0).astype(spec.dtype)
         # the number in front does not depend on the factors
         factors = jnp.zeros((self.room.deepest, *spec.shape), spec.dtype)
@@ -130,19 +124,19 @@ class MapEstimate(NamedTuple):
 
     def deep(self, j: Int[Array, ""], psis: Feature) -> Feature:
         """The same with the factors of a deep one; `psis` are the shallow ones, which have the number in front."""
-        level, log_beta, scale = (_entry(j, each) for each in (self.asked.levels, psis.log_beta, psis.scale))
-        pairs, copy, deepest = _entry(j, self.asked.pairs), self._copies(j), self.room.deepest
+        level, log_beta, scale = (_entry(j, each) for each in (self.requests.levels, psis.log_beta, psis.scale))
+        pairs, copy, deepest = _entry(j, self.requests.pairs), self._copies(j), self.room.deepest
 
         def two(i):
             return jnp.stack([copy(2 * (pairs + i)), copy(2 * (pairs + i) + 1)])
 
         number = jnp.where(pairs <= self.room.most_pairs, (jnp.minimum(level, deepest) + 1) // 2, 0)
-        factors = _rows(ragged_map(two, number, (deepest + 1) // 2, _WHOLE), deepest, level)
+        factors = _rows(ragged_map(two, number, (deepest + 1) // 2, list_sizes.DEEP_FACTORS), deepest, level)
         return Feature(level, log_beta, scale, factors)
 
     def _copies(self, j: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "d"]]:
         """The copies of the j-th estimate."""
-        first = jnp.sum(jnp.where(self.asked.indices < j, self.asked.copies, 0), dtype=jnp.int32)
+        first = jnp.sum(jnp.where(self.requests.indices < j, self.requests.copies, 0), dtype=jnp.int32)
         return lambda i: self.draw(first + i)
 
 

@@ -20,7 +20,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline._xla.barriers import looked_up, zero_after
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator
@@ -30,16 +29,13 @@ from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.capacity import Storage
-from jaxonline.learners.kernels.expansion import Expansion, Feature, Reserved
-from jaxonline.learners.kernels.map_estimate import Asked, MapEstimate
-from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
+from jaxonline.learners.kernels.expansion import Expansion
+from jaxonline.learners.kernels.inner_products import inner_products
+from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import replace, struct
+from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
-
-# Estimates a run and round that are made together (`ragged`): less than the mean, so that little is padded
-_FEW, _DEEP = 0.6, 1 / 24
 
 
 class NoisyKernelState(NamedTuple):
@@ -150,36 +146,34 @@ class NoisyKernel(LearnerDefaults):
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """<w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        x = looked_up(x)
         return expansion.polynomial(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
     ) -> tuple[NoisyKernelState, NoisyKernelInfo]:
-        """Map_Estimate, Grad_Length_Estimate, alpha_t = -g~_t step_t, and the projection."""
-        w, t = state.w, state.t + 1
+        """Map_Estimate, Grad_Length_Estimate, w + alpha_t Psi~_t with alpha_t = -g~_t step_t, and the projection."""
+        t = state.t + 1
         n_key, counts_key = jax.random.split(key)
         n = self.gradient_length.series.law.sample(n_key)
-        asked = Asked.sample(counts_key, n, self.feature_map, self.storage, self._most_looked_at())
-        estimates = MapEstimate(self.feature_map, self.storage, asked, oracle.reserve(asked.total))
-        own, fresh = self._looked_at(n)
-        psis, products = _shallow_products(w, estimates, own + fresh)
-        w, reserved, norm, products = _deep_products(w, estimates, own + fresh, psis, products)
-        g = self._length(products[1:], n, self._labels(oracle, fresh))
-        psi = jax.tree.map(lambda leaf: leaf[0], psis)
-        w = expansion.add(w, -g * self.step_size(t, g.dtype), psi, products[0], norm, reserved)
-        w = self._projected(w)
-        w = expansion.marked(w, asked.too_large)
+        requests = Requests.sample(counts_key, n, self.feature_map, self.storage, self._max_used())
+        estimates = MapEstimate(self.feature_map, self.storage, requests, oracle.reserve(requests.total))
+        own, fresh = self._used(n)
+        products = inner_products(state.w, estimates, own + fresh)
+        g = self._grad_length_estimate(products.values[1:], n, self._labels(oracle, fresh))
+        w = products.add_own(-g * self.step_size(t, g.dtype))
+        if self.radius is not None:
+            w = expansion.project_to_ball(w, self.radius)
+        w = expansion.mark_overflow(w, requests.too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
-    # The steps. Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
+    # Estimate 0 is Psi~_t; estimates 1, ..., n are the fresh ones of Grad_Length_Estimate.
 
-    def _most_looked_at(self) -> int:
-        """How many estimates of a round may be looked at."""
+    def _max_used(self) -> int:
+        """The largest number of estimates of a round that may be used."""
         return min(1 + self.storage.most_fresh, len(self.gradient_length.series.coefficients))
 
-    def _looked_at(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        """Whether Psi~_t is needed (1 or 0), and how many fresh estimates are.
+    def _used(self, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Whether Psi~_t is used (1 or 0), and how many fresh estimates are.
 
         Where the term of the series is 0 the round changes nothing: its copies are asked for and not looked at.
         """
@@ -200,18 +194,13 @@ class NoisyKernel(LearnerDefaults):
         drawn = jnp.arange(table, dtype=jnp.int32) < fresh
         return jnp.where(drawn, jnp.append(labels, labels[0]), labels[0])
 
-    def _length(self, values: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]) -> Float[Array, ""]:
-        """Grad_Length_Estimate from the products with the fresh estimates and the labels."""
+    def _grad_length_estimate(
+        self, products: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]
+    ) -> Float[Array, ""]:
+        """g~ from the products of w with the fresh estimates, and the labels."""
         table = len(self.gradient_length.series.coefficients)
-        padded = jnp.zeros(table, values.dtype).at[: len(values)].set(values[:table])
+        padded = jnp.zeros(table, products.dtype).at[: len(products)].set(products[:table])
         return self.gradient_length.combine(padded, n, y)
-
-    def _projected(self, w: Expansion) -> Expansion:
-        """w, scaled back to the ball where it is outside."""
-        if self.radius is None:
-            return w
-        norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
-        return expansion.shrink(w, jnp.minimum(jnp.asarray(self.radius, norm.dtype) / norm, jnp.ones_like(norm)))
 
 
 def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
@@ -231,44 +220,3 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
             RuntimeWarning,
             stacklevel=4,
         )
-
-
-def _shallow_products(
-    w: Expansion, estimates: MapEstimate, number: Int[Array, ""]
-) -> tuple[Feature, Float[Array, "m"]]:
-    """The first `number` estimates Psi~_j, and <w, Psi~_j>; 0 for the others, and for those without a tensor."""
-
-    def one(j):
-        psi = estimates.shallow(j)
-        return psi, expansion.shallow(w.tensors, psi)
-
-    return ragged_map(one, number, len(estimates.asked.levels), _FEW)
-
-
-def _deep_products(
-    w: Expansion, estimates: MapEstimate, number: Int[Array, ""], psis: Feature, products: Float[Array, "m"]
-) -> tuple[Expansion, Reserved, Float[Array, ""], Float[Array, "m"]]:
-    """The products of those whose level has no tensor, too. Psi~_t, if it is one of them, gets its rows in w.
-
-    Returns:
-        w with the rows, which nothing looks at yet; where they are; |Psi~_t|^2 of a deep one; the products.
-    """
-    asked, room = estimates.asked, estimates.room
-    deep = (asked.levels > room.tensor_levels) & (asked.indices < number)
-    rank = jnp.cumsum(deep, dtype=jnp.int32)
-    stored = deep[0] & (asked.levels[0] <= room.deepest) & (asked.pairs[0] <= room.most_pairs)
-    reserved = Reserved.of(w, jnp.where(stored, asked.levels[0], 0))
-
-    def one_more(i, seen):
-        j = jnp.sum(rank <= i, dtype=jnp.int32)  # the i-th deep one
-        psi = estimates.deep(j, psis)
-        before = replace(w, rows=seen[0], level=reserved.level, place=reserved.place)
-        product = expansion.deep(before, psi)
-        is_own = j == zero_after(product)  # rows are read before they are added to, and changed in place
-        rows, norm = reserved.rows(w, psi), expansion.squared_norm(psi)
-        own = (jnp.where(is_own, each, jnp.zeros_like(each)) for each in (rows, norm))
-        return *map(Added, own), Added(product, j)
-
-    nothing = w.rows, jnp.zeros_like(w.squared_norm), products
-    rows, norm, products = ragged_add(one_more, rank[-1], nothing, _DEEP)
-    return replace(w, rows=rows), reserved, norm, products

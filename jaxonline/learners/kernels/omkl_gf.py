@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from jaxonline import random
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -134,7 +135,7 @@ class OMKLGF(LearnerDefaults):
 
     def _uniform(self, key: Key[Array, ""], dtype: Any) -> Float[Array, "n"]:
         """One number for each draw of a kernel, and a last one for the node."""
-        return jax.random.uniform(key, (self.n_nodes * self.n_draws + 1,), dtype)
+        return random.uniform(key, (self.n_nodes * self.n_draws + 1,), dtype)
 
     def _draw_graph(self, u: Float[Array, "n"], log_weights: Float[Array, "N"], t: Int[Array, ""]) -> Graph:
         """For node j, M draws from p_kj = (1 - eta_e^j) w_k / sum w + eta_e^j / N."""

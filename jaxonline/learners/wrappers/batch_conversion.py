@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, PyTree
 
-from jaxonline._xla.precision import exact_products
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, play_round, start, stream_keys
+from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError

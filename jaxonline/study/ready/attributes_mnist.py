@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 
-from jaxonline._xla.precision import exact_products
 from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.learners.attributes.baseline import l1_minimum
+from jaxonline.linalg.programs import exact_products
 from jaxonline.simulation.halving import least
 
 D = 784

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline import datasets, learners
-from jaxonline._xla.compile_options import jitted, plainly
+from jaxonline._xla.compile_options import fast_compile_options, jitted
 from jaxonline._xla.threads import in_parallel
 from jaxonline.engines.expert_sequences import play_sequence
 from jaxonline.engines.kernel_forecasts import expert_jobs
@@ -177,7 +177,9 @@ def _rules() -> dict[str, Any]:
     }
 
 
-_quickly = jitted(functools.partial(plainly, optimised=True))  # one program a rule, which runs for a tenth of a second
+_quickly = jitted(
+    functools.partial(fast_compile_options, optimised=True)
+)  # one program a rule, which runs for a tenth of a second
 
 
 @_quickly

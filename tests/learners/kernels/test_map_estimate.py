@@ -8,7 +8,7 @@ import pytest
 import jaxonline as jo
 from jaxonline.estimators import GaussianFeatureMap, Geometric
 from jaxonline.learners import Storage
-from jaxonline.learners.kernels.map_estimate import Asked
+from jaxonline.learners.kernels.map_estimate import Requests
 
 LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS = 2, 3, 4, 3
 RUNS = 64
@@ -21,7 +21,7 @@ def test_what_a_round_asks_for(n):
     room = Storage(tensor_levels=1, deepest=DEEPEST, most_pairs=MOST_PAIRS, most_fresh=MOST_FRESH, n_chunks=8)
     keys = jax.random.split(jax.random.key(n), RUNS)
     numbers = jnp.full(RUNS, n, jnp.int32)
-    found = jax.jit(jax.vmap(lambda key, n: Asked.sample(key, n, feature_map, room, LISTED)))(keys, numbers)
+    found = jax.jit(jax.vmap(lambda key, n: Requests.sample(key, n, feature_map, room, LISTED)))(keys, numbers)
 
     all_large = []
     for run, key in enumerate(keys):

@@ -1,0 +1,113 @@
+"""The public functions draw the numbers of `jax.random`, with keys of jax and of a run, alone and in games."""
+
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxonline as jo
+from jaxonline import random
+
+pytestmark = pytest.mark.fast_compile
+
+P, EYE = np.array([0.1, 0.2, 0.3, 0.4]), np.eye(4)  # arrays of jax in the test, of its precision
+CALLS = {
+    "bernoulli": [(), (0.3,), (P,), (0.3, (2,))],
+    "beta": [(0.7, 2.0), (P, 1.0)],
+    "bits": [(), ((3,),), ((3,), jnp.uint8)],
+    "categorical": [(np.log(P),), (np.ones((3, 4)),), (np.log(P), -1, (5,))],
+    "cauchy": [(), ((3,),)],
+    "choice": [(4,), (4, (3,), False), (4, (3,), False, P), (EYE, (2,)), (P, (), True, P)],
+    "exponential": [(), ((3,),)],
+    "fold_in": [(7,)],
+    "gamma": [(0.7,), (P, (3, 4))],
+    "geometric": [(0.3,), (P,)],
+    "gumbel": [(), ((3,),)],
+    "laplace": [(), ((3,),)],
+    "multivariate_normal": [(np.ones(2), np.eye(2)), (np.ones(2), np.eye(2), (3,))],
+    "normal": [(), ((3,),), ((2, 3),)],
+    "permutation": [(5,), (EYE,)],
+    "poisson": [(3.0,), (30.0,), (P, (2, 4))],
+    "rademacher": [(), ((3,),), ((), jnp.float32)],
+    "randint": [((), 0, 10), ((3,), -5, 5)],
+    "t": [(5.0,), (P + 2, (3, 4))],
+    "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
+}
+OWN = {"fast_beta", "fast_normal", "inlined", "stacked", "words"}  # with numbers, or names, of their own
+
+
+def test_every_public_function_is_compared():
+    public = {name for name, value in vars(random).items() if inspect.isfunction(value)}
+    assert public == set(CALLS) | OWN
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_numbers_are_those_of_jax(name, x64):
+    """With the keys of runs in a batch and with jax's own key; what is made of words is rounded as the compiler likes.
+    In both precisions."""
+    keys = jax.random.split(jax.random.key(3), 3)
+    for call in CALLS[name]:
+        args = tuple(jnp.asarray(arg, float) if isinstance(arg, np.ndarray) else arg for arg in call)
+
+        def draw(function, key, args=args):
+            found = function(key, *args)
+            return jax.random.key_data(found) if name == "fold_in" else found
+
+        wanted = jax.jit(jax.vmap(lambda key: draw(getattr(jax.random, name), key)))(keys)
+        of_runs = jax.jit(jax.vmap(lambda key: draw(getattr(random, name), random.inlined(key))))(keys)
+        alone = draw(getattr(random, name), keys[1])
+        rounding = 0 if wanted.dtype.kind in "ub" else 2e-6
+        np.testing.assert_allclose(of_runs, wanted, rtol=rounding)
+        np.testing.assert_allclose(alone, wanted[1], rtol=rounding)
+        if name != "permutation":  # whose indices are int32
+            assert alone.dtype == of_runs.dtype == wanted.dtype
+
+
+@jo.struct
+class Counts:
+    """Outcomes of a distribution that `jax.random` draws with jax's own generator only."""
+
+    mean: float
+    mine: bool = jo.static(default=True)
+
+    oblivious, deterministic = True, False
+    instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
+
+    def init(self, key):
+        return ()
+
+    def instance(self, key, state, t):
+        return jnp.ones(1), state
+
+    def answer(self, key, state, t, x, y_hat):
+        poisson = random.poisson if self.mine else jax.random.poisson
+        return poisson(key, self.mean).astype(jnp.float32), state
+
+
+def test_counts_are_drawn_in_a_game_and_jaxs_own_function_says_what_to_use():
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
+    game = jo.Game(Counts(2.0), jo.FullInformation())
+    history = jo.play(game, learner, jax.random.key(0), n_rounds=20)[1]
+    assert (history.y == history.y.round()).all()
+    assert 0 < history.y.mean() < 4
+    assert jo.simulate(game, learner, n_runs=3, n_rounds=5).failed.sum() == 0
+    with pytest.raises(NotImplementedError, match=r"jo\.random\.poisson"):
+        jo.play(jo.Game(Counts(2.0, mine=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
+
+
+def test_wrong_arguments():
+    key = jax.random.key(0)
+    with pytest.raises(TypeError, match="p must be floating"):
+        random.bernoulli(key, 1)
+    with pytest.raises(ValueError, match="p must broadcast"):
+        random.bernoulli(key, P, (3,))
+    with pytest.raises(ValueError, match="vectors of the same length"):
+        random.fast_beta(key, P, P[:2])
+
+
+def test_a_key_that_comes_after_a_move_is_the_same_key():
+    key, move = random.inlined(jax.random.key(0)), jnp.array([0.5, jnp.nan])
+    for after in (None, move, jnp.int32(3), ()):
+        assert random.fold_in(key, 5, after=after) == jax.random.fold_in(key, 5)
