@@ -203,7 +203,7 @@ def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) ->
         >>> round(lemma7_bound(0.25, 2.0, 4), 4)  # e^1
         2.7183
     """
-    check.number("c", c, lt=dimension / (4.0 * host_float("variance", variance)))
+    check.number("c", c, gt=0.0, lt=dimension / (4.0 * host_float("variance", variance)))
     return math.exp(2.0 * variance * c)
 
 

@@ -320,13 +320,17 @@ def test_with_an_oracle():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: DotProductFeatureMap(Gaussian(1.0), Geometric(2.0)), TypeError, "function of the inner product"),
+        (
+            lambda: DotProductFeatureMap(Gaussian(1.0), Geometric(2.0)),
+            TypeError,
+            "kernel must be a DotProductKernel, got Gaussian",
+        ),
         (
             lambda: DotProductFeatureMap(Sum([Linear(), Gaussian(1.0)]), Geometric(2.0)),
             TypeError,
-            "function of the inner product of its arguments to have a series, got Sum",
+            "kernel must be a DotProductKernel, got Sum",
         ),
-        (lambda: DotProductFeatureMap(None, Geometric(2.0)), TypeError, "kernel must be a kernel, got None"),
+        (lambda: DotProductFeatureMap(None, Geometric(2.0)), TypeError, "kernel must be a DotProductKernel, got None"),
         (lambda: DotProductFeatureMap(Linear(), 2.0), TypeError, "law must be a Geometric or a Law"),
         (lambda: GaussianFeatureMap(Linear(), Geometric(2.0)), TypeError, "kernel must be a Gaussian, got Linear"),
         (lambda: GaussianFeatureMap(Gaussian(1.0), Geometric(2.0), 3), TypeError, "pair_law must be a Geometric"),

@@ -118,7 +118,11 @@ def test_features_are_a_pytree(both_precisions):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: FourierFeatures.draw(jax.random.key(0), Linear(), 2, 5), TypeError, "function of the difference"),
+        (
+            lambda: FourierFeatures.draw(jax.random.key(0), Linear(), 2, 5),
+            TypeError,
+            "kernel must be a ShiftInvariantKernel, got Linear",
+        ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 5, "sine"),
             ValueError,
@@ -140,7 +144,7 @@ def test_features_are_a_pytree(both_precisions):
         (
             lambda: single_frequency_variance(Linear(), jnp.ones(1), jnp.ones(1), "pair"),
             TypeError,
-            "function of the difference",
+            "kernel must be a ShiftInvariantKernel, got Linear",
         ),
     ],
 )

@@ -196,7 +196,7 @@ def test_both_precisions(both_precisions):
         (
             lambda: radial_surrogate(Linear(), [0.25], cut=1.0),
             TypeError,
-            "kernel must be a radial kernel with a mixing",
+            "kernel must be a SchoenbergKernel, got Linear",
         ),
         (lambda: lemma7_bound(0.25, 4.0, 4), ValueError, "c must be above 0 and below 4, got 4"),
         (

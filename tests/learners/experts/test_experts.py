@@ -294,7 +294,7 @@ def test_losses_outside_the_range_of_the_theorem(make):
         (lambda: Aggregating(loss=Logarithmic()), "eta must be given for Logarithmic"),
         (lambda: Aggregating(eta=2.5), r"eta must be at most 2 / \(high - low\)\^2 = 2"),
         (lambda: Aggregating(loss=3), "loss must be a loss"),
-        (lambda: Truncated(3), "combiner must be a combiner .*, or a learner over advice"),
+        (lambda: Truncated(3), "learner must be a combiner .*, or a learner over advice"),
         (lambda: jo.aggregate(VAW(), np.ones((2, 2)), np.ones(2), Absolute()), "loss must be left out for a learner"),
         (lambda: jo.aggregate(EWA, np.ones((2, 2)), np.ones(2)), "combiner must be a combiner"),
     ],

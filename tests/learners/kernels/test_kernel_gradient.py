@@ -238,7 +238,7 @@ def test_out_of_room_it_stops_learning_and_says_so():
 @pytest.mark.parametrize(
     ("message", "arguments"),
     [
-        ("kernel must be a kernel", {"kernel": lambda x, z: 1.0}),
+        ("kernel must be a Kernel, got <function", {"kernel": lambda x, z: 1.0}),
         ("estimator must be FullGradient, NaiveCopy or MeanOfCopies", {"estimator": TwoCopies()}),
         ("estimator must be FullGradient, NaiveCopy or MeanOfCopies", {"estimator": Squared()}),
         ("step_size must be above 0", {"step_size": -0.1}),

@@ -322,7 +322,7 @@ def test_winnow_and_the_p_norm_perceptron_need_few_mistakes_where_few_attributes
         (lambda: Winnow(threshold=0.0), "threshold must be above 0"),
         (lambda: PassiveAggressive("PA-III"), "variant must be one of 'PA', 'PA-I', 'PA-II'"),
         (lambda: PassiveAggressive("PA-I", 0.0), "C must be above 0"),
-        (lambda: KernelPerceptron(3, 5), "kernel must be a kernel"),
+        (lambda: KernelPerceptron(3, 5), "kernel must be a Kernel, got 3"),
         (lambda: KernelPerceptron(jo.kernels.Linear(), 0), "max_mistakes must be at least 1"),
         (lambda: VotedPerceptron(0), "max_mistakes must be at least 1"),
         (lambda: SeparableData([1.0]), "direction must have two numbers"),
