@@ -58,7 +58,8 @@ def check_fields(obj: Any) -> None:
 def check_value(parameter: Parameter, value: Any) -> Any:
     """The value that a parameter takes, converted if its annotation says so.
 
-    Values that are not known yet (tracers, shape structs) are converted like others, and are not checked.
+    Values that are not known yet (tracers, shape structs) are converted like others, and are not checked; but integers,
+    which are sizes, must be known.
 
     Raises:
         ArgumentError: the value is outside the declared range.
@@ -69,7 +70,7 @@ def check_value(parameter: Parameter, value: Any) -> Any:
         return value
     if parameter.convert is not None:
         return parameter.convert(value, name)
-    if check.unknown(value) or not parameter.constrained:
+    if not parameter.constrained or (check.unknown(value) and takes != {"integer"}):
         return value
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
