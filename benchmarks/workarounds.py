@@ -33,8 +33,9 @@ RUNS, ROUNDS, D = 512, 300, 20
 Work = Callable[[], Any]
 
 
-def _loop(body: Callable[..., Any], state: Any, options: dict[str, Any] | None = None, inlined: bool = True) -> Work:
-    """A compiled loop of rounds for a block of runs: `body(key, t, state)` of each run."""
+def _loop(body: Callable[..., Any], state: Any, inlined: bool = True) -> Work:
+    """A loop of rounds for a block of runs, `body(key, t, state)` of each, compiled without MLIR, as by `simulate`."""
+    options = compile_options.known_options(compile_options.QUICK) if jax.default_backend() == "cpu" else None
     keys = jax.random.split(jax.random.key(0), RUNS)
     keys = jax.vmap(random.inlined)(keys) if inlined else keys
 
@@ -59,10 +60,15 @@ def _single_number() -> tuple[Work, Work]:
 
 def _vector() -> tuple[Work, Work]:
     def body(draw, key, t, s):
-        return 0.9 * s + draw(key, (D,))
+        return 0.9 * s + draw(key)
+
+    def together(key):
+        return random.stacked(jax.random.normal, [key], (D,))[0]
 
     start = jnp.zeros((RUNS, D))
-    return tuple(_loop(functools.partial(body, draw), start) for draw in (random.normal, jax.random.normal))  # type: ignore[return-value]
+    return tuple(
+        _loop(functools.partial(body, draw), start) for draw in (together, lambda key: random.normal(key, (D,)))
+    )  # type: ignore[return-value]
 
 
 def _generator() -> tuple[Work, Work]:
@@ -86,16 +92,16 @@ def _permutation() -> tuple[Work, Work]:
 
 
 def _row_of_a_table() -> tuple[Work, Work]:
-    rows = jnp.asarray(np.random.default_rng(0).normal(size=(1000, 8)), jnp.float32)
+    table = jnp.asarray(np.random.default_rng(0).normal(size=(1000, 8)), jnp.float32)
 
-    def body(read, key, t, s):
-        x = read(rows[random.randint(key, (), 0, 1000)])
-        tensor = jnp.broadcast_to(s, (8, 8, 8)) + rows[:8, :8]
-        for _ in range(3):
-            tensor = sum(x[k] * tensor[k] for k in range(8))  # type: ignore[misc]
-        return 0.5 * s + 0.1 * jnp.tanh(tensor)
+    def body(read, key, t, carry):
+        order, rows, total = carry
+        x = read(table[order[t]])
+        values = sum(x[k] * rows[:, k] for k in range(8))
+        return order, rows, total + jnp.sum(jnp.prod(values, axis=0))  # type: ignore[arg-type]
 
-    start = jnp.zeros(RUNS)
+    orders = jnp.asarray(np.random.default_rng(1).integers(0, 1000, (RUNS, ROUNDS)), jnp.int32)
+    start = orders, jnp.ones((RUNS, 4, 8, 48)), jnp.zeros(RUNS)
     return _loop(functools.partial(body, materialise), start), _loop(functools.partial(body, lambda x: x), start)
 
 
@@ -137,19 +143,20 @@ def _compilation() -> tuple[Work, Work]:
 
 
 def _matmul() -> tuple[Work, Work]:
-    def steps(P):
-        return jax.lax.fori_loop(0, 200, lambda _, P: P - 1e-3 * (P @ P) @ P, P)
+    def steps(P, G):
+        return jax.lax.fori_loop(0, 50, lambda _, P: P - G @ (jnp.swapaxes(G, 1, 2) @ P), P)
 
     with jax.enable_x64(True):
-        P = jnp.asarray(np.random.default_rng(0).normal(size=(40, 40)) / 40, jnp.float64)
+        P = jnp.asarray(np.random.default_rng(0).normal(size=(12, 100, 100)), jnp.float64)
+        G = 1e-2 * P[:, :, :32]
         programs = [
-            jax.jit(steps, compiler_options=options).lower(P).compile()
+            jax.jit(steps, compiler_options=options).lower(P, G).compile()
             for options in (compile_options.matmul_options("cpu"), None)
         ]
 
     def run(program):
         with jax.enable_x64(True):
-            jax.block_until_ready(program(P))
+            jax.block_until_ready(program(P, G))
 
     return tuple(functools.partial(run, program) for program in programs)  # type: ignore[return-value]
 

@@ -121,7 +121,7 @@ def bernoulli(
     shape = p.shape if shape is None else tuple(shape)
     if not jnp.issubdtype(p.dtype, jnp.floating):
         raise TypeError(f"p must be floating, got {p.dtype}")
-    if jnp.broadcast_shapes(p.shape, shape) != shape:
+    if len(shape) < p.ndim or any(n not in (1, size) for n, size in zip(p.shape[::-1], shape[::-1], strict=False)):
         raise ValueError(f"p must broadcast to the shape {shape}, got the shape {p.shape}")
     return at_once(lambda key: jax.random.uniform(key, shape, p.dtype), key, shape) < p
 
@@ -269,13 +269,13 @@ def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
     return at_once(lambda key: jax.random.gumbel(key, shape, dtype), key, shape)
 
 
-def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = jnp.uint32) -> UInt[Array, "..."]:
+def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) -> UInt[Array, "..."]:
     """Random words, the same as `jax.random.bits(key, shape, dtype)`.
 
     Args:
         key: of the draw.
         shape: of the result.
-        dtype: of the result, an unsigned integer's.
+        dtype: of the result, an unsigned integer's; by default uint32, or uint64 where jax has it enabled.
 
     Returns:
         An array of this shape and dtype.

@@ -32,7 +32,7 @@ CALLS = {
     "poisson": [(3.0,), (30.0,), (P, (2, 4))],
     "rademacher": [(), ((3,),), ((), jnp.float32)],
     "randint": [((), 0, 10), ((3,), -5, 5)],
-    "t": [(5.0,), (P + 2, (3, 4))],
+    "t": [(5.0,), (P + 2,), (3.0, (3, 4))],
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
 OWN = {"fast_beta", "fast_normal", "inlined", "stacked", "words"}  # with numbers, or names, of their own
