@@ -25,7 +25,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
-from jaxonline.study.files.templates import EXAMPLES, write_new, write_schema
+from jaxonline.study.files.templates import EXAMPLES, write_new
 from jaxonline.study.ready import GROUPS, commands, load_study, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
@@ -287,7 +287,7 @@ def _schema(
 ) -> None:
     """Write the JSON schema of study files, with which editors check and complete them."""
     with _refusing("jaxonline schema", ("out",)):
-        from jaxonline.study.files.schema import schema_text
+        from jaxonline.study.files.schema import schema_text, write_schema
 
         typer.echo(schema_text(), nl=False) if out is None else write_schema(check_file("out", out))
 

@@ -64,7 +64,7 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
         >>> round(float(ucb1([0.0, 0.5], 1000)), 1)
         112.7
     """
-    gaps = np.asarray(check.numbers("gaps", gaps, le=1.0))
+    gaps = np.asarray(check.numbers("gaps", gaps, ge=0.0, le=1.0))
     return 8 * np.log(np.asarray(n_rounds, float)) * (1 / gaps[gaps > 0]).sum() + (1 + np.pi**2 / 3) * gaps.sum()
 
 

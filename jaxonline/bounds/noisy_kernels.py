@@ -23,12 +23,12 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
-from jaxonline.losses.series import SeriesLoss, require_series
+from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
-from jaxonline.parameters.types import Convert, Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.types import Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
 
@@ -136,7 +136,7 @@ def noisy_kernel(
 @checked
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,
-    loss: Annotated[SeriesLoss, Convert(lambda loss, name: require_series(name, loss))],
+    loss: AnySeriesLoss,
     p: Annotated[float, Gt(1)],
     radius: PositiveFloat,
     copy_moment: NonNegativeFloat,

@@ -47,7 +47,9 @@ def _projection(form: str, options: SamplingOptions) -> Verification:
     def projected(learner):
         w = expansion.empty(2, 1, 1, 1, jnp.dtype("float32"))
         tensors = (w.tensors[0], jnp.array([0.0, math.sqrt(norm)], jnp.float32))
-        w = learner._projected(dataclasses.replace(w, tensors=tensors, squared_norm=jnp.float32(norm)))
+        w = expansion.project_to_ball(
+            dataclasses.replace(w, tensors=tensors, squared_norm=jnp.float32(norm)), learner.radius
+        )
         return jnp.stack([jnp.sum(w.tensors[1] ** 2), w.squared_norm])
 
     return unbiased(None, np.full(2, limit), support=[(1.0, np.asarray(run_compiled(projected, learner)))])

@@ -152,7 +152,7 @@ def source_of(name: str) -> Path:
     home, _, last = f"jaxonline.{name}".rpartition(".")
     room = importlib.import_module(home)
     spec = importlib.util.find_spec(f"{home}.{last}") if hasattr(room, "__path__") else None
-    file = Path(str(spec.origin) if spec is not None else inspect.getfile(getattr(room, last)))
+    file = Path(str(spec.origin) if spec is not None else inspect.getfile(inspect.unwrap(getattr(room, last))))
     file = file.relative_to(Path(__file__).parents[2])
     return file.parent if file.name == "__init__.py" else file
 

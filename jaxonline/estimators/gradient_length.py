@@ -22,7 +22,7 @@ from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
-from jaxonline.losses import SeriesLoss
+from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -76,7 +76,7 @@ class GradientLength:
     @checked
     def for_loss(
         cls,
-        loss: SeriesLoss,
+        loss: AnySeriesLoss,
         law: Geometric | Callable[..., Any],
         second_moment: PositiveFloat,
         **options: Any,

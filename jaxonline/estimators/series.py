@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Table
-from jaxonline.losses.series import SeriesLoss, require_series
+from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
@@ -91,7 +91,7 @@ class SeriesEstimator:
     @checked
     def for_loss(
         cls,
-        loss: SeriesLoss,
+        loss: AnySeriesLoss,
         law: Geometric | Callable[..., AnyLaw],
         second_moment: PositiveFloat,
         *,
@@ -216,7 +216,7 @@ def n_used(coefficients: Table) -> int:
     return int(there[-1]) + 1 if len(there) else 0
 
 
-def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
+def enough_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
     """How many coefficients of l' make the rest of sum |gamma_n| reach^n less than 1e-20 of the whole.
 
     Raises:
@@ -245,7 +245,7 @@ def enough_terms(loss: SeriesLoss, reach: float, centre: float = 0.0) -> int:
     return high
 
 
-def table_reach(loss: SeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
+def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
     """The largest |E X - c| at which what l' has beyond a table of its coefficients is 1e-9 of the sum of the table's
     |gamma_n| |E X - c|^n or less; inf where the table has all of a polynomial."""
     sizes, used = np.abs(np.asarray(coefficients, np.float64)), n_used(coefficients)

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
-from jaxonline.losses.series import SeriesLoss, require_series
+from jaxonline.losses.series import AnySeriesLoss, SeriesLoss, require_series
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
@@ -19,7 +19,7 @@ from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import FiniteFloat, PositiveFloat
 
 
-def truncation_bias(loss: SeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
+def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
     """A bound on |E theta - l'(E X)|: what the series has beyond the table of the estimator.
 
     Args:
@@ -143,7 +143,7 @@ def expected_queries(estimator: SeriesEstimator) -> float:
     return estimator.law.mean()
 
 
-def lemma1_bound(loss: SeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
+def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
     """The paper's bound on the second moment, p/(p-1) f_+(sqrt(p E (X - c)^2))^2 with f = l'.
 
     Raises:
@@ -218,7 +218,9 @@ def variance_table(
     ]
 
 
-def _row(loss: SeriesLoss, law, outside: bool, mean: float, moment: float, centre: float) -> tuple[float, float, float]:
+def _row(
+    loss: AnySeriesLoss, law, outside: bool, mean: float, moment: float, centre: float
+) -> tuple[float, float, float]:
     spread = law.mean() if isinstance(law, Geometric) else math.nan
     try:
         check_finite_variance(law, moment, require_series("losses", loss).radius(centre))

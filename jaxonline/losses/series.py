@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Count, NonNegative
+from jaxonline.parameters.types import Convert, Count, NonNegative
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
@@ -125,3 +125,7 @@ def require_series(name: str, loss: Any) -> SeriesLoss:
             f"Hinge and SmoothedAbsolute for Absolute), got {check.shown(loss)}",
         )
     return loss
+
+
+AnySeriesLoss = Annotated[SeriesLoss, Convert(lambda loss, name: require_series(name, loss))]
+"""A loss with a Taylor series, checked with a message that names alternatives."""

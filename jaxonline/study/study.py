@@ -296,7 +296,8 @@ class Study(pydantic.BaseModel):
         {'n': 3, 'square': 9}
         >>> Squares(n=0)
         Traceback (most recent call last):
-        ValueError: n must be at least 1, got 0
+            ...
+        jaxonline.parameters.errors.ArgumentError: n must be at least 1, got 0
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)

@@ -32,6 +32,7 @@ TOGETHER = {
     "surrogate_radial_kernel": {"variance": 0.1}, "radial_surrogate": {"covariance": 0.1, "dimension": 2},
     "Surrogate": {"covariance": 0.1, "dimension": 2}, "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
     "EWA.over_range": {"low": 0.0}, "best_feature_map": {"kernel": "ExponentialKernel"}, "Scaled": {"kernel": "Linear"},
+    "KernelGradient": {"estimator": "FullGradient"},
     "NoisyKernel": {"storage": {"type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12,
                                 "n_chunks": 20}},
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},

@@ -115,6 +115,7 @@ class _PlainType:
     json_schema: dict[str, Any] = {"type": "string"}  # noqa: RUF012
 
     def build(self, value: Any, info: Any) -> Any:
+        """The validated value; pydantic calls it."""
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
@@ -133,6 +134,7 @@ class ArrayType(_PlainType):
         self.limits = limits
 
     def build(self, value: Any, info: Any) -> np.ndarray:
+        """The validated value; pydantic calls it."""
         return self._array(value, ())
 
     def _array(self, value: list[Any], at: KeyPath) -> np.ndarray:
@@ -162,6 +164,7 @@ class FunctionType(_PlainType):
         self.json_schema = {"kinds": kinds} if kinds else {"type": "string", "pattern": OWN_NAME}
 
     def build(self, value: str, info: Any) -> Built:
+        """The validated value; pydantic calls it."""
         if ":" in value:
             return Built(info.context.load(value), value)
         entry = catalogue().get(value)
@@ -180,6 +183,7 @@ class ComponentType(_PlainType):
         self.json_schema = {} if anything else {"kinds": kinds}
 
     def build(self, value: Any, info: Any) -> Built:
+        """The validated value; pydantic calls it."""
         if self.anything and not (isinstance(value, dict) and "type" in value):
             return Built(value, value)
         return info.context.made(value, self.kinds)

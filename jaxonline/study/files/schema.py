@@ -1,18 +1,33 @@
 """The JSON schema of study files, for editors: pydantic's, with unions of components by reference."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters.declared import Parameter
+from jaxonline.store.output_paths import write_text
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import Entry, fitting
 from jaxonline.study.files.models import OWN_NAME, model_of, names_of, table_model
-from jaxonline.study.files.templates import SCHEMA_TITLE
 
 SEVERAL = "--several"  # ends the names of definitions in which a list stands for several learners
 OWN = {"type": "string", "pattern": OWN_NAME}
 ARRAY = {"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "number"}, {"$ref": "#/$defs/numbers"}]}}
 ETA = {"type": "number", "exclusiveMinimum": 0}
+
+
+SCHEMA_TITLE = "A study of jaxonline"
+
+
+def write_schema(path: Path) -> Path:
+    """Write the JSON schema of study files, which editors check and complete them by.
+
+    Raises:
+        FileExistsError: another file of that name is there.
+    """
+    if path.exists() and SCHEMA_TITLE not in path.read_text(encoding="utf-8", errors="replace"):
+        raise FileExistsError(f"{path} is there already, and is no schema of study files; give another name with --out")
+    return write_text(path, schema_text())
 
 
 def schema_text() -> str:

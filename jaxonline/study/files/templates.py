@@ -10,7 +10,6 @@ from jaxonline.parameters.suggest import meant
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import GROUPS, load_study
 
-SCHEMA_TITLE = "A study of jaxonline"
 SCHEMA = "study.schema.json"  # beside a new file, whose first line names it
 EXAMPLES = {
     "noisy-measurements": "linear prediction when every medical measurement is noisy",
@@ -63,21 +62,10 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
     for each in files:
         if each.exists():
             raise FileExistsError(f"{each} is there already; give another name with --out")
+    from jaxonline.study.files.schema import write_schema  # seconds of imports
+
     schema = write_schema(path.parent / SCHEMA)
     return [*(write_text(file, content) for file, content in files.items()), schema]
-
-
-def write_schema(path: Path) -> Path:
-    """Write the JSON schema of study files, which editors check and complete them by.
-
-    Raises:
-        FileExistsError: another file of that name is there.
-    """
-    from jaxonline.study.files.schema import schema_text
-
-    if path.exists() and SCHEMA_TITLE not in path.read_text(encoding="utf-8", errors="replace"):
-        raise FileExistsError(f"{path} is there already, and is no schema of study files; give another name with --out")
-    return write_text(path, schema_text())
 
 
 def _ready_text(name: str) -> str:
