@@ -247,14 +247,17 @@ def names_of(kinds: tuple[Any, ...]) -> list[str]:
 
 
 def noun_of(kinds: tuple[Any, ...]) -> str:
+    """The kinds in words: "learner or combiner"."""
     return " or ".join(names_of(kinds)) if len(kinds) <= 4 else "component"
 
 
 def article_of(kinds: tuple[Any, ...]) -> str:
+    """The kinds in words, with an article."""
     return with_article(noun_of(kinds))
 
 
 def with_article(noun: str) -> str:
+    """A noun with its indefinite article."""
     if noun in ("noise", "feedback"):
         return "a law of noise" if noun == "noise" else "a feedback"
     return f"an {noun}" if noun[0] in "aeioAEIO" else f"a {noun}"
