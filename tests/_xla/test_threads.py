@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import stores
 from count_programs import n_compiled
-from test_simulate import assert_same_bits, study
+from small_study import assert_same_bits, study
 from tiers import some
 
 import jaxonline as jo

@@ -16,7 +16,7 @@ import pytest
 import stores
 import xarray
 from fresh_python import ROOT
-from test_simulate import assert_same_bits, learner, study
+from small_study import assert_same_bits, learner, study
 from tiers import some
 
 import jaxonline as jo

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import stores
 import xarray
-from test_result import made_up
-from test_store import ABOUT, BLOCKS, A, B, opened, same, with_blocks
+from made_up import made_up
+from opened_store import ABOUT, BLOCKS, A, B, opened, same, with_blocks
 from tiers import some
 
 from jaxonline.parameters.warning_classes import DamagedStoreWarning

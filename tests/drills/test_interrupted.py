@@ -6,7 +6,7 @@ import jax
 import optax
 import pytest
 import stores
-from test_simulate import RUNS, assert_same_bits, learner, study
+from small_study import RUNS, assert_same_bits, learner, study
 
 import jaxonline as jo
 from jaxonline.estimators import KnownCovariance, TwoCopies

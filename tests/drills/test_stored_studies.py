@@ -7,10 +7,13 @@ import jax
 import numpy as np
 import pytest
 import stores
-import test_hindsight
 import xarray
 from fresh_python import run_python
-from test_simulate import assert_same_bits, learner, study
+from hindsight_study import ASKED as ASKED_RUNS
+from hindsight_study import RUNS as HINDSIGHT_RUNS
+from hindsight_study import study as hindsight_study
+from small_study import assert_same_bits, study
+from stopping import SWEEP, Stop, stop_after
 from tiers import some
 
 import jaxonline as jo
@@ -21,20 +24,6 @@ from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import BlockPrograms
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
-
-SWEEP = {"one": learner(), "two": jo.sweep([learner(0.1), learner(0.3)])}
-
-
-class Stop(Exception):
-    pass
-
-
-def stop_after(pieces: int):
-    def progress(done, total, what):
-        if done >= pieces:
-            raise Stop
-
-    return progress
 
 
 @pytest.fixture(scope="module")
@@ -289,15 +278,15 @@ def test_longer_with_a_comparator_of_the_whole_history(tmp_path):
     """Its losses are solved anew at all rounds; each run is a block of its own."""
 
     def play(**options):
-        test_hindsight.ASKED.clear()  # a global that the comparator reads
-        found = test_hindsight.study(**options)
-        return found, len(test_hindsight.ASKED)
+        ASKED_RUNS.clear()  # a global that the comparator reads
+        found = hindsight_study(**options)
+        return found, len(ASKED_RUNS)
 
     play(n_rounds=12, record_at=[5], n_runs=6, checkpoint=tmp_path)
     found, asked = play(record_at=[5, 12], checkpoint=tmp_path)
     again, asked_again = play(record_at=[5, 12], checkpoint=tmp_path)
     whole, _ = play(record_at=[5, 12])
-    assert (asked, asked_again) == (test_hindsight.RUNS, 0)
+    assert (asked, asked_again) == (HINDSIGHT_RUNS, 0)
     for each in (found, again, jo.load_result(tmp_path)):
         np.testing.assert_array_equal(each.regret, whole.regret)
 

@@ -13,9 +13,9 @@ import pytest
 import stores
 import xarray
 from fresh_python import ROOT
-from test_result import made_up
-from test_simulate import assert_same_bits, study
-from test_stored_studies import SWEEP, Stop, stop_after
+from made_up import made_up
+from small_study import assert_same_bits, study
+from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
@@ -122,8 +122,8 @@ sys.path.insert(0, "tests")
 import numpy as np, pytest, s3fs, xarray
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
-from test_simulate import assert_same_bits, study
-from test_stored_studies import SWEEP, Stop, stop_after
+from small_study import assert_same_bits, study
+from stopping import SWEEP, Stop, stop_after
 
 warnings.simplefilter("ignore", ResourceWarning)
 s3fs.S3FileSystem().mkdir("bucket")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray
 from fresh_python import run_python
-from test_result import made_up
+from made_up import made_up
 
 from jaxonline.results import Result
 

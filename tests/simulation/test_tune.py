@@ -6,28 +6,17 @@ import jax
 import numpy as np
 import pytest
 from count_programs import n_compiled
+from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.simulation import halving, search_space
-from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.tuning_trials import Tried
 
 pytestmark = pytest.mark.fast_compile
 
-ONE = default_mesh(jax.devices()[:1])
-SIGMA, T = 0.5, 16
-# w <- w - 2 step (w - y) with y = 1 + SIGMA or 1 - SIGMA by the toss of a coin
-GAME = jo.Game(
-    jo.environments.DataStream(np.ones((2, 1)), np.array([1 + SIGMA, 1 - SIGMA]), order="iid"), jo.FullInformation()
-)
 STEPS = [0.02, 0.2, 0.5, 1e20]
-SIZES = {"n_runs": 32, "n_rounds": T, "rungs": 2, "factor": 2, "mesh": ONE}
 TUNING = 2**32 - 1
-
-
-def make(step):
-    return jo.GradientLearner(jo.estimators.FullGradient(), step)
 
 
 def expected_loss(step):

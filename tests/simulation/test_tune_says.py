@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from fresh_python import ROOT
-from test_tune import GAME, SIZES, make
+from tuned_game import GAME, SIZES, make
 
 import jaxonline as jo
 from jaxonline.results.statistics import Estimate

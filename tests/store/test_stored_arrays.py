@@ -8,8 +8,8 @@ import jax
 import numpy as np
 import pytest
 from fresh_python import run_python
-from test_result import made_up
-from test_simulate import ROUNDS, RUNS, assert_same_bits, learner, study
+from made_up import made_up
+from small_study import ROUNDS, RUNS, assert_same_bits, learner, study
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import ControlVariateWarning, PrecisionWarning
