@@ -13,6 +13,7 @@ from jaxtyping import Float
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import (
     Convert,
@@ -67,6 +68,7 @@ class StronglyConvexBound(NamedTuple):
         return regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
 
 
+@cites("cesabianchi2010efficient")
 @checked
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
@@ -106,6 +108,7 @@ def aer_regret(
     return bound._replace(value=float(bound.with_regularizer(regularizer, np.asarray(T))))
 
 
+@cites("cesabianchi2010efficient", "hazan2012linear")
 @checked
 def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
@@ -134,6 +137,7 @@ def aerr_regret(
     return gradient_descent(radius, 8 * d / k * X**2 * ((B * X + Y) ** 2 + 2 / k * B**2 * X**2), n_rounds)
 
 
+@cites("cesabianchi2010efficient")
 @checked
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
@@ -169,6 +173,7 @@ def baseline_risk(
     return 2 * (quadratic + linear) + complexity + 2 * deviation
 
 
+@cites("cesabianchi2010efficient")
 @checked
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]

@@ -12,6 +12,7 @@ from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Horizons, Interval, OpenUnitFloat, PositiveFloat
 
@@ -26,6 +27,7 @@ def _gaps(gaps: Any, name: str) -> np.ndarray:
 Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
+@cites("lattimore2020bandit")
 @checked
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
@@ -51,6 +53,7 @@ def explore_then_commit(
     return m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum()
 
 
+@cites("auer2002finite")
 @checked
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps: Auer et al. (2002), Theorem 1.
@@ -68,6 +71,7 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     return 8 * np.log(np.asarray(n_rounds, float)) * (1 / gaps[gaps > 0]).sum() + (1 + np.pi**2 / 3) * gaps.sum()
 
 
+@cites("lai1985asymptotically")
 @checked
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
     """The constant of Lai and Robbins (1985) for arms with losses of 0 and 1: sum of gap / kl(mean, least mean).
@@ -89,6 +93,7 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
     return float(((worse - means.min()) / divergence).sum())
 
 
+@cites("audibert2009minimax")
 @checked
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """49 sqrt(K T) for every law of losses in [0, 1]: Audibert and Bubeck (2009), Theorem 5.
@@ -105,6 +110,7 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     return 49 * np.sqrt(n_arms * np.asarray(n_rounds, float))
 
 
+@cites("auer2002nonstochastic")
 @checked
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """From below: for every learner some arms, with losses of 0 and 1, cost min(sqrt(K T), T) / 20.
@@ -125,6 +131,7 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     return np.minimum(np.sqrt(n_arms * T), T) / 20
 
 
+@cites("bubeck2012regret")
 @checked
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """sqrt(2 T K ln K) for `EXP3.over_horizon`: Bubeck and Cesa-Bianchi (2012), Theorem 3.1.
@@ -141,6 +148,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     return np.sqrt(2 * np.asarray(n_rounds, float) * n_arms * np.log(n_arms))
 
 
+@cites("bubeck2012regret")
 @checked
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """sqrt(2 T K ln N) against the best of N experts, for `EXP4.over_horizon`.
@@ -160,6 +168,7 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
     return np.sqrt(2 * np.asarray(n_rounds, float) * n_arms * np.log(n_experts))
 
 
+@cites("neu2015explore")
 @checked
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
     """2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta) for `EXP3IX.over_horizon`: Neu (2015), Theorem 1.
@@ -180,6 +189,7 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
     return 2 * np.sqrt(2 * K * T * np.log(K)) + (np.sqrt(2 * K * T / np.log(K)) + 1) * confidence
 
 
+@cites("bubeck2012regret")
 @checked
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True

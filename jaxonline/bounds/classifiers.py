@@ -7,10 +7,12 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, PositiveFloat, Vector
 
 
+@cites("novikoff1962convergence")
 @checked
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistakes of `Perceptron` and `KernelPerceptron`: (r / gamma)^2, where |x| <= r and y <u, x> >= gamma, |u| = 1.
@@ -29,6 +31,7 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     return (radius / margin) ** 2
 
 
+@cites("gentile2003robustness")
 @checked
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistakes of `PNormPerceptron`: (p - 1) (r / gamma)^2, where |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
@@ -48,6 +51,7 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
     return (p - 1.0) * perceptron(radius, margin)
 
 
+@cites("blum1998online")
 @checked
 def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
@@ -77,6 +81,7 @@ def winnow(
     return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
 
 
+@cites("crammer2006online")
 @checked
 def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,

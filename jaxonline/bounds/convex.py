@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, CountFrom2, Ge, Horizon, PositiveFloat, Rounds
 
@@ -40,6 +41,7 @@ class BanditBound(NamedTuple):
     step_size: float
 
 
+@cites("zinkevich2003online")
 @checked
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Online gradient descent in a set of the diameter D, |g| <= G: D G sqrt(T), with the step D / (G sqrt(T)).
@@ -61,6 +63,7 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
     return gradient_descent(diameter, gradient_bound**2, n_rounds)._replace(diameter=diameter)
 
 
+@cites("kivinen1997exponentiated", "shalevshwartz2012online")
 @checked
 def exponentiated_gradient(
     n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
@@ -86,6 +89,7 @@ def exponentiated_gradient(
     return gradient_descent(radius, (scale * gradient_bound) ** 2, n_rounds)._replace(diameter=math.inf)
 
 
+@cites("hazan2007logarithmic", "hazan2016introduction")
 @checked
 def online_newton_step(
     exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
@@ -116,6 +120,7 @@ def online_newton_step(
     return NewtonBound(value, gamma, 1.0 / (gamma * D) ** 2)
 
 
+@cites("flaxman2005online")
 @checked
 def gradient_bandit(
     radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds

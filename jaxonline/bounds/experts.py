@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from jaxonline.learners.experts.fixed_share import binary_entropy
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import (
     Count,
@@ -58,6 +59,7 @@ class RateBound(NamedTuple):
         return self.information / self.eta + self.eta * self.variance * t
 
 
+@cites("littlestone1988learning")
 @checked
 def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
     """Mistakes of `Halving`: at most log2 K where the best expert never errs, else L (floor(log2 K) + 1) + log2 K.
@@ -78,6 +80,7 @@ def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
     return best_mistakes * (doublings + 1) + doublings
 
 
+@cites("littlestone1994weighted")
 @checked
 def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonNegativeInt) -> float:
     """Mistakes of `WeightedMajority`: (L ln(1/beta) + ln K) / ln(2 / (1 + beta)), for every sequence.
@@ -97,6 +100,7 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
     return (best_mistakes * math.log(1.0 / beta) + math.log(n_experts)) / math.log(2.0 / (1.0 + beta))
 
 
+@cites("cesabianchi2006prediction")
 @checked
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
@@ -118,6 +122,7 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
     return _with_rate(eta, n_rounds, math.log(n_experts), 1.0 / 8.0)
 
 
+@cites("cesabianchi2006prediction")
 @checked
 def fixed_share(
     n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
@@ -146,6 +151,7 @@ def fixed_share(
     return _with_rate(None, T, information, 1.0 / 8.0)
 
 
+@cites("kalai2005efficient", "hutter2005adaptive")
 @checked
 def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Of `FollowThePerturbedLeader` with exponential perturbations: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
@@ -168,6 +174,7 @@ def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat
     return RateBound(rate, n_rounds, float(np.sum(1.0 / np.arange(2, n_experts + 1))), 1.0)
 
 
+@cites("nesterov2009primal", "shalevshwartz2012online")
 @checked
 def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2, or sqrt((K - 1) T).
@@ -188,6 +195,7 @@ def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFlo
     return _with_rate(eta, n_rounds, (1.0 - 1.0 / n_experts) / 2.0, n_experts / 2.0)
 
 
+@cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
 @checked
 def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> RateBound:
     """Of `LabelEfficientHedge.over_horizon` with m questions expected: T sqrt(2 ln K / m).
@@ -210,6 +218,7 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
     return _with_rate(None, T, math.log(n_experts), T / (2.0 * m))
 
 
+@cites("cesabianchi2006prediction")
 @checked
 def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     """Of `Doubling`, with learners whose regret over every known horizon T is at most c sqrt(T).

@@ -11,9 +11,11 @@ from typing import Annotated
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count, Interval, PositiveFloat, Rounds
 
 
+@cites("cesabianchi2010learning")
 @checked
 def surrogate_radius(
     radius: PositiveFloat, ratio: PositiveFloat, angle: Annotated[float, Interval(gt=0, le=math.pi / 2)]
@@ -41,6 +43,7 @@ def surrogate_radius(
     return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
 
 
+@cites("cesabianchi2010learning")
 @checked
 def surrogate_kernel(
     radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
@@ -65,6 +68,7 @@ def surrogate_kernel(
     return gradient_descent(radius, 4 * constant**2 * (radius * constant + y_bound) ** 2, n_rounds)
 
 
+@cites("cesabianchi2010learning")
 @checked
 def surrogate_radial_kernel(
     radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,

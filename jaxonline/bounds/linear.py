@@ -5,9 +5,11 @@ The last two are paper B's Theorems 1 and 2, corrected.
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import NonNegativeFloat, PositiveFloat, Rounds
 
 
+@cites("zinkevich2003online")
 @checked
 def full_information(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
@@ -24,6 +26,7 @@ def full_information(
     return two_copies(radius, x_bound, y_bound, n_rounds)
 
 
+@cites("cesabianchi2010learning")
 @checked
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Paper B, Theorem 1: two noisy copies a round; regret <= radius sqrt(G T) with step radius / sqrt(G T).
@@ -44,6 +47,7 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
     return gradient_descent(radius, 4 * (radius * x_bound + y_bound) ** 2 * x_bound**2, n_rounds)
 
 
+@cites("cesabianchi2010learning")
 @checked
 def known_covariance(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.parameters.checked import check_fields, checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count, Horizons, NonNegativeFloat, PositiveFloat
 
 
@@ -60,6 +61,7 @@ class Features:
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
+@cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
 @checked
 def vaw(
     w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
@@ -84,6 +86,7 @@ def vaw(
     return regularizer / 2 * w_norm**2 + n_features * y_bound**2 / 2 * growth
 
 
+@cites("rokhlin2025random")
 @checked
 def concatenated(
     f_norm: NonNegativeFloat,
@@ -118,6 +121,7 @@ def concatenated(
     return (weights + approximation) * energy + n_kernels * _logarithm(features, y_bound, T, regularizer)
 
 
+@cites("rokhlin2025random")
 @checked
 def vaw2(
     f_norm: NonNegativeFloat,
@@ -154,6 +158,7 @@ def vaw2(
     return _one_kernel(f_norm, features, y_bound, T, regularizer) + second / 2 + N * Y2 / 2 * growth
 
 
+@cites("rokhlin2025random")
 @checked
 def vaw_ewa(
     f_norm: NonNegativeFloat,
@@ -182,6 +187,7 @@ def vaw_ewa(
     return _one_kernel(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound)
 
 
+@cites("rokhlin2025random")
 @checked
 def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Of EWA with eta = 1/(8 Y^2) against the best expert, predictions and labels in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
@@ -196,6 +202,7 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
     return 4 * y_bound**2 * math.log(n_experts)
 
 
+@cites("cesabianchi2006prediction")
 @checked
 def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert, labels in [-Y, Y]: Y^2 ln N.

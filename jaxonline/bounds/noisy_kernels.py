@@ -25,6 +25,7 @@ from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
@@ -33,6 +34,7 @@ from jaxonline.parameters.types import Gt, NonNegativeFloat, OrInfinity, Positiv
 Moment = Annotated[PositiveFloat, OrInfinity()]
 
 
+@cites("cesabianchi2010online")
 @checked
 def unbiased_steps(
     radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
@@ -84,6 +86,7 @@ def factor_moment(
     return float(radius * math.sqrt(feature_moment) + y_bound + abs(centre)) ** 2
 
 
+@cites("cesabianchi2010online")
 @checked
 def noisy_kernel(
     feature_map: DotProductFeatureMap | GaussianFeatureMap,
@@ -133,6 +136,7 @@ def noisy_kernel(
     return _bound(radius, feature_moment, length_moment, n_rounds)
 
 
+@cites("cesabianchi2010online")
 @checked
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,

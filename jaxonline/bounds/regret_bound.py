@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Ge, Numbers, PositiveFloat, Rounds
 
 
@@ -55,6 +56,7 @@ class RegretBound(NamedTuple):
         return (self.diameter**2 / (2 * eta) + eta * self.G) * np.sqrt(t)
 
 
+@cites("zinkevich2003online", "cesabianchi2010online", "cesabianchi2010learning")
 @checked
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Projected gradient descent on estimates with E|g|^2 <= G: radius sqrt(G T), with the step radius / sqrt(G T).

@@ -20,6 +20,7 @@ from jaxonline.feedback.noise import TwoPoints
 from jaxonline.game import Game
 from jaxonline.losses import Squared
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import (
@@ -54,6 +55,7 @@ class IndistinguishablePair(NamedTuple):
     with_noise: Game
 
 
+@cites("cesabianchi2010online")
 @checked
 def indistinguishable_pair(
     direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
@@ -99,6 +101,7 @@ def indistinguishable_pair(
     return IndistinguishablePair(world(SCATTERED, 0.0 * e), world((1.0,), 2.0 * e))
 
 
+@cites("cesabianchi2010online")
 @checked
 def unavoidable_regret(
     radius: PositiveFloat, loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED

@@ -11,6 +11,7 @@ from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import JaxVector, jax_array
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, Count, Interval, NonNegative, Number, Rounds, Shape
@@ -125,6 +126,7 @@ class GaussianArms(WithoutContext):
         return self.means
 
 
+@cites("auer2002nonstochastic")
 @struct
 class HiddenBestArm(WithoutContext):
     """The environment of the minimax lower bound: coins of which one, drawn in each run, is a little better.

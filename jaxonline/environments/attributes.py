@@ -16,6 +16,7 @@ from jaxonline import random
 from jaxonline.environments.data import DataStream
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, Number
 
@@ -26,6 +27,7 @@ class HiddenAttributeState(NamedTuple):
     attribute: Int[Array, ""]
 
 
+@cites("cesabianchi2010efficient")
 @struct
 class HiddenAttribute(EnvironmentDefaults):
     """Uniform signs x in {-1, +1}^d, and y = x_j with probability 1/2 + sqrt(eps), else -x_j (paper C, Theorem 3).
@@ -92,6 +94,7 @@ class HiddenAttribute(EnvironmentDefaults):
         return jnp.sum((w - best) ** 2)
 
 
+@cites("cesabianchi2010efficient")
 def three_bits() -> DataStream:
     """Uniform signs x in {-1, +1}^3 and their mean y (paper C, Theorem 4), drawn anew in each round.
 

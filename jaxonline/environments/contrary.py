@@ -14,12 +14,14 @@ from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.protocols import Draw
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import JaxVector
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2
 
 
+@cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
 class ContraryLabels(EnvironmentDefaults):
     """The label is the sign that the prediction has not, -1 where it is 0: every deterministic learner errs always.
@@ -84,6 +86,7 @@ class ContraryLabels(EnvironmentDefaults):
         return jnp.where(y_hat < 0, 1.0, -1.0).astype(x.dtype), state
 
 
+@cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
 class ContraryLosses(EnvironmentDefaults):
     """The expert that is followed has the loss 1, all others have 0: a learner that plays an arm loses 1 every round.

@@ -9,10 +9,12 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, NonNegative
 
 
+@cites("herbster2001tracking")
 @struct
 class DriftingModel(EnvironmentDefaults):
     """Targets <w_t, x> + noise, where w_t is a random walk inside the unit ball. Instances are uniform on the sphere.

@@ -15,6 +15,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.estimators.index_sampling import EvenCount, check_enumerable, uniform_subset
 from jaxonline.linalg.programs import run_compiled
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
@@ -31,6 +32,7 @@ class PairMoments(NamedTuple):
     v: Float[Array, "d"]
 
 
+@cites("cesabianchi2010efficient")
 @struct
 class AttributePairs:
     """x x' and x from k attributes: k/2 pairs (i, j), a uniform subset of [d] x [d] (paper C, Algorithm 1, Baseline).

@@ -25,6 +25,7 @@ from jaxonline.estimators.index_sampling import (
 )
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
@@ -41,6 +42,7 @@ class SeenGradient(NamedTuple):
     weighted: Int[Array, "half"]
 
 
+@cites("cesabianchi2010efficient", arguments={"law=l2": ("hazan2012linear",)})
 @struct
 class AttributeGradient:
     """The gradient 2 (<w, x> - y) x from k attributes of x: 2 (y^ - y) v, unbiased (paper C, Algorithm 2, AER).

@@ -38,6 +38,7 @@ from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairPr
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import exp, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, NonNegativeFloat
@@ -45,6 +46,7 @@ from jaxonline.parameters.types import Count, NonNegativeFloat
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
 
+@cites("cesabianchi2010online")
 @struct
 class DotProductFeatureMap(FeatureMap):
     """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
@@ -149,6 +151,7 @@ class DotProductFeatureMap(FeatureMap):
         return weighted_series(self.law, moment, series, lambda n: log_coefficients(self.kernel, len(n)))
 
 
+@cites("cesabianchi2010online")
 @struct
 class GaussianFeatureMap(FeatureMap):
     """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).

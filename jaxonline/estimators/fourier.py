@@ -23,6 +23,7 @@ from jaxonline import random
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import struct
@@ -31,6 +32,7 @@ from jaxonline.parameters.types import Component, Count, NonNegative, Shape, Tak
 Layout = Literal["cosine", "pair"]
 
 
+@cites("rahimi2007random", "rokhlin2025random")
 @struct
 class FourierFeatures:
     """A drawn feature map; make one with `FourierFeatures.draw`.

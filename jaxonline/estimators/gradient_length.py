@@ -24,6 +24,7 @@ from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import PositiveFloat
@@ -46,6 +47,7 @@ class LengthEstimate:
     overflow: Bool[Array, ""]
 
 
+@cites("cesabianchi2010online")
 @struct
 class GradientLength:
     """The estimator g~ of the length of the gradient; `GradientLength.for_loss` makes it from a loss and a law.

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Key
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, Count, NonNegative, Takes
 
@@ -127,6 +128,7 @@ class FullGradient:
         return plug_in_gradient(self, w, oracle)
 
 
+@cites("cesabianchi2010learning")
 @struct
 class TwoCopies:
     """Two independent noisy copies x~, x~' and a noisy label (paper B, Lemma 1): 2 (<w, x~> - y~) x~', unbiased.
@@ -164,6 +166,7 @@ class TwoCopies:
         return GradientMoments(2 * (predicted - y) * x, with_w, 4 * squared * (jnp.outer(x, x) + covariance))
 
 
+@cites("cesabianchi2010learning")
 @struct
 class KnownCovariance:
     """One noisy copy and the covariance of its noise (paper B, Lemma 2): 2 (<w, x~> - y~) x~ - 2 Sigma w, unbiased.

@@ -25,6 +25,7 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
@@ -101,6 +102,7 @@ class PolynomialSequence:
         return np.polynomial.polynomial.polyval(z, np.asarray(self.differences, np.float64).sum(axis=0))
 
 
+@cites("cesabianchi2010online")
 @struct
 class PolynomialSequenceEstimator:
     """theta = (Q'_N - Q'_(N-1)) / p_N, of mean Q_K(E X).

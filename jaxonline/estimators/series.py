@@ -23,6 +23,7 @@ from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Table
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import set_field, static, struct
@@ -39,6 +40,7 @@ _PRECISION = 1e-20
 _ROUNDING = 1e-9  # below what float32 can tell apart
 
 
+@cites("cesabianchi2010online")
 @struct
 class SeriesEstimator:
     """theta = constant + (gamma_N / p_N) (X_1 - c) ... (X_N - c), with N drawn from a law.

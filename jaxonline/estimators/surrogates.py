@@ -23,6 +23,7 @@ from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import floating, host_float
 from jaxonline.parameters.struct import set_field, static, struct
@@ -43,6 +44,7 @@ class GaussianParts(NamedTuple):
     log_sizes: Float[Array, "n"]
 
 
+@cites("cesabianchi2010learning")
 @struct
 class Surrogate(Kernel):
     """The surrogate kernel k^ of a Gaussian kernel, or of a mixture of them, under noise N(0, covariance).
@@ -125,6 +127,7 @@ class Surrogate(Kernel):
         return GaussianMixture(rate[None], jnp.ones_like(rate)[None])
 
 
+@cites("cesabianchi2010learning")
 @checked
 def radial_surrogate(
     kernel: SchoenbergKernel,

@@ -14,9 +14,11 @@ from jaxonline.learners.attributes.baseline import on_the_l1_ball
 from jaxonline.learners.gradient.gradient_learner import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Positive
 
 
+@cites("cesabianchi2010efficient")
 @checked
 def aer(
     n_attributes: EvenCount, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average"
@@ -55,6 +57,7 @@ def aer(
     )
 
 
+@cites("cesabianchi2010efficient", "hazan2012linear")
 @checked
 def aerr(
     n_attributes: EvenCount, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average"

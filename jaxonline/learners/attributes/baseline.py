@@ -16,6 +16,7 @@ from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.losses import Loss, Squared
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Positive
 
@@ -46,6 +47,7 @@ class BaselineInfo(NamedTuple):
     estimated_loss: Float[Array, ""]
 
 
+@cites("cesabianchi2010efficient")
 @struct
 class Baseline(LearnerDefaults):
     """Paper C, Algorithm 1, round by round: after each, w minimises w'Aw - 2 w'b over the l1 ball of radius B.

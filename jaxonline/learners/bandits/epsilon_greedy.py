@@ -10,10 +10,12 @@ from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat
 
 
+@cites("auer2002finite")
 @struct
 class EpsilonGreedy(LearnerDefaults):
     """Pulls the arm with the smallest mean loss and, with probability epsilon_t, one drawn uniformly from all.

@@ -18,10 +18,12 @@ from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Probability, Rounds
 
 
+@cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
 class EXP3(LearnerDefaults):
     """Draws one of K arms, and estimates the losses of all of them by that of the arm drawn.

@@ -14,10 +14,12 @@ from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, NonNegative, Positive, Rounds
 
 
+@cites("neu2015explore")
 @struct
 class EXP3IX(LearnerDefaults):
     """Exponential weights on estimates that are too small on purpose: loss / (p + gamma) for the arm that was drawn.

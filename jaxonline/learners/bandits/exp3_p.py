@@ -14,10 +14,12 @@ from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Positive, PositiveProbability, Probability, Rounds
 
 
+@cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
 class EXP3P(LearnerDefaults):
     """Exponential weights, mixed with uniform ones, on estimates of the gains that are too large on purpose.

@@ -15,11 +15,13 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.draws import draw_arm
 from jaxonline.learners.experts.ewa import RateOrCombiner
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, CountFrom2, Probability, Rounds
 
 
+@cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
 class EXP4(LearnerDefaults):
     """Draws one of K arms from the mixture of what N experts advise. An instance is their advice [N, K].

@@ -9,10 +9,12 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.bandits.tally import Tally, first_smallest
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number
 
 
+@cites("robbins1952some", "lattimore2020bandit")
 @struct
 class ExploreThenCommit(LearnerDefaults):
     """Pulls the arms in turn, m times each, and then for ever the one with the smallest mean loss.

@@ -9,12 +9,14 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative
 
 NEWTON_STEPS = 8  # from where `kl_lower_bound` starts, enough for float64
 
 
+@cites("garivier2011kl")
 @struct
 class KLUCB(LearnerDefaults):
     """Pulls the arm with the smallest q <= mean such that n kl(mean, q) <= ln t + c ln ln t.

@@ -8,10 +8,12 @@ from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
 from jaxonline.learners.linear.vaw import VAWState
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative, Positive
 
 
+@cites("agrawal2013thompson")
 @struct
 class LinThompson(RidgeOfArms):
     """Draws w~ from N(w, width^2 P) and pulls the arm with the smallest <w~, x_k>; an instance is the features [K, d].

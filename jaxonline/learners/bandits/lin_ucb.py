@@ -10,10 +10,12 @@ from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
 from jaxonline.learners.bandits.tally import first_smallest
 from jaxonline.learners.linear.vaw import VAWState
 from jaxonline.linalg.triangular import product
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative, Positive
 
 
+@cites("li2010contextual", "abbasi2011improved")
 @struct
 class LinUCB(RidgeOfArms):
     """Pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k); an instance is the arms' features [K, d].

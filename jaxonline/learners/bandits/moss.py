@@ -9,10 +9,12 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Horizon, Number
 
 
+@cites("audibert2009minimax")
 @struct
 class MOSS(LearnerDefaults):
     """Pulls the arm with the smallest mean - sqrt(max(0, ln(T / (K n))) / n), n the number of its pulls so far.

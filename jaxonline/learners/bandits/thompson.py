@@ -10,10 +10,12 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally, first_smallest
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number, Positive
 
 
+@cites("thompson1933likelihood", "agrawal2012analysis")
 @struct
 class BernoulliThompson(LearnerDefaults):
     """Draws the mean loss of each arm from its posterior, a beta law, and pulls the arm with the smallest draw.
@@ -65,6 +67,7 @@ class BernoulliThompson(LearnerDefaults):
         return state.add(oracle.move, toss.astype(loss.dtype)), ()
 
 
+@cites("thompson1933likelihood", "agrawal2013further")
 @struct
 class GaussianThompson(LearnerDefaults):
     """Draws the mean loss of each arm from its posterior, a normal law, and pulls the arm with the smallest draw.

@@ -9,10 +9,12 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.tally import Tally
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative
 
 
+@cites("auer2002finite")
 @struct
 class UCB1(LearnerDefaults):
     """Pulls the arm with the smallest lower confidence bound, mean - sqrt(2 ln t / n).

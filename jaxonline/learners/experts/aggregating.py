@@ -15,6 +15,7 @@ from jaxonline.learners.experts.over_advice import AnyLoss, losses_of, n_experts
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Number, Positive
@@ -32,6 +33,7 @@ class AggregatingState(NamedTuple):
     started: Bool[Array, ""] | None
 
 
+@cites("vovk1990aggregating", "cesabianchi2006prediction")
 @struct
 class Aggregating(LearnerDefaults):
     """The aggregating algorithm: its regret is at most ln(K) / eta. Instances are experts' predictions.

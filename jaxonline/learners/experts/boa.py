@@ -7,10 +7,12 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL, SecondOrderState, second_order_start
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
 
+@cites("wintenberger2017optimal")
 @struct
 class BOA:
     """Weights proportional to n exp(n G), G the regrets less a Bernstein penalty.

@@ -15,10 +15,12 @@ from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.hedge import Hedge
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Rounds
 
 
+@cites("littlestone1994weighted", "freund1997decision", "cesabianchi2006prediction")
 @struct
 class DrawnExpert(LearnerDefaults):
     """Follows one of K experts, drawn from the weights of a combiner; all losses are seen, each from 0 to 1.

@@ -16,10 +16,12 @@ from jaxonline.learners.experts.combiner import require_combiner
 from jaxonline.learners.experts.label_range import width
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
 
 
+@cites("cesabianchi2006prediction")
 @struct
 class EWA:
     """Weights proportional to exp(-eta cumulative loss). The state is the vector of cumulative losses [K].

@@ -10,11 +10,13 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
 
 
+@cites("herbster1998tracking", "cesabianchi2006prediction")
 @struct
 class FixedShare:
     """Exponential weights of which a part is shared out again after each round, so that another expert can take over.

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 
 
+@cites("hannan1957approximation", "cesabianchi2006prediction")
 @struct
 class FollowTheLeader:
     """All the weight is on the expert with the smallest cumulative loss, the first of them where several have it.

@@ -13,12 +13,14 @@ from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2, Positive, Rounds
 
 PERTURBATIONS = {"exponential": random.exponential, "gumbel": random.gumbel}
 
 
+@cites("kalai2005efficient", "hutter2005adaptive", "hannan1957approximation")
 @struct
 class FollowThePerturbedLeader(LearnerDefaults):
     """Follows the expert that minimises L_k - Z_k / eta, L being the cumulative losses, with fresh Z in each round.

@@ -7,10 +7,12 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
 
 
+@cites("shalevshwartz2012online")
 @struct
 class FollowTheRegularizedLeader:
     """The weights w on the simplex that minimise eta <L, w> + R(w), L being the cumulative losses: the state [K].

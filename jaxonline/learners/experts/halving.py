@@ -9,6 +9,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 
 
@@ -22,6 +23,7 @@ class HalvingState(NamedTuple):
     consistent: Bool[Array, "K"]
 
 
+@cites("barzdin1972prediction", "littlestone1988learning", "cesabianchi2006prediction")
 @struct
 class Halving(LearnerDefaults):
     """The majority of the experts that have not erred. An instance is the vector of their predictions, -1 or +1.

@@ -13,10 +13,12 @@ from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Rounds
 
 
+@cites("freund1997decision", "cesabianchi2006prediction")
 @struct
 class Hedge(LearnerDefaults):
     """Plays a vector of weights of K experts; the outcome is the vector of their losses, all of which are seen.

@@ -14,6 +14,7 @@ from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, Rounds
@@ -29,6 +30,7 @@ class LabelEfficientInfo(NamedTuple):
     asked: Bool[Array, ""]
 
 
+@cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
 @struct
 class LabelEfficientHedge(LearnerDefaults):
     """Hedge that asks for the experts' losses with probability epsilon, and else learns nothing.

@@ -7,6 +7,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL
 from jaxonline.learners.experts.weights import proportional
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
@@ -25,6 +26,7 @@ class MLPolyState(NamedTuple):
     largest_square: Float[Array, ""]
 
 
+@cites("gaillard2014second")
 @struct
 class MLPoly:
     """Weights proportional to n max(R, 0), uniform when all are 0.

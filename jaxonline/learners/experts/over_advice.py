@@ -12,6 +12,7 @@ from jaxonline.learners.experts.combiner import AnyCombiner, require_combiner
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert
@@ -38,6 +39,7 @@ AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
 """A loss of predictions: a function that is a pytree of numbers."""
 
 
+@cites("cesabianchi2006prediction")
 @struct
 class OverAdvice(LearnerDefaults):
     """Predicts the weighted mean of the experts. An instance is the vector of their predictions.

@@ -14,10 +14,12 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.over_advice import LearnerOverAdvice
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Number
 
 
+@cites("rokhlin2025random")
 @struct
 class Truncated(ForwardsToLearner):
     """A learner over advice that sees the experts' predictions clipped to [low, high].

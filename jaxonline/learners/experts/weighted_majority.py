@@ -10,10 +10,12 @@ from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
 from jaxonline.learners.experts.weights import normalised
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Interval, Number
 
 
+@cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
 class WeightedMajority(LearnerDefaults):
     """The vote of the experts with the weights beta^(their mistakes). An instance is the vector of their predictions.

@@ -16,6 +16,7 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
 
@@ -36,6 +37,7 @@ class ExponentiatedState(NamedTuple):
     optimizer: PyTree
 
 
+@cites("kivinen1997exponentiated", "nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
 @struct
 class ExponentiatedGradient(LearnerDefaults):
     """A linear predictor <w, x> on the simplex, w_i <- w_i exp(-step g_i) / sum; with `signed`, on an l1 ball.

@@ -10,6 +10,7 @@ from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -25,6 +26,7 @@ class GradientBanditInfo(NamedTuple):
     gradient: Float[Array, "d"]
 
 
+@cites("flaxman2005online")
 @struct
 class GradientBandit(LearnerDefaults):
     """Plays points of the ball |w| <= radius, sees the loss of the point played, and descends on a one-point estimate.

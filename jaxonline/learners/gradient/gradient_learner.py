@@ -16,6 +16,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Positive, Takes
 
@@ -49,6 +50,7 @@ class GradientInfo(NamedTuple):
     gradient_norm: Float[Array, ""]
 
 
+@cites("zinkevich2003online")
 @struct
 class GradientLearner(LearnerDefaults):
     """A linear predictor <w, x> that follows estimated gradients.

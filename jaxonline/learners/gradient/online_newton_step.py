@@ -10,6 +10,7 @@ from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
@@ -38,6 +39,7 @@ class OnlineNewtonInfo(NamedTuple):
     gradient_norm: Float[Array, ""]
 
 
+@cites("hazan2007logarithmic", "hazan2016introduction")
 @struct
 class OnlineNewtonStep(LearnerDefaults):
     """A linear predictor <w, x> that follows A^-1 g, A = epsilon I + sum g g', in the ball |w| <= radius.

@@ -16,6 +16,7 @@ from jaxonline.kernels import Kernel
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, Rounds
 
@@ -24,6 +25,7 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
     return check.instance(name, estimator, PlugInEstimator, "FullGradient, NaiveCopy or MeanOfCopies")
 
 
+@cites("kivinen2004online", "zinkevich2003online")
 @struct
 class KernelGradient(LearnerDefaults):
     """w <- w - step l'(w(x)) k(x, .), scaled back to the ball of a radius in the RKHS of any kernel, for any loss.

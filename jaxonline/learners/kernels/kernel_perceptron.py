@@ -10,6 +10,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.kernels import Kernel
 from jaxonline.learners.kernels.supports import Supports, no_points
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 
@@ -26,6 +27,7 @@ class KernelPerceptronInfo(NamedTuple):
     overflow: Bool[Array, ""]
 
 
+@cites("aizerman1964theoretical", "freund1999large")
 @struct
 class KernelPerceptron(LearnerDefaults):
     """The perceptron in the RKHS of a kernel: w = sum of y_i k(x_i, .) over its mistakes. Labels are -1 or +1.

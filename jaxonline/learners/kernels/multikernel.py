@@ -14,6 +14,7 @@ from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import LearnerOverAdvice
 from jaxonline.learners.linear.vaw import VAW, VAWState
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 
@@ -30,6 +31,7 @@ class MultiKernelState(NamedTuple):
     combiner: PyTree
 
 
+@cites("rokhlin2025random")
 @struct
 class MultiKernel(ForwardsToLearner):
     """A forecaster for each kernel, and a combiner whose instances are the vectors of their predictions.

@@ -33,6 +33,7 @@ from jaxonline.learners.kernels.expansion import Expansion
 from jaxonline.learners.kernels.inner_products import inner_products
 from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -64,6 +65,7 @@ class NoisyKernelInfo(NamedTuple):
     overflow: Bool[Array, ""]
 
 
+@cites("cesabianchi2010online")
 @struct
 class NoisyKernel(LearnerDefaults):
     """Algorithm 1: gradient descent in an RKHS from a random number of noisy copies.

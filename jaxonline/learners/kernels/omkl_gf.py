@@ -16,6 +16,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, NonNegative, NonNegativeInt, PositiveProbability
 
@@ -52,6 +53,7 @@ class OMKLGFState(NamedTuple):
     node_law: Float[Array, "J"]
 
 
+@cites("ghari2020online", "rokhlin2025random")
 @struct
 class OMKLGF(LearnerDefaults):
     """Each round a node is drawn, and only the kernels joined to it predict and learn.

@@ -14,6 +14,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.weights import normalised
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import NonNegative
 
@@ -32,6 +33,7 @@ class RakerState(NamedTuple):
     t: Int[Array, ""]
 
 
+@cites("shen2019random", "rokhlin2025random")
 @struct
 class Raker(LearnerDefaults):
     """Gradient descent for each kernel, and the mean of the kernels weighted by exp(-sum step loss).

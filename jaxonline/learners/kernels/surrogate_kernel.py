@@ -19,6 +19,7 @@ from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, no_points
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive, Rounds
@@ -26,6 +27,7 @@ from jaxonline.parameters.types import Positive, Rounds
 _SAME = 1e-5  # covariances that differ by less, in units of their largest entry, are the same in float32
 
 
+@cites("cesabianchi2010learning")
 @struct
 class SurrogateKernel(LearnerDefaults):
     """Algorithm 2 of paper B: gradient descent in the RKHS of the surrogate kernel k^.

@@ -7,10 +7,12 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
 from jaxonline.learners.linear.perceptron import PerceptronInfo
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number
 
 
+@cites("grove2001general", "gentile2003robustness")
 @struct
 class PNormPerceptron(FromZeros):
     """The perceptron with the weights w = gradient of |theta|_p^2 / 2, theta being the sum of y x over its mistakes.

@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
 from jaxonline.losses import Hinge
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Positive
@@ -24,6 +25,7 @@ class PassiveAggressiveInfo(NamedTuple):
     hinge_loss: Float[Array, ""]
 
 
+@cites("crammer2006online")
 @struct
 class PassiveAggressive(FromZeros):
     """The hypothesis nearest to the last one that has a margin of 1, or goes a part of the way. Labels are -1 or +1.

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 
 
@@ -19,6 +20,7 @@ class PerceptronInfo(NamedTuple):
     mistake: Bool[Array, ""]
 
 
+@cites("rosenblatt1958perceptron", "novikoff1962convergence")
 @struct
 class Perceptron(FromZeros):
     """Predicts by the sign of the score <w, x>, and adds y x to w where that is wrong. Labels are -1 or +1.

@@ -23,6 +23,7 @@ from jaxonline.estimators.fourier import Features
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.dtypes import need_float64
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
@@ -50,6 +51,7 @@ class VAWInfo(NamedTuple):
     leverage: Float[Array, ""]
 
 
+@cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
 @struct
 class VAW(LearnerDefaults):
     """The forecaster <w_t, z_t> with z = features(x), for full information and the squared loss.

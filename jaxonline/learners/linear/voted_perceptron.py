@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 
@@ -37,6 +38,7 @@ class VotedPerceptronInfo(NamedTuple):
     overflow: Bool[Array, ""]
 
 
+@cites("freund1999large")
 @struct
 class VotedPerceptron(LearnerDefaults):
     """All hypotheses of the perceptron vote, each as often as it has survived. Labels are -1 or +1.

@@ -7,10 +7,12 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline.learners.linear.from_zeros import FromZeros
 from jaxonline.learners.linear.perceptron import PerceptronInfo
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Gt, Number, Positive
 
 
+@cites("littlestone1988learning", "blum1998online")
 @struct
 class Winnow(FromZeros):
     """A linear threshold whose weights are multiplied where it errs. Instances are in {0, 1}^d, labels -1 or +1.

@@ -15,6 +15,7 @@ from jaxonline.game import Game, bind, play_round, start, stream_keys
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.types import (
     Component,
@@ -49,6 +50,7 @@ class BatchPredictor(NamedTuple):
         return self.mean_loss + loss_range * float(np.sqrt(np.log(1.0 / (1.0 - confidence)) / (2.0 * self.n_rounds)))
 
 
+@cites("cesabianchi2004generalization")
 @checked
 def online_to_batch(
     learner: Annotated[Any, Component("learner")],

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Takes
 
@@ -33,6 +34,7 @@ class DoublingState(NamedTuple):
     horizon: Int[Array, ""]
 
 
+@cites("auer1995gambling", "cesabianchi2006prediction")
 @struct
 class Doubling(ForwardsToLearner):
     """A learner made for 1 round, then one for 2, then for 4, ... each beginning anew, in one compiled program.

@@ -15,6 +15,7 @@ from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert
 
@@ -23,6 +24,7 @@ def _require_learner(learner: Any, name: str) -> Any:
     return check.instance(name, learner, Learner, "a learner, with init, predict and update")
 
 
+@cites("rahimi2007random")
 @struct
 class WithFeatures(ForwardsToLearner):
     """A learner of features: it predicts from phi(x), and phi is applied to every instance and copy it asks for.
