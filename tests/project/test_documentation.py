@@ -13,6 +13,7 @@ from fresh_python import ROOT, run_python
 from tiers import some
 
 import jaxonline
+from jaxonline.parameters.citations import REFERENCES
 
 MODULES = ["jaxonline", *(m.name for m in pkgutil.walk_packages(jaxonline.__path__, "jaxonline."))]
 PUBLIC = [name for name in MODULES if not any(part.startswith("_") for part in name.split("."))]
@@ -212,3 +213,4 @@ def test_the_python_of_contributing_runs(tmp_path, monkeypatch):
     names = {"__name__": "contributing"}
     for i, block in enumerate(python_blocks("CONTRIBUTING.md")):
         exec(compile(block, f"CONTRIBUTING.md, block {i + 1}", "exec"), names)
+    assert REFERENCES.pop("NLMS") == ("nagumo1967learning",)  # other tests compare them with the bibliography
