@@ -1,0 +1,127 @@
+"""Values are checked against annotations: at construction, at calls, and by errors that carry the argument's name."""
+
+import pickle
+from typing import Annotated, Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from annotated_types import Gt, Interval
+from jaxtyping import ArrayLike, Float
+
+import jaxonline as jo
+from jaxonline.kernels import Gaussian
+from jaxonline.parameters.checked import checked
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.types import (
+    Convert,
+    Count,
+    Number,
+    Numbers,
+    OrInfinity,
+    Positive,
+    Takes,
+    Vector,
+)
+
+
+@jo.struct
+class Everything:
+    """A field of each kind, all of them with a good default."""
+
+    rate: Positive = 1.0
+    part: Annotated[Number, Interval(gt=0, lt=1)] = 0.5
+    radius: Annotated[Positive, OrInfinity()] = 1.0
+    several: Annotated[Numbers, Gt(0)] = 1.0
+    vector: Vector = (1.0, 2.0)
+    matrix: Float[ArrayLike, "n d"] = ((1.0,), (2.0,))
+    kernel: Gaussian = Gaussian(1.0)
+    optional: Positive | None = None
+    size: Count = jo.static(default=1)
+    kind: Literal["a", "b"] = jo.static(default="a")
+    exact: bool = jo.static(default=False)
+    function: Annotated[Any, Takes("a round")] = jo.static(default=abs)
+
+
+BAD = [
+    ("rate", 0.0, ValueError), ("rate", np.nan, ValueError), ("rate", "1", TypeError), ("rate", None, TypeError),
+    ("rate", [1.0], TypeError), ("rate", np.ones(2), ValueError), ("rate", True, TypeError), ("part", 1.0, ValueError),
+    ("radius", -np.inf, ValueError), ("radius", np.nan, ValueError), ("several", [1.0, -1.0], ValueError),
+    ("vector", [], ValueError), ("vector", [[1.0]], ValueError), ("vector", [np.inf], ValueError),
+    ("vector", ["a"], TypeError), ("matrix", [1.0], ValueError), ("matrix", [[1.0], [1.0, 2.0]], TypeError),
+    ("kernel", Gaussian, TypeError), ("kernel", 3.0, TypeError), ("optional", 0.0, ValueError), ("size", 0, ValueError),
+    ("size", 1.5, TypeError), ("size", True, TypeError), ("kind", "c", ValueError), ("exact", 1, TypeError),
+    ("function", 3, TypeError),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value", "error"), BAD, ids=lambda value: str(value)[:20])
+def test_a_bad_value_is_an_error_that_carries_the_argument(name, value, error):
+    with pytest.raises(error) as raised:
+        Everything(**{name: value})
+    assert raised.value.argument == name
+    assert str(raised.value).startswith(f"{name} must ")
+
+
+def test_good_values_of_every_kind_are_accepted():
+    one = Everything(
+        rate=np.float32(2.0), radius=np.inf, several=np.ones(3), vector=[1.0, 2.0], matrix=jnp.ones((2, 2)),
+        optional=jnp.float32(3.0), size=np.int64(4), kind="b",
+    )  # fmt: skip
+    assert type(one.size) is int
+    assert isinstance(one.vector, np.ndarray)
+
+
+def test_values_that_are_not_known_yet_pass():
+    rates = jax.vmap(lambda rate: Everything(rate=rate).rate * 2)(jnp.array([1.0, -1.0]))
+    assert rates.tolist() == [2.0, -2.0]
+    jax.eval_shape(lambda rate: Everything(rate=rate), jax.ShapeDtypeStruct((), jnp.float32))
+
+
+def test_a_checked_function_checks_all_arguments_however_they_are_given():
+    @checked
+    def scale(n: Count, rate: Positive = 1.0, *, kind: Literal["a", "b"] = "a") -> float:
+        return n * rate
+
+    assert scale(2, 3.0) == scale(n=2, rate=3.0) == 6.0
+    for arguments, options, name in (((0,), {}, "n"), ((1, -1.0), {}, "rate"), ((1,), {"kind": "c"}, "kind")):
+        with pytest.raises(ArgumentError) as raised:
+            scale(*arguments, **options)
+        assert raised.value.argument == name
+    with pytest.raises(TypeError, match="missing a required argument: 'n'"):
+        scale()
+
+
+def test_a_field_may_be_converted():
+    def doubled(value, name):
+        if value < 0:
+            raise ArgumentError(name, f"must not be negative, got {value}")
+        return 2 * value
+
+    @jo.struct
+    class Twice:
+        value: Annotated[Any, Convert(doubled)]
+
+    assert Twice(2).value == 4
+    with pytest.raises(ArgumentError, match="value must not be negative, got -1"):
+        Twice(-1)
+
+
+@pytest.mark.parametrize("kind", [ArgumentError, ArgumentTypeError])
+def test_errors_of_arguments_can_be_pickled(kind):
+    error = pickle.loads(pickle.dumps(kind("rate", "must be above 0, got -1")))
+    assert (str(error), error.argument) == ("rate must be above 0, got -1", "rate")
+
+
+def test_a_check_that_forgets_a_limit_would_be_seen(monkeypatch):
+    """The table above catches a struct that checks nothing."""
+    monkeypatch.setattr("jaxonline.parameters.checked.check_value", lambda parameter, value: value)
+    accepted = 0
+    for name, value, _ in BAD:
+        try:
+            Everything(**{name: value})
+            accepted += 1
+        except (TypeError, ValueError):
+            pass
+    assert accepted > len(BAD) // 2
