@@ -33,7 +33,7 @@ def sincos_of_eighth(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], F
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.linalg.trigonometry import sincos_of_eighth
-        >>> [float(round(each, 4)) for each in sincos_of_eighth(jnp.float32(0.5))]
+        >>> [round(value.item(), 4) for value in sincos_of_eighth(jnp.float32(0.5))]
         [0.4794, 0.8776]
     """
     square = angle * angle

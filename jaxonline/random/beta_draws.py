@@ -44,8 +44,9 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
     Example:
         >>> import jax, jax.numpy as jnp
         >>> import jaxonline as jo
-        >>> jo.random.fast_beta(jax.random.key(0), jnp.array([1.0, 9e5]), jnp.array([2.0, 1e5])).round(1)[1].item()
-        0.8999999761581421
+        >>> draws = jo.random.fast_beta(jax.random.key(0), jnp.array([1.0, 9e5]), jnp.array([2.0, 1e5]))
+        >>> draws.shape, bool(abs(draws[1] - 0.9) < 0.01)
+        ((2,), True)
     """
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"a and b must be vectors of the same length, got shapes {a.shape} and {b.shape}")

@@ -15,6 +15,7 @@ from benchmarks._report import table, table_of_sizes
 from benchmarks._workload import share_of_limit
 from benchmarks.figure import draw, draw_sizes
 from benchmarks.size import count_code
+from benchmarks.workarounds import WORKAROUNDS, measure
 
 RATES = {"jaxonline": [4.0, 6.0, 5.0], "slow": [1.0, 1.0, 1.0], "fast": [2.0, 2.0, 5.0]}
 MEASURED = {
@@ -193,3 +194,10 @@ def f(x):
 '''
     assert count_code(module) == 6
     assert count_code("") == 0
+
+
+@pytest.mark.long
+def test_every_workaround_is_measured_with_and_without_it():
+    for name in WORKAROUNDS:
+        row = measure(name, repeats=1)
+        assert min(row["with"], row["without"], row["ratio"]) > 0
