@@ -188,10 +188,9 @@ def _cannot_play(what: str, game: Game, entrant: Entrant) -> Iterator[None]:
             ) from error
         raise TypeError(f"{what} cannot play {_setting(game, feedback)}: {_first_line(error)}") from error
     except NotImplementedError as error:
-        advice = ""
-        if "threefry" in str(error):  # some functions of jax.random take the keys of jax's own generator only
-            advice = "; draw with jaxonline.random, e.g. jo.random.poisson(key, lam)"
-        raise NotImplementedError(f"{what} cannot play: {_first_line(error)}{advice}") from error
+        # some functions of jax.random take the keys of jax's own generator only
+        advice = "if it draws random numbers, draw them with jaxonline.random, e.g. jo.random.poisson(key, lam)"
+        raise NotImplementedError(f"{what} cannot play: {_first_line(error)}; {advice}") from error
     except (TypeError, ValueError) as error:
         try_instance(game.environment)
         kind = TypeError if isinstance(error, TypeError) else ValueError

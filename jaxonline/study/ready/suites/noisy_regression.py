@@ -66,7 +66,8 @@ class NoisyRegression(Suite):
                 games[name] = self._task(*real_set(name, self.data))
             except (OSError, ValueError) as error:
                 if self.sets:
-                    raise type(error)(f"sets: {name}: {error}") from error
+                    kind = OSError if isinstance(error, OSError) else ValueError
+                    raise kind(f"sets: {name}: {error}") from error
                 missing.append(f"Left out: {name}, {SETS[name]}: {str(error).partition(' (')[0]}.")
         step = InverseSqrt(self.eta or ETAS[0])
         learners = {name: make(step) for name, make in self._makers().items()}
