@@ -32,8 +32,8 @@ def reference() -> jo.Result:
 
 
 @pytest.mark.parametrize("pieces", [1, 17, 41])
-def test_an_interrupted_study_goes_on(reference, tmp_path, pieces):
-    """Pieces are segments of a wave: four segments for each of ten blocks, for the learner and the comparator."""
+def test_an_interrupted_study_goes_on(reference, tmp_path, one_core, pieces):
+    """Pieces are segments of a block: four for each of ten blocks, for the learner and the comparator."""
     with pytest.raises(Interrupted):
         study(checkpoint=tmp_path / "folder", progress=stop_after(pieces))
     finished = {path: path.read_bytes() for path in stores.finished(tmp_path / "folder")}
