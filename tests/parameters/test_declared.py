@@ -41,7 +41,6 @@ from jaxonline.parameters.types import Component, Horizon, Takes
         (Gaussian, {"component"}, Limits()),
         (Any, {"anything"}, Limits()),
     ],
-    ids=str,
 )
 def test_an_annotation_declares_a_type_and_a_range(annotation, takes, limits):
     parameter = parameter_of("x", annotation)
