@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tiers import some
 
 import jaxonline as jo
 from jaxonline import random
@@ -43,7 +44,19 @@ def test_every_public_function_is_compared():
     assert public == set(CALLS) | OWN
 
 
-@pytest.mark.parametrize("name", CALLS)
+SHORT = (
+    "normal",
+    "uniform",
+    "bernoulli",
+    "randint",
+    "exponential",
+    "gamma",
+    "permutation",
+    "bits",
+)  # each is a program
+
+
+@pytest.mark.parametrize("name", some(CALLS, *SHORT))
 def test_the_numbers_are_those_of_jax(name, x64):
     """With the keys of runs in a batch and with jax's own key; what is made of words is rounded as the compiler likes.
     In both precisions."""
@@ -72,7 +85,7 @@ class Counts:
     mean: float
     mine: bool = jo.static(default=True)
 
-    oblivious, deterministic = True, False
+    traits = jo.game.EnvironmentTraits(oblivious=True)
     instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
 
     def init(self, key):

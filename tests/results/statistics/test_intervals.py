@@ -11,6 +11,7 @@ import interval_coverage
 import numpy as np
 import pytest
 from scipy import stats
+from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
@@ -138,7 +139,10 @@ def test_the_p_value_of_a_bounded_mean_is_by_its_theorem():
         assert (mean_over_runs(values, 1 - p * factor, interval=interval).low[0] > 0) == excluded
 
 
-@pytest.mark.parametrize("interval", EVERY)
+QUICK = [interval for interval in EVERY if not isinstance(interval, jo.intervals.BootstrapT)]
+
+
+@pytest.mark.parametrize("interval", some(EVERY, *QUICK))
 def test_rankings_of_equal_learners_seldom_find_a_difference(interval):
     """300 studies of 4 learners with equal means, 60 runs: more than 28 with a difference at 95 % would be seen once in
     10^3 with a right test (its share is 5 % at most). Two that are 8 above the others are always found."""
