@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
+from jaxonline.environments.lazy_losses import lazy_bernoulli, lazy_normal
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters.checked import checked
@@ -80,7 +81,7 @@ class BernoulliArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         del t, x, y_hat
-        return random.bernoulli(key, self.means).astype(self.means.dtype), state  # type: ignore[union-attr]
+        return lazy_bernoulli(key, self.means), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means."""
@@ -117,8 +118,7 @@ class GaussianArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         del t, x, y_hat
-        noise = random.normal(key, self.means.shape, self.means.dtype)
-        return self.means + jnp.asarray(self.std, noise.dtype) * noise, state
+        return lazy_normal(key, self.means, self.std), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means."""
@@ -173,7 +173,7 @@ class HiddenBestArm(WithoutContext):
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """The losses of all arms."""
         del t, x, y_hat
-        return random.bernoulli(key, state).astype(state.dtype), state
+        return lazy_bernoulli(key, state), state
 
     def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means of this run."""

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from jaxonline import random
 from jaxonline.environments.arms import Probabilities, WithoutContext
+from jaxonline.environments.lazy_losses import lazy_bernoulli
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import jax_array
@@ -62,7 +63,7 @@ class DriftingArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """The losses of all arms."""
         del t, x, y_hat
-        return random.bernoulli(key, state).astype(state.dtype), state
+        return lazy_bernoulli(key, state), state
 
     def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means of round t."""
@@ -118,7 +119,7 @@ class SwitchingArms(WithoutContext):
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """The losses of all arms."""
         means = self.expected_outcome(state, t, x, y_hat)
-        return random.bernoulli(key, means).astype(means.dtype), state
+        return lazy_bernoulli(key, means), state
 
     def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """The means of round t."""

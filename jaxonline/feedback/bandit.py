@@ -1,12 +1,13 @@
 """Bandit feedback: the learner is told the loss of the arm it pulled, and nothing of the others."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.protocols import Draw
+from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters.struct import struct
 
 
@@ -52,6 +53,8 @@ class Bandit(FeedbackDefaults):
         >>> round(float(oracle.loss()), 1), oracle.queries().item()
         (0.9, 1)
     """
+
+    traits: ClassVar[FeedbackTraits] = FeedbackTraits(reads_entries=True)
 
     def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree) -> BanditOracle:
         """The oracle of one round.

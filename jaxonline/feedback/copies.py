@@ -14,6 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 from jaxonline.feedback.noise import AnyNoise, Mirrored, NoiseAdversary, NoiseLaw, sample_together
 from jaxonline.feedback.products import has_products, product_with
 from jaxonline.game.defaults import FeedbackDefaults
+from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.linalg.ragged import ragged_map
 from jaxonline.parameters import check
@@ -319,9 +320,10 @@ class AdversarialCopies(FeedbackDefaults):
         """Copies whose noise has no single law."""
         return FeedbackTraits(makes_copies=True, label_noise=self.label_noise)
 
-    def init(self, key: Key[Array, ""], instance: jax.ShapeDtypeStruct) -> PyTree:
+    def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
         """The adversary's state before round 1."""
-        return self.adversary.init(key, instance)
+        del move
+        return self.adversary.init(key, specs.instance)
 
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree

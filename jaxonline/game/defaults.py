@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from jaxonline.game.protocols import Specs
@@ -65,8 +66,8 @@ class FeedbackDefaults:
         """Facts about the feedback."""
         return FeedbackTraits()
 
-    def init(self, key: Key[Array, ""], instance: PyTree) -> PyTree:
-        """The state before round 1, for instances of the given shape and dtype. By default there is none."""
+    def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
+        """The state before round 1, for instances, outcomes and moves of these shapes and dtypes. None by default."""
         return ()
 
     def observe(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
@@ -91,6 +92,14 @@ class FeedbackDefaults:
             problem = f"must have noise that can be mirrored (NoisyCopies), got {type(self).__name__}"
             raise ArgumentError("feedback", problem)
         return self
+
+
+class OracleDefaults:
+    """Optional methods of an oracle."""
+
+    def answers(self) -> Int[Array, ""]:
+        """The number of answers that arrive in this round; an oracle that opens no earlier round gives one."""
+        return jnp.int32(1)
 
 
 class ForwardsToLearner(LearnerDefaults):

@@ -10,24 +10,30 @@ from jaxonline.game.defaults import FeedbackDefaults, is_adaptive, method_of
 from jaxonline.game.keys import INIT
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
+from jaxonline.losses.lazy import as_vector
 from jaxonline.parameters.struct import cast_leaves
+
+
+def for_feedback(feedback: Any, outcome: PyTree) -> PyTree:
+    """The outcome for a feedback: lazy only if the feedback reads entries."""
+    return outcome if traits_of(feedback, FeedbackTraits).reads_entries else as_vector(outcome)
 
 
 def open_oracle(
     feedback: Any, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree = ()
 ) -> Any:
     """The oracle of round t; `state` is for an adaptive feedback."""
-    return feedback.open(key, t, x, y, y_hat, *([state] if is_adaptive(feedback) else []))
+    return feedback.open(key, t, x, for_feedback(feedback, y), y_hat, *([state] if is_adaptive(feedback) else []))
 
 
-def feedback_state(feedback: Any, oracle_key: Key[Array, ""], instance: PyTree) -> PyTree:
+def feedback_state(feedback: Any, oracle_key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
     """The state of a feedback before round 1, () for one that remembers nothing."""
-    return method_of(feedback, FeedbackDefaults.init)(jax.random.fold_in(oracle_key, INIT), instance)
+    return method_of(feedback, FeedbackDefaults.init)(jax.random.fold_in(oracle_key, INIT), specs, move)
 
 
 def observed(feedback: Any, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
     """The state of a feedback after round t."""
-    return method_of(feedback, FeedbackDefaults.observe)(state, t, x, y, y_hat)
+    return method_of(feedback, FeedbackDefaults.observe)(state, t, x, for_feedback(feedback, y), y_hat)
 
 
 def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
@@ -43,7 +49,7 @@ def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
     feedback = cast_leaves(feedback, dtype)
 
     def ask(key, t, x, y):
-        state = feedback_state(feedback, key, specs.instance)
+        state = feedback_state(feedback, key, specs, specs.outcome)
         oracle = open_oracle(feedback, key, t, x, y, y, state)
         return state, observed(feedback, state, t, x, y, y), (oracle.copy(0), oracle.label())
 

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline.game.defaults import EnvironmentDefaults, is_adaptive, overrides
+from jaxonline.game.defaults import EnvironmentDefaults, OracleDefaults, is_adaptive, method_of, overrides
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
@@ -28,6 +28,7 @@ from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, traits_of
 from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
+from jaxonline.losses.lazy import as_vector, for_loss
 from jaxonline.parameters import check
 from jaxonline.parameters.declared import members_of
 from jaxonline.parameters.errors import ArgumentTypeError
@@ -170,6 +171,7 @@ class Round(NamedTuple):
         x_comparator: the instance on which the comparator is judged: x, or a noisy copy (`NoisyRegret`).
         y_comparator: the outcome that losses are of: y, or its mean (`PseudoRegret`).
         queries: the number of queries charged by the oracle.
+        answers: the number of answers that the oracle gave: 1, or with delayed feedback those that arrived.
         info: the learner's diagnostics.
 
     A history, the record of several rounds, prints as a table.
@@ -182,6 +184,7 @@ class Round(NamedTuple):
     x_comparator: PyTree
     y_comparator: PyTree
     queries: Array
+    answers: Array
     info: PyTree
 
     def __repr__(self) -> str:
@@ -214,12 +217,11 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
                 "NoisyRegret with an adaptive feedback needs an entrant: the copies depend on what it does"
             )
         return States(environment, ())
-    return States(
-        environment,
-        entrant.learner.init(jax.random.fold_in(keys.learner, INIT), game.specs),
-        feedback_state(entrant.feedback, keys.oracle, game.specs.instance),
-        feedback_state(_referees_feedback(game), keys.oracle, game.specs.instance),
-    )
+    learner = entrant.learner.init(jax.random.fold_in(keys.learner, INIT), game.specs)
+    move = jax.eval_shape(entrant.learner.predict, keys.learner, learner, game.specs.instance)
+    feedbacks = (entrant.feedback, _referees_feedback(game))
+    states = [feedback_state(feedback, keys.oracle, game.specs, move) for feedback in feedbacks]
+    return States(environment, learner, *states)
 
 
 @exact_products()
@@ -254,21 +256,26 @@ def _play_round(game, entrant, keys, t, states, code):
         y_hat = entrant.learner.predict(jax.random.fold_in(learner_key, PREDICT), states.learner, x_learner)
 
     answer_key = jax.random.fold_in(environment_key, ANSWER)
-    y, environment = game.environment.answer(answer_key, environment, t, x, y_hat)
-    y_comparator = game.environment.expected_outcome(environment, t, x, y) if game.regret.on_expected_outcomes else y
+    outcome, environment = game.environment.answer(answer_key, environment, t, x, y_hat)
+    y = as_vector(outcome)
+    means = game.regret.on_expected_outcomes
+    y_comparator = game.environment.expected_outcome(environment, t, x, y) if means else y
     if entrant is None:
-        record = Round(jnp.zeros((), game.dtype), y_hat, y, x, x_comparator, y_comparator, jnp.int32(0), ())
+        record = Round(
+            jnp.zeros((), game.dtype), y_hat, y, x, x_comparator, y_comparator, jnp.int32(0), jnp.int32(0), ()
+        )
         return States(environment, ()), record
 
-    oracle = open_oracle(entrant.feedback, oracle_key, t, x, y, y_hat, states.feedback)
+    oracle = open_oracle(entrant.feedback, oracle_key, t, x, outcome, y_hat, states.feedback)
     updated = entrant.learner.update(update_key(learner_key, y_hat), states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):
         raise ArgumentTypeError("update", f"must return the next state and an info, got {said(updated)}")
     learner, info = updated
-    loss = game.loss(y_hat, y_comparator)
-    record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), info)
-    feedback = observed(entrant.feedback, states.feedback, t, x, y, y_hat)
-    referee = observed(_referees_feedback(game), states.referee, t, x, y, y_hat)
+    loss = game.loss(y_hat, y_comparator if means else for_loss(game.loss, outcome))
+    answers = method_of(oracle, OracleDefaults.answers)()
+    record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), answers, info)
+    feedback = observed(entrant.feedback, states.feedback, t, x, outcome, y_hat)
+    referee = observed(_referees_feedback(game), states.referee, t, x, outcome, y_hat)
     return States(environment, learner, feedback, referee), record
 
 

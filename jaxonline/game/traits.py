@@ -70,6 +70,9 @@ class FeedbackTraits(NamedTuple):
             the learner has used.
         noise: the law of the noise of the instances. None: no noise, or no single law.
         label_noise: the law of the noise of the labels. None: clean labels.
+        reads_entries: whether the oracle reads single entries of the outcome, so that `open` may get a lazy outcome
+            (`losses.lazy.LazyOutcome`).
+        max_delay: the largest number of rounds after which an answer arrives.
 
     Example:
         >>> import jaxonline as jo
@@ -81,6 +84,8 @@ class FeedbackTraits(NamedTuple):
     direct_products: bool = False
     noise: Any = None
     label_noise: Any = None
+    reads_entries: bool = False
+    max_delay: int = 0
 
 
 Traits = TypeVar("Traits", LearnerTraits, EnvironmentTraits, FeedbackTraits)

@@ -4,11 +4,12 @@ A move is an arm, 0 to K - 1, or weights on the arms [K], or both as a pair (arm
 `jaxonline.game.protocols.Draw` of a learner that draws its arm. A pair is known by being a tuple.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxonline.losses.lazy import LazyOutcome
 from jaxonline.parameters.numbers import floating
 from jaxonline.parameters.struct import struct
 
@@ -27,10 +28,13 @@ class ArmLoss:
         (1.0, 0.5)
     """
 
+    reads_entries: ClassVar[bool] = True  # a lazy outcome computes the entry of the arm only
+
     def __call__(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, ""]:
         """y[arm]."""
-        arm, losses = jnp.asarray(y_hat[0] if isinstance(y_hat, tuple) else y_hat), floating(y)
-        return jnp.where((arm >= 0) & (arm < losses.shape[0]), losses[arm], jnp.nan)
+        arm = y_hat[0] if isinstance(y_hat, tuple) else y_hat
+        losses = y if isinstance(y, LazyOutcome) else floating(y)
+        return jnp.where((arm >= 0) & (arm < losses.shape[0]), floating(losses[arm]), jnp.nan)
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """The losses of all arms: the gradient of <e, y> in the indicator vector e of the arm, whatever the arm."""

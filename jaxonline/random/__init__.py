@@ -27,6 +27,7 @@ from jaxonline.random.elementwise import normal as normal
 from jaxonline.random.elementwise import rademacher as rademacher
 from jaxonline.random.elementwise import randint as randint
 from jaxonline.random.elementwise import uniform as uniform
+from jaxonline.random.entries import entry as entry
 from jaxonline.random.keys import fold_in as fold_in
 from jaxonline.random.lanes import stacked as stacked
 from jaxonline.random.threefry import inlined as inlined

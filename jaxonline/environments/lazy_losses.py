@@ -1,0 +1,37 @@
+"""Random losses of arms that are drawn when they are read."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from jaxonline import random
+from jaxonline.losses.lazy import LazyOutcome
+from jaxonline.random.entries import fused_entry
+
+
+def lazy_bernoulli(key: Key[Array, ""], means: Float[Array, "K"]) -> LazyOutcome:
+    """Losses that are 1 with the probabilities `means`, else 0: the numbers of `random.bernoulli(key, means)`."""
+    return LazyOutcome(_bernoulli_entry, _bernoulli_vector, (key, means), len(means))
+
+
+def _bernoulli_entry(k: Int[Array, "*n"], key: Key[Array, ""], means: Float[Array, "K"]) -> Float[Array, "*n"]:
+    level = fused_entry(random.uniform, key, k, len(means), means.dtype)
+    return (level < means[k]).astype(means.dtype)
+
+
+def _bernoulli_vector(key: Key[Array, ""], means: Float[Array, "K"]) -> Float[Array, "K"]:
+    return random.bernoulli(key, means).astype(means.dtype)
+
+
+def lazy_normal(key: Key[Array, ""], means: Float[Array, "K"], std: Float[Array, ""]) -> LazyOutcome:
+    """Normal losses with these means and this standard deviation."""
+    return LazyOutcome(_normal_entry, _normal_vector, (key, means, jnp.asarray(std, means.dtype)), len(means))
+
+
+def _normal_entry(
+    k: Int[Array, "*n"], key: Key[Array, ""], means: Float[Array, "K"], std: Float[Array, ""]
+) -> Float[Array, "*n"]:
+    return means[k] + std * fused_entry(random.normal, key, k, len(means), means.dtype)
+
+
+def _normal_vector(key: Key[Array, ""], means: Float[Array, "K"], std: Float[Array, ""]) -> Float[Array, "K"]:
+    return means + std * random.normal(key, means.shape, means.dtype)

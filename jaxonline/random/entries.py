@@ -1,0 +1,51 @@
+"""One entry of a random vector, without the others."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from jaxonline._xla.barriers import compute_once
+from jaxonline.random.threefry import is_threefry, key_of_words, threefry
+
+
+def entry(
+    draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
+) -> Array:
+    """Entry `index` of `draw(key, (length,), dtype)`, at the cost of one number.
+
+    The generator of jax counts: word k of a vector depends on the key and on k only.
+
+    Args:
+        draw: a function that makes each number of one random word: `normal`, `uniform`, `laplace`, `exponential`.
+        key: the key of the vector.
+        index: from 0 to `length` - 1; an array of indices gives an array of entries.
+        length: the length of the vector.
+        dtype: the floating dtype of the numbers.
+
+    Returns:
+        An array of the shape of `index`.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> key = jax.random.key(0)
+        >>> bool(jo.random.entry(jo.random.normal, key, 2, 5) == jo.random.normal(key, (5,))[2])
+        True
+    """
+    return compute_once(lambda key, index: fused_entry(draw, key, index, length, dtype), key, jnp.asarray(index))
+
+
+def fused_entry(
+    draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
+) -> Array:
+    """The same, computed again by each operation that uses it: for a function whose result is computed once."""
+    dtype = jax.dtypes.canonicalize_dtype(dtype)
+    counts_words = is_threefry(key) and jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
+    if not counts_words or dtype != jnp.float32 or length >= 2**32:
+        return draw(key, (length,), dtype)[index]
+    place = index.reshape(-1).astype(jnp.uint32)
+    high, low = threefry(jax.random.key_data(key), jnp.zeros_like(place), place)
+    return draw(key_of_words(high ^ low), place.shape, dtype).reshape(index.shape)
