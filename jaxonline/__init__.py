@@ -30,10 +30,12 @@ if TYPE_CHECKING:
         AdversarialCopies,
         Attributes,
         Bandit,
+        Delayed,
         FullInformation,
         LossOfMove,
         NoisyCopies,
         OnRequest,
+        delays,
         noise,
     )
     from jaxonline.game import Entrant, Game, play
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from jaxonline.results import Result, load_result
     from jaxonline.results.statistics import intervals
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
-    from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches
+    from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches, Unanswered
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
 
 __version__ = "0.1.0"
@@ -61,10 +63,12 @@ _HOMES = {
         "AdversarialCopies",
         "Attributes",
         "Bandit",
+        "Delayed",
         "FullInformation",
         "LossOfMove",
         "NoisyCopies",
         "OnRequest",
+        "delays",
         "noise",
     ),
     "game": ("Entrant", "Game", "play"),
@@ -75,7 +79,7 @@ _HOMES = {
     "results": ("Result", "load_result"),
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
-    "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches"),
+    "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches", "Unanswered"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -83,10 +87,10 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 # written out, since type checkers take no other name for one that users may import
 __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
-    "Context", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
+    "Context", "Delayed", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
     "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
-    "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "aggregate", "benchmark", "bounds", "cite",
-    "claims", "comparators", "datasets", "environments", "estimators", "feedback", "game", "intervals", "kernels",
+    "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "Unanswered", "aggregate", "benchmark", "bounds", "cite",
+    "claims", "comparators", "datasets", "delays", "environments", "estimators", "feedback", "game", "intervals", "kernels",
     "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results",
     "simulate", "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip

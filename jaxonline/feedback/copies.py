@@ -342,6 +342,9 @@ class AdversarialCopies(FeedbackDefaults):
 
         return CopiesOracle(key, t, x, y, noise=noise, label_noise=self.label_noise)
 
-    def observe(self, state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array) -> PyTree:
+    def observe(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array
+    ) -> PyTree:
         """The adversary sees the round when it is over."""
+        del key
         return self.adversary.observe(state, t, x, y, y_hat)

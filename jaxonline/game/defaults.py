@@ -70,7 +70,9 @@ class FeedbackDefaults:
         """The state before round 1, for instances, outcomes and moves of these shapes and dtypes. None by default."""
         return ()
 
-    def observe(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
+    def observe(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
+    ) -> PyTree:
         """The next state, at the end of round t, from everything that happened in it. By default it is the same."""
         return state
 

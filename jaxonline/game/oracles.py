@@ -31,9 +31,11 @@ def feedback_state(feedback: Any, oracle_key: Key[Array, ""], specs: Specs, move
     return method_of(feedback, FeedbackDefaults.init)(jax.random.fold_in(oracle_key, INIT), specs, move)
 
 
-def observed(feedback: Any, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> PyTree:
+def observed(
+    feedback: Any, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree
+) -> PyTree:
     """The state of a feedback after round t."""
-    return method_of(feedback, FeedbackDefaults.observe)(state, t, x, for_feedback(feedback, y), y_hat)
+    return method_of(feedback, FeedbackDefaults.observe)(key, state, t, x, for_feedback(feedback, y), y_hat)
 
 
 def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
@@ -51,7 +53,7 @@ def try_feedback(feedback: Any, specs: Specs, dtype: Any) -> None:
     def ask(key, t, x, y):
         state = feedback_state(feedback, key, specs, specs.outcome)
         oracle = open_oracle(feedback, key, t, x, y, y, state)
-        return state, observed(feedback, state, t, x, y, y), (oracle.copy(0), oracle.label())
+        return state, observed(feedback, key, state, t, x, y, y), (oracle.copy(0), oracle.label())
 
     key = jax.eval_shape(lambda: jax.random.key(0))
     before, after, _ = jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), *specs)

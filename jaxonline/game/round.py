@@ -274,8 +274,8 @@ def _play_round(game, entrant, keys, t, states, code):
     loss = game.loss(y_hat, y_comparator if means else for_loss(game.loss, outcome))
     answers = method_of(oracle, OracleDefaults.answers)()
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), answers, info)
-    feedback = observed(entrant.feedback, states.feedback, t, x, outcome, y_hat)
-    referee = observed(_referees_feedback(game), states.referee, t, x, outcome, y_hat)
+    feedback = observed(entrant.feedback, oracle_key, states.feedback, t, x, outcome, y_hat)
+    referee = observed(_referees_feedback(game), oracle_key, states.referee, t, x, outcome, y_hat)
     return States(environment, learner, feedback, referee), record
 
 

@@ -66,11 +66,14 @@ from jaxonline.learners.linear.vaw import VAW
 from jaxonline.learners.linear.voted_perceptron import VotedPerceptron
 from jaxonline.learners.linear.winnow import Winnow
 from jaxonline.learners.wrappers.batch_conversion import BatchPredictor, online_to_batch
+from jaxonline.learners.wrappers.bold import BOLD
 from jaxonline.learners.wrappers.doubling import Doubling
+from jaxonline.learners.wrappers.update_on_arrival import UpdateOnArrival
 from jaxonline.learners.wrappers.with_features import WithFeatures
 
 __all__ = [
     "BOA",
+    "BOLD",
     "EWA",
     "EXP3",
     "EXP3IX",
@@ -123,6 +126,7 @@ __all__ = [
     "Storage",
     "SurrogateKernel",
     "Truncated",
+    "UpdateOnArrival",
     "VotedPerceptron",
     "WeightedMajority",
     "Winnow",

@@ -169,6 +169,36 @@ class Switches:
 
 
 @struct
+class Unanswered:
+    """The number of rounds whose answers have not arrived (`feedback.Delayed`).
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
+        >>> game = jo.Game(arms, jo.Delayed(jo.Bandit(), delay=3), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.UpdateOnArrival(jo.learners.UCB1())
+        >>> measures = [jo.Unanswered()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=9, record_at=[1, 9], measures=measures)
+        >>> result.measures["unanswered"].tolist()
+        [[[1.0, 3.0]]]
+    """
+
+    name: ClassVar[str] = "unanswered"
+
+    def init(self, record: Round) -> Int[Array, ""]:
+        """Zero."""
+        return jnp.int32(0)
+
+    def add(self, carry: Int[Array, ""], t: Int[Array, ""], record: Round) -> Int[Array, ""]:
+        """One more round, less the answers that arrive in it."""
+        return carry + 1 - record.answers
+
+    def read(self, carry: Int[Array, ""]) -> Int[Array, ""]:
+        """The number."""
+        return carry
+
+
+@struct
 class OfInfo:
     """An entry of the learner's diagnostics, over the rounds up to a recorded one.
 

@@ -1,0 +1,180 @@
+"""Delays of answers: fixed, random, or given."""
+
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Key
+
+from jaxonline import random
+from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
+
+
+@runtime_checkable
+class Delay(Protocol):
+    """The number of rounds after which the answer to a round arrives. 0: in the round itself.
+
+    Attributes:
+        max_delay: the largest delay, a static number.
+        is_constant: whether every delay is `max_delay`, a static fact: then one answer arrives in a round.
+    """
+
+    @property
+    def max_delay(self) -> int: ...
+
+    @property
+    def is_constant(self) -> bool: ...
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
+        """The delay of round t = 1, 2, ..., from 0 to `max_delay`."""
+        ...
+
+
+@struct
+class FixedDelay:
+    """The same delay in every round.
+
+    Args:
+        rounds: the delay.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> int(jo.delays.FixedDelay(3).sample(None, 1))
+        3
+    """
+
+    rounds: NonNegativeInt = static()
+    is_constant: ClassVar[bool] = True
+
+    @property
+    def max_delay(self) -> int:
+        """The delay."""
+        return self.rounds
+
+    def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
+        """The delay."""
+        del key, t
+        return jnp.int32(self.rounds)
+
+
+@struct
+class UniformDelay:
+    """Independent delays, uniform on 0, 1, ..., `maximum`.
+
+    Args:
+        maximum: the largest delay.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> int(jo.delays.UniformDelay(3).sample(jax.random.key(0), 1)) in range(4)
+        True
+    """
+
+    maximum: NonNegativeInt = static()
+    is_constant: ClassVar[bool] = False
+
+    @property
+    def max_delay(self) -> int:
+        """The largest delay."""
+        return self.maximum
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
+        """A delay."""
+        del t
+        return random.randint(key, (), 0, self.maximum + 1, dtype=jnp.int32)
+
+
+@struct
+class GeometricDelay:
+    """Independent delays with a geometric distribution, cut at a maximum.
+
+    Without the maximum, the answer arrives in each later round with the same probability 1 / (1 + mean).
+
+    Args:
+        mean: the mean of the delay without the maximum.
+        maximum: the largest delay; larger ones are set to it.
+
+    Example:
+        >>> import jax
+        >>> import jaxonline as jo
+        >>> 0 <= int(jo.delays.GeometricDelay(2.0, maximum=10).sample(jax.random.key(0), 1)) <= 10
+        True
+    """
+
+    mean: NonNegative
+    maximum: NonNegativeInt = static()
+    is_constant: ClassVar[bool] = False
+
+    @property
+    def max_delay(self) -> int:
+        """The largest delay."""
+        return self.maximum
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
+        """A delay, by inversion of the distribution function."""
+        del t
+        mean = jnp.asarray(self.mean, jnp.float32)
+        rate = jnp.log1p(mean) - jnp.log(jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
+        rounds = jnp.floor(random.exponential(key, (), jnp.float32) / rate)
+        return jnp.where(mean > 0, jnp.minimum(rounds, self.maximum), 0).astype(jnp.int32)
+
+
+def _as_delays(values: Any, name: str) -> np.ndarray:
+    delays = check.concrete(values)
+    array = np.asarray(delays)
+    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer) or (array < 0).any():
+        raise ArgumentError(name, f"must be a vector of integers >= 0, got {check.shown(values)}")
+    return array.astype(np.int32)
+
+
+@struct
+class GivenDelays:
+    """A given delay for each round; after the last one the delays repeat from the first one.
+
+    Args:
+        rounds: the delays [n].
+
+    Example:
+        >>> import jaxonline as jo
+        >>> delays = jo.delays.GivenDelays([2, 0, 1])
+        >>> delays.max_delay, int(delays.sample(None, 3))
+        (2, 1)
+    """
+
+    rounds: Annotated[Any, Shape("n"), Convert(_as_delays)]
+    maximum: int = static(default=-1)
+    is_constant: ClassVar[bool] = False
+
+    def __post_init__(self):
+        set_field(self, "maximum", int(np.max(self.rounds)))
+
+    @property
+    def max_delay(self) -> int:
+        """The largest delay."""
+        return self.maximum
+
+    def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
+        """The delay of round t."""
+        del key
+        rounds = jnp.asarray(self.rounds)
+        return rounds[(t - 1) % rounds.shape[0]].astype(jnp.int32)
+
+
+def as_delay(delay: Any, name: str) -> Delay:
+    """A delay as it is, a number of rounds as a fixed delay, and a list as given delays.
+
+    Raises:
+        ValueError: a negative number, or a list that holds one.
+        TypeError: anything else.
+    """
+    if isinstance(delay, Delay) and not isinstance(delay, type):
+        return delay
+    if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
+        if delay < 0:
+            raise ArgumentError(name, f"must be at least 0 rounds, got {delay}")
+        return FixedDelay(int(delay))
+    return GivenDelays(delay)

@@ -1,0 +1,71 @@
+"""A learner under delayed feedback: one update for each answer that arrives."""
+
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, PyTree
+
+from jaxonline.game.defaults import ForwardsToLearner
+from jaxonline.game.protocols import Specs
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component
+
+
+@cites("joulani2013delayed")
+@struct
+class UpdateOnArrival(ForwardsToLearner):
+    """Plays with a learner that was made for immediate feedback, and updates it once for each answer that arrives.
+
+    The update gets the oracle of the round to which the answer belongs, with the move of that round. So importance
+    weights use the probabilities of that round. For UCB1 the cost of delay is additive (`bounds.delayed_ucb1`), for EXP3
+    it is below sqrt(d T ln K) (`bounds.delayed_exp3`).
+
+    Args:
+        learner: the base learner.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
+        >>> game = jo.Game(arms, jo.Delayed(jo.Bandit(), delay=5), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.UpdateOnArrival(jo.learners.EXP3(0.1))
+        >>> jo.simulate(game, learner, n_runs=2, n_rounds=20, key=0).queries[0, :, -1].tolist()
+        [15.0, 15.0]
+    """
+
+    learner: Annotated[Any, Component("learner")]
+
+    def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
+        """The state of the base learner."""
+        return self.learner.init(key, specs)
+
+    def predict(self, key: Key[Array, ""], state: PyTree, x: PyTree) -> PyTree:
+        """The move of the base learner."""
+        return self.learner.predict(key, state, x)
+
+    def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
+        """The base learner after all answers of this round; the info is that of the last update."""
+
+        def step(carry, arrival):
+            state, before = carry
+            state, info = self.learner.update(arrival_key(key, arrival.age), state, arrival.oracle)
+            return state, with_overflow(info, before)
+
+        return oracle.for_each(step, (state, empty_info(self.learner, key, state, oracle)))
+
+
+def arrival_key(key: Key[Array, ""], age: Int[Array, ""]) -> Key[Array, ""]:
+    """The key of an update: that of the round for the answer to this round, another one for each older answer."""
+    return jnp.where(age == 0, key, jax.random.fold_in(key, age))
+
+
+def empty_info(learner: Any, key: Key[Array, ""], state: PyTree, oracle: Any) -> PyTree:
+    """The info of a round in which no answer arrives: zeros."""
+    info = jax.eval_shape(lambda state: learner.update(key, state, oracle.first().oracle)[1], state)
+    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), info)
+
+
+def with_overflow(info: PyTree, before: PyTree) -> PyTree:
+    """The info, with an overflow if there was one earlier in this round."""
+    return info._replace(overflow=info.overflow | before.overflow) if hasattr(info, "overflow") else info
