@@ -87,12 +87,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 # written out, since type checkers take no other name for one that users may import
 __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
-    "Context", "Delayed", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove",
-    "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls",
-    "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "Unanswered", "aggregate", "benchmark", "bounds", "cite",
-    "claims", "comparators", "datasets", "delays", "environments", "estimators", "feedback", "game", "intervals", "kernels",
-    "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results",
-    "simulate", "static", "struct", "sweep", "tune", "verify",
+    "Context", "Delayed", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live",
+    "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision",
+    "Pulls", "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "Unanswered", "aggregate",
+    "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments", "estimators",
+    "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses", "measures",
+    "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 

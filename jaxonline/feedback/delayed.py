@@ -82,7 +82,8 @@ class DelayedOracle:
         >>> import jaxonline as jo
         >>> feedback, specs = jo.Delayed(jo.FullInformation(), delay=0), jo.game.Specs.of_vectors(2)
         >>> state = feedback.init(jax.random.key(0), specs, specs.outcome)
-        >>> oracle = feedback.open(jax.random.key(1), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), jnp.float32(0.0), state)
+        >>> y, y_hat = jnp.float32(3.0), jnp.float32(0.0)
+        >>> oracle = feedback.open(jax.random.key(1), jnp.int32(1), jnp.ones(2), y, y_hat, state)
         >>> float(oracle.for_each(lambda total, arrival: total + arrival.oracle.y, jnp.float32(0.0)))
         3.0
     """

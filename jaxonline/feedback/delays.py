@@ -124,8 +124,7 @@ class GeometricDelay:
 
 
 def _as_delays(values: Any, name: str) -> np.ndarray:
-    delays = check.concrete(values)
-    array = np.asarray(delays)
+    array = np.asarray(values)
     if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer) or (array < 0).any():
         raise ArgumentError(name, f"must be a vector of integers >= 0, got {check.shown(values)}")
     return array.astype(np.int32)
