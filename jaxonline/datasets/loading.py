@@ -11,12 +11,12 @@ from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, known_as
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, complete, n_columns, read_table
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def load(
     name: str | Path,
     data: str | Path | Sequence[str | Path] | None = None,
@@ -69,7 +69,7 @@ def load(
             where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
             raise ValueError(
                 f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files "
-                f"(.npz with X and y, .csv, text); looked in {where}{meant(str(name), ('AR(4)', *SOURCES))}"
+                f"(.npz with X and y, .csv, text); looked in {where}{did_you_mean(str(name), ('AR(4)', *SOURCES))}"
             )
         path = matches[0]
     return DataSet(path.stem, *complete(path, read_table(path, target), impute))

@@ -1,7 +1,7 @@
 """Types of parameters: what an annotation says about the values that an argument takes.
 
-An annotation is the only declaration of a range. `struct` checks fields with it, `checked` the arguments of functions;
-study files, their schema, `jaxonline list`, the command line and the documentation read it (`parameters.declared`).
+An annotation is the only declaration of a range. `struct` checks fields with it, `validate_arguments` the arguments of functions;
+study files, their schema, `jaxonline list`, the command line and the documentation read it (`parameters.signatures`).
 Ranges are the constraints of `annotated-types`; the classes here say what these cannot say.
 
 Example:
