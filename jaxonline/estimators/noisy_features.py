@@ -80,7 +80,7 @@ class PairProduct(NamedTuple):
     log_size: Float[Array, ""]
 
     @classmethod
-    def of(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
+    def from_inner_products(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
         """That of the first `number` of these inner products."""
         used = jnp.arange(inner.shape[0], dtype=jnp.int32) < number
         sign = jnp.prod(jnp.where(used, jnp.sign(inner), jnp.ones_like(inner)))
