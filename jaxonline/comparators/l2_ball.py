@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import OrInfinity, Positive, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 class QuadraticSums(NamedTuple):
@@ -60,10 +60,8 @@ class L2Ball:
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[1]
 
 
-@checked
-def best_in_l2_ball(
-    sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]
-) -> tuple[np.ndarray, np.ndarray]:
+@validate_arguments
+def best_in_ball(sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 
     With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,

@@ -11,14 +11,23 @@ from scipy import special
 from jaxonline.estimators.count_distributions import CountDistribution, Geometric
 from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import DotProductKernel
-from jaxonline.parameters.checked import checked
+from jaxonline.parameters import check
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Vector
+from jaxonline.parameters.types import Convert, Numbers, Vector
+from jaxonline.parameters.validation import validate_arguments
 
 _SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
 
 
-@checked
+def _require_covariance(covariance: Any, name: str) -> Any:
+    return check.covariance(name, check.list_to_array(name, covariance))
+
+
+Covariance = Annotated[Numbers | Sequence, Convert(_require_covariance)]
+"""A variance (number), variances [d] or a matrix [d, d]."""
+
+
+@validate_arguments
 def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
 
@@ -43,7 +52,7 @@ def _second_moments(x: Any, covariance: Any) -> np.ndarray:
     return np.outer(x, x) + covariance
 
 
-@checked
+@validate_arguments
 def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
     """E <x~, x2>^2."""
     x2 = np.asarray(x2, float)
