@@ -51,7 +51,7 @@ class StronglyConvexBound(NamedTuple):
     norm: float
 
     @validate_arguments
-    def with_regularizer(
+    def value_for_regularizer(
         self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
     ) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""

@@ -53,7 +53,7 @@ class RateBound(NamedTuple):
         return self.information / self.eta + self.eta * self.variance * self.n_rounds
 
     @validate_arguments
-    def after(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
+    def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
         return self.information / self.eta + self.eta * self.variance * t

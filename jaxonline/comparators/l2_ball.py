@@ -61,7 +61,9 @@ class L2Ball:
 
 
 @validate_arguments
-def best_in_ball(sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]) -> tuple[np.ndarray, np.ndarray]:
+def best_in_l2_ball(
+    sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]
+) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 
     With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,

@@ -69,7 +69,7 @@ class RKHSPredictor(NamedTuple):
 
 
 @validate_arguments
-def rkhs_ball(
+def best_in_rkhs_ball(
     kernel: AnyKernel,
     X: Float[ArrayLike, "n d"],
     y: Float[ArrayLike, "n"],

@@ -95,7 +95,7 @@ class BestOfEachRound:
 
 
 @validate_arguments
-def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> Segments:
+def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertSequence:
     """The best sequence of experts with at most k segments, by dynamic programming.
 
     best[s, i] is the smallest loss so far of the sequences with at most s switches that end with expert i: in each

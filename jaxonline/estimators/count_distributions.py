@@ -208,7 +208,7 @@ def cost_aware(
 
 
 @validate_arguments
-def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> Law:
+def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> FiniteDistribution:
     """p_n ~ a_n / sqrt(1 + n/overhead): the best law where stratum n has the second moment a_n^2.
 
     Args:

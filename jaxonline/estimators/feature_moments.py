@@ -11,20 +11,11 @@ from scipy import special
 from jaxonline.estimators.count_distributions import CountDistribution, Geometric
 from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import DotProductKernel
-from jaxonline.parameters import check
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Convert, Numbers, Vector
+from jaxonline.parameters.types import Vector
 from jaxonline.parameters.validation import validate_arguments
 
 _SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
-
-
-def _require_covariance(covariance: Any, name: str) -> Any:
-    return check.covariance(name, check.list_to_array(name, covariance))
-
-
-Covariance = Annotated[Numbers | Sequence, Convert(_require_covariance)]
-"""A variance (number), variances [d] or a matrix [d, d]."""
 
 
 @validate_arguments

@@ -167,7 +167,7 @@ class FeatureMap(abc.ABC):
         """
 
     @validate_arguments
-    def given(
+    def estimate_given(
         self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
         """Map_Estimate conditional on the random numbers `counts`, for stratified verification.

@@ -270,7 +270,9 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
 
 
 @validate_arguments
-def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: PositiveFloat, radius: float) -> None:
+def check_finite_variance(
+    law: CountDistribution | Callable[..., CountDistribution], second_moment: PositiveFloat, radius: float
+) -> None:
     """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
 
     A geometric law weighs term n by p^n: it needs p E (X - c)^2 < radius^2. Other laws need E (X - c)^2 < radius^2.

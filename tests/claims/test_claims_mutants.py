@@ -124,7 +124,7 @@ def _last_of_each_sequence(patch):
     """The last coefficient of Q_n - Q_(n-1) x 1.05 in the estimator; the sequence itself is right."""
     right = sequences.PolynomialSequenceEstimator.estimate_given
 
-    def given(self, key, n, draw):
+    def estimate_given(self, key, n, draw):
         table = jnp.asarray(self.sequence.differences)
         wrong = object.__new__(sequences.PolynomialSequence)
         for name, value in vars(self.sequence).items():
@@ -135,7 +135,7 @@ def _last_of_each_sequence(patch):
         object.__setattr__(other, "law", self.law)
         return right(other, key, n, draw)
 
-    patch.setattr(sequences.PolynomialSequenceEstimator, "estimate_given", given)
+    patch.setattr(sequences.PolynomialSequenceEstimator, "estimate_given", estimate_given)
 
 
 def _law_of_n(patch):
