@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.estimators.fourier import Features
+from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
@@ -81,7 +81,7 @@ class VAW(LearnerDefaults):
 
     regularizer: Positive = 1.0
     forward: bool = static(default=True)
-    features: Features | None = None
+    features: AnyFeatures | None = None
     allow_float32: bool = static(default=False)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
