@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxonline.claims.references import METHODS, entries
 from jaxonline.parameters import check
-from jaxonline.parameters.describe import described
+from jaxonline.parameters.describe import one_line
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.results import Result, Standings
@@ -111,7 +111,7 @@ def _told(thing: Any) -> Iterator[str]:
     else:
         own = dataclasses.is_dataclass(thing) or hasattr(thing, "update")
         wanted = "a result, a learner, an estimator, a bound, or the name of one"
-        yield described(check.instance("things", thing, own, wanted))
+        yield one_line(check.instance("things", thing, own, wanted))
 
 
 def _package() -> str:

@@ -16,7 +16,7 @@ from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_loss
 from jaxonline.live.rounds import ROWS, table
 from jaxonline.parameters import check
-from jaxonline.parameters.describe import described
+from jaxonline.parameters.describe import one_line
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 
@@ -111,7 +111,7 @@ class Live:
 
     def __repr__(self) -> str:
         entrant = self._entrant
-        return f"Live({described(entrant.learner)}, {described(entrant.feedback)}, round={self.round})"
+        return f"Live({one_line(entrant.learner)}, {one_line(entrant.feedback)}, round={self.round})"
 
     def predict(self, x: ArrayLike | None = None) -> Any:
         """The move on an instance: a number, weights, an arm, a `Draw`, in NumPy.
@@ -329,7 +329,7 @@ class Live:
         if self._game is None or self._instance is None:
             raise RuntimeError("save must come after the first predict, or instance= must be given")
         return state_files.Saved(
-            self._game.identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
+            self._game.identity(), one_line(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
             self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
         )  # fmt: skip
 
@@ -346,7 +346,7 @@ class Live:
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
-        state_files.check_same(path, saved, other._begin(saved.instance).identity(), described(self._entrant))
+        state_files.check_same(path, saved, other._begin(saved.instance).identity(), one_line(self._entrant))
         with self._precision():
             other._states = state_files.restored(path, other._states, saved.leaves)
         other.round = saved.round

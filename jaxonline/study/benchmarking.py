@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
+from jaxonline.parameters.describe import one_line
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result, Standings
 from jaxonline.simulation import Checkpoint
@@ -47,7 +48,7 @@ class Task:
             check.count("n_rounds", self.n_rounds)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Benchmark:
     """Learners and the games in which they are compared.
 
@@ -94,6 +95,8 @@ class Benchmark:
         distinct("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
+
+    __repr__ = one_line
 
     def play(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
         """Check every learner against every game, then play the games one after the other.

@@ -13,6 +13,7 @@ import numpy as np
 from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
+from jaxonline.parameters.describe import one_line
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
@@ -59,6 +60,12 @@ class Compared(NamedTuple):
     def skewed(self) -> tuple[str, ...]:
         """The learners of whose regret at the horizon `Result.mean` warns: Student's interval understates one side."""
         return learners_with_skewed_runs(self.result, "regret")
+
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
 
     def rows(self) -> list[dict[str, Any]]:
         """`Result.table` with what it is about, the steps, the bounds at the horizon, and the slopes.
@@ -124,7 +131,7 @@ def skewness_is_said() -> Iterator[None]:
         yield
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
     """Learners in one game against one comparator.
 
@@ -178,6 +185,8 @@ class Comparison:
             check.positive("tune", self.tune)
         check.instance("about", self.about, Mapping, "a dictionary")
         check.number("late", self.late, ge=0.0, lt=1.0)
+
+    __repr__ = one_line
 
     def play(self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any) -> Compared:
         """Choose the steps, play, and work out the bounds.
