@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 from optax.projections import projection_l1_ball
 
-from jaxonline.estimators.attribute_pairs import AttributePairs, on_the_cone
+from jaxonline.estimators.attribute_pairs import AttributePairs, project_psd
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -95,7 +95,7 @@ class Baseline(LearnerDefaults):
         moments = AttributePairs(self.n_attributes)(key, len(state.w), oracle)
         A = state.A + rate * (moments.A - state.A)
         b = state.b + rate * (oracle.label() * moments.v - state.b)
-        matrix = on_the_cone(A) if self.cone else A
+        matrix = project_psd(A) if self.cone else A
         w = minimise_on_l1_ball(matrix, b, jnp.asarray(self.radius, b.dtype), state.w, self.n_steps)
         return BaselineState(A, b, w, t), BaselineInfo(w @ matrix @ w - 2 * w @ b)
 

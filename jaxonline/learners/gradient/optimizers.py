@@ -6,16 +6,16 @@ from typing import Annotated, Any
 import optax
 
 from jaxonline.parameters import check
-from jaxonline.parameters.closures import built, interned
+from jaxonline.parameters.closures import build_cached, intern_functions
 from jaxonline.parameters.types import Component, Convert
 
 
 def as_optimizer(optimizer: Any, name: str = "optimizer") -> optax.GradientTransformation:
     """Return the optax transformation that is given, or that a given function returns; equal ones are one object."""
-    transformation = built(optimizer) if _is_factory(optimizer) else optimizer
+    transformation = build_cached(optimizer) if _is_factory(optimizer) else optimizer
     is_optax = isinstance(transformation, optax.GradientTransformation)
     check.instance(name, optimizer, is_optax, "an optax GradientTransformation, or a function that returns one")
-    return interned(transformation)
+    return intern_functions(transformation)
 
 
 def _is_factory(value: Any) -> bool:
