@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxonline.game import Entrant, Game
 from jaxonline.losses.actions import ARM_LOSSES
-from jaxonline.parameters.describe import one_line
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team
 
 PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
@@ -18,11 +18,11 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
     """Game, comparator, learners with their parameters, and versions: entries of `Result.meta`."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
-        "game": one_line(game),
-        "comparator": None if comparator is None else one_line(comparator),
+        "game": short_repr(game),
+        "comparator": None if comparator is None else short_repr(comparator),
         **({} if comparator is None else {"regret_label": regret_label(game, comparator)}),
         "learners": {
-            name: one_line(learner) + (f" through {one_line(item.feedback)}" if isinstance(item, Entrant) else "")
+            name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
         },

@@ -11,7 +11,7 @@ from registry import LEARNERS
 
 import jaxonline as jo
 from jaxonline import bounds, comparators, environments, kernels, losses, noise, verify
-from jaxonline.parameters.describe import MAX_CHARACTERS, one_line
+from jaxonline.parameters.short_repr import MAX_CHARACTERS, short_repr
 from jaxonline.study import Benchmark, Comparison, Context
 
 ROWS = environments.DataStream(np.ones((442, 10)), np.ones(442))
@@ -107,22 +107,22 @@ class Plain:
 
 
 def test_one_line_of_any_object():
-    assert one_line(Plain()) == "Plain(rate=0.1, sizes=float64[4, 5])"
-    assert one_line(np.float32(0.1)) == one_line(0.1) == "0.1"
-    assert one_line(np.arange(3)) == "[0, 1, 2]"
-    assert one_line(np.array([1 / 3])) == "[0.3333333]"
-    assert one_line(jax.random.key(0)) == "key"
-    assert one_line(np.sin) == "<ufunc 'sin'>"
-    assert one_line(test_one_line_of_any_object) == "test_one_line_of_any_object"
-    assert one_line(jax.jit(test_one_line_of_any_object)) == "test_one_line_of_any_object"
-    assert one_line(functools.partial(test_one_line_of_any_object, 2, x=3)) == "test_one_line_of_any_object(2, x=3)"
-    assert one_line(Plain) == "Plain"
-    assert one_line(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
-    assert len(one_line(dict.fromkeys(range(99), "x" * 50))) <= MAX_CHARACTERS
-    assert one_line([Unprintable()]) == "[Unprintable]"
+    assert short_repr(Plain()) == "Plain(rate=0.1, sizes=float64[4, 5])"
+    assert short_repr(np.float32(0.1)) == short_repr(0.1) == "0.1"
+    assert short_repr(np.arange(3)) == "[0, 1, 2]"
+    assert short_repr(np.array([1 / 3])) == "[0.3333333]"
+    assert short_repr(jax.random.key(0)) == "key"
+    assert short_repr(np.sin) == "<ufunc 'sin'>"
+    assert short_repr(test_one_line_of_any_object) == "test_one_line_of_any_object"
+    assert short_repr(jax.jit(test_one_line_of_any_object)) == "test_one_line_of_any_object"
+    assert short_repr(functools.partial(test_one_line_of_any_object, 2, x=3)) == "test_one_line_of_any_object(2, x=3)"
+    assert short_repr(Plain) == "Plain"
+    assert short_repr(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert len(short_repr(dict.fromkeys(range(99), "x" * 50))) <= MAX_CHARACTERS
+    assert short_repr([Unprintable()]) == "[Unprintable]"
     again = Plain()
     again.sizes = again
-    assert "…" in one_line(again)
+    assert "…" in short_repr(again)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_a_comparison_prints_as_one_line_and_its_outcome_as_a_table():
     )
     assert " at 0x" not in repr(comparison)
     assert "\n" not in repr(comparison)
-    compared = comparison.play(Context(), n_runs=2, n_rounds=6)
+    compared = comparison.run(Context(), n_runs=2, n_rounds=6)
     assert repr(compared) == repr(compared.result)
     assert "<table>" in compared._repr_html_()
 

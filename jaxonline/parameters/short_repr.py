@@ -19,7 +19,7 @@ MAX_DEPTH = 8
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def one_line(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """An object in one line: classes with their parameters, large arrays by dtype and shape, functions by name.
 
     It leaves out fields that are None, that are derived from others, and static functions with their default.
@@ -27,10 +27,10 @@ def one_line(value: Any) -> str:
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.parameters.describe import one_line
-        >>> one_line(jo.noise.laplace(0.2))
+        >>> from jaxonline.parameters.short_repr import short_repr
+        >>> short_repr(jo.noise.laplace(0.2))
         "Noise(covariance=0.2, law='laplace')"
-        >>> one_line({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
+        >>> short_repr({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
         '{a: float64[442, 10], b: [0.5, 1.0]}'
     """
     line = _format(value, MAX_DEPTH)
