@@ -8,10 +8,10 @@ from jaxtyping import Array, Key
 from jaxonline.game.protocols import Draw
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import Tally, TallyPolicy, arm_indicator, first_argmin
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("auer2002finite")
@@ -38,7 +38,7 @@ class EpsilonGreedy(TallyPolicy):
     power: NonNegative = 0.0
 
     @classmethod
-    @checked
+    @validate_arguments
     def decreasing(
         cls, n_arms: Count, gap: Annotated[float, Interval(gt=0, le=1)], c: PositiveFloat = 6.0
     ) -> "EpsilonGreedy":

@@ -12,10 +12,10 @@ from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.vectors import SumsLearner
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, NonNegative, Positive, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("neu2015explore")
@@ -46,7 +46,7 @@ class EXP3IX(SumsLearner):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3IX":
         """Set eta = sqrt(2 ln K / (K T)) and gamma = eta / 2, as in Theorem 1."""
         eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))

@@ -11,10 +11,10 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import SumsCombiner, require_combiner
 from jaxonline.learners.experts.label_range import range_width
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("cesabianchi2006prediction")
@@ -40,7 +40,7 @@ class EWA(SumsCombiner):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """Set the largest eta for the squared loss of predictions and labels in [low, high], 1 / (2 (high - low)^2)."""
         return cls(0.5 / range_width(low, high) ** 2)

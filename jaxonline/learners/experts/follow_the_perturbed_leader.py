@@ -10,10 +10,10 @@ from jaxonline import random
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import nan_outside_unit
 from jaxonline.learners.experts.vectors import SumsLearner
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2, Positive, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 PERTURBATIONS = {"exponential": random.exponential, "gumbel": random.gumbel}
 
@@ -47,7 +47,7 @@ class FollowThePerturbedLeader(SumsLearner):
     perturbation: Literal["exponential", "gumbel"] = static(default="exponential")
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "FollowThePerturbedLeader":
         """Set eta = sqrt(ln K / T), for exponential Z: the expected regret is at most 2 sqrt(T ln K)."""
         return cls(float(np.sqrt(np.log(n_experts) / n_rounds)))

@@ -12,11 +12,11 @@ from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import nan_outside_unit
 from jaxonline.learners.experts.vectors import CombinerLearner
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 class LabelEfficientInfo(NamedTuple):
@@ -57,7 +57,7 @@ class LabelEfficientHedge(CombinerLearner):
     traits: ClassVar[LearnerTraits] = LearnerTraits()
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> "LabelEfficientHedge":
         """Set epsilon = m / T for m expected questions, eta = sqrt(2 m ln K) / T: regret at most T sqrt(2 ln K / m)."""
         if n_questions > n_rounds:

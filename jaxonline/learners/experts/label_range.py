@@ -19,7 +19,7 @@ def nan_outside_unit(losses: Array) -> Array:
 
 def check_range(low: ArrayLike, high: ArrayLike) -> None:
     """Raise a ValueError if `high` is not above `low`."""
-    least, most = check.concrete(low), check.concrete(high)
+    least, most = check.concrete_array(low), check.concrete_array(high)
     if least is not None and most is not None and not (most > least).all():
         raise ArgumentError("high", f"must be above low, got low={least:g} and high={most:g}")
 
