@@ -14,6 +14,7 @@ from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
@@ -59,6 +60,12 @@ class ComparisonResult(NamedTuple):
     def skewed_learners(self) -> tuple[str, ...]:
         """The learners of whose regret at the horizon `Result.mean` warns: Student's interval understates one side."""
         return learners_with_skewed_runs(self.result, "regret")
+
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
 
     def rows(self) -> list[dict[str, Any]]:
         """`Result.table` with what it is about, the steps, the bounds at the horizon, and the slopes.
@@ -124,7 +131,7 @@ def ignore_skewness_warnings() -> Iterator[None]:
         yield
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
     """Learners in one game against one comparator.
 
@@ -178,6 +185,8 @@ class Comparison:
             check.positive("tune", self.tune)
         check.instance("labels", self.labels, Mapping, "a dictionary")
         check.number("growth_start", self.growth_start, ge=0.0, lt=1.0)
+
+    __repr__ = short_repr
 
     def run(
         self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any

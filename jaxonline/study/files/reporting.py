@@ -9,6 +9,7 @@ import numpy as np
 from jaxonline.bounds import RegretBound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
+from jaxonline.results.quantities import label_of
 from jaxonline.results.report.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
@@ -99,6 +100,7 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
     sized = f"{runs} of {result.rounds[-1]:,} rounds"
     title = f"{title} ({sized})" if title else sized
     if quantity == "regret":
+        title = f"{title}: {label_of(quantity, result.meta)}"
         rows = [row | more for row, more in zip(result.table(bounds), beside, strict=True)]
         shown = [each for each in REGRET if each.key != "bound" or bounds]
         return Table(title, rows, (*shown, *columns))
