@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxonline import bounds
-from jaxonline.comparators import rkhs_ball
+from jaxonline.comparators import best_in_rkhs_ball
 from jaxonline.kernels import ExponentialKernel
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
@@ -97,7 +97,7 @@ def test_the_comparator_and_the_queries(written):
     queries = cell["learners"][BEST]["queries"][-1] / 800
     assert queries == pytest.approx(2.0, abs=0.15)
     X, y = STUDY.problem("regression", 3)
-    best = rkhs_ball(ExponentialKernel(), X, y, STUDY.radius)
+    best = best_in_rkhs_ball(ExponentialKernel(), X, y, STUDY.radius)
     nothing = float((y**2).sum())
     regret = cell["learners"][THEOREM]["regret"][-1]
     assert 0 < regret < 2 * (nothing - best.loss)  # better than never moving
@@ -119,7 +119,7 @@ def test_a_step_at_the_edge_is_said(written):
 def test_a_better_law_is_better_at_a_lower_price(written):
     """Known before anything is played, and so is the bound of the law that is played."""
     _, numbers, _ = written
-    paper, best = (STUDY.comparison(Case(KERNEL, "squared", *law), 3).about for law in LAWS)
+    paper, best = (STUDY.comparison(Case(KERNEL, "squared", *law), 3).labels for law in LAWS)
     assert best["theorem"].G < paper["theorem"].G / 2
     assert best["expected_queries_per_round"] < 1.05 * paper["expected_queries_per_round"]
     steps = bounds.unbiased_steps(1.0, 1.0, best["theorem"].G, 800)

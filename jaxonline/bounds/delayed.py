@@ -1,0 +1,90 @@
+"""Bounds on the regret when answers arrive late."""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxonline.bounds.bandits import Gaps, ucb1
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import CountFrom2, Horizons, NonNegativeInt, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
+
+
+@cites("joulani2013delayed", "weinberger2002delayed")
+@validate_arguments
+def bold(
+    bound: Callable[[np.ndarray], np.ndarray], max_delay: NonNegativeInt, n_rounds: Horizons
+) -> Float[np.ndarray, "..."]:
+    """Regret of `learners.BOLD`: (d + 1) R(T / (d + 1)).
+
+    Each of the d + 1 copies plays some of the rounds, and R is concave: Joulani, Gyorgy and Szepesvari (2013), Theorem 1;
+    Weinberger and Ordentlich (2002) for a fixed delay. The environment is oblivious.
+
+    Args:
+        bound: the concave bound R(T) on the regret of the base learner without delay.
+        max_delay: the largest delay d.
+        n_rounds: the horizon T, or several.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.bounds import bold
+        >>> float(bold(np.sqrt, 3, 100))
+        20.0
+    """
+    n_copies = max_delay + 1
+    return n_copies * np.asarray(bound(np.asarray(n_rounds, float) / n_copies))
+
+
+@cites("joulani2013delayed", "auer2002finite")
+@validate_arguments
+def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+    """Pseudo-regret of UCB1 that updates on arrival: the bound without delay plus d times the sum of the gaps.
+
+    Of the pulls of an arm at most d are unanswered, and the others satisfy the argument of Auer et al. (2002),
+    Theorem 1. Joulani, Gyorgy and Szepesvari (2013), Theorem 7, have the same additive term.
+
+    Args:
+        gaps: the gaps of the mean losses of the arms [K], 0 for a best arm.
+        max_delay: the largest delay d.
+        n_rounds: the horizon T, or several.
+
+    Example:
+        >>> from jaxonline.bounds import delayed_ucb1
+        >>> round(float(delayed_ucb1([0.0, 0.5], 10, 1000)), 1)
+        117.7
+    """
+    return ucb1(gaps, n_rounds) + max_delay * np.asarray(gaps, float).sum()
+
+
+@cites("thune2019nonstochastic", "cesabianchi2016delay")
+@validate_arguments
+def delayed_exp3(
+    n_arms: CountFrom2, delay: NonNegativeInt, n_rounds: Horizons, eta: PositiveFloat
+) -> Float[np.ndarray, "..."]:
+    """Pseudo-regret of EXP3 that updates on arrival, for a fixed delay d: ln K / eta + eta T (e K / 2 + d).
+
+    Thune, Cesa-Bianchi and Seldin (2019), Theorem 1, for losses in [0, 1] of an oblivious environment and
+    eta <= 1 / (2 e (d + 1)). The best eta gives the order sqrt((K + d) T ln K) of Cesa-Bianchi, Gentile and Mansour
+    (2016).
+
+    Args:
+        n_arms: the number K of arms.
+        delay: the delay d of every answer.
+        n_rounds: the horizon T, or several.
+        eta: the learning rate.
+
+    Raises:
+        ValueError: `eta` is larger than the theorem allows.
+
+    Example:
+        >>> from jaxonline.bounds import delayed_exp3
+        >>> round(float(delayed_exp3(4, 3, 1000, eta=0.01)), 1)
+        223.0
+    """
+    largest = 1 / (2 * np.e * (delay + 1))
+    if eta > largest:
+        raise ArgumentError("eta", f"must be at most 1 / (2 e (delay + 1)) = {largest:.3g} (got {eta:.3g})")
+    T = np.asarray(n_rounds, float)
+    return np.log(n_arms) / eta + eta * T * (np.e * n_arms / 2 + delay)
