@@ -19,8 +19,8 @@ def bold(
 ) -> Float[np.ndarray, "..."]:
     """Regret of `learners.BOLD`: (d + 1) R(T / (d + 1)).
 
-    Each of the d + 1 copies plays some of the rounds, and R is concave: Joulani, Gyorgy and Szepesvari (2013), Theorem 1;
-    Weinberger and Ordentlich (2002) for a fixed delay. The environment is oblivious.
+    Each of the d + 1 copies plays some of the rounds, and R is concave: Joulani, Gyorgy and Szepesvari (2013),
+    Theorem 1; Weinberger and Ordentlich (2002) for a fixed delay. The environment is oblivious.
 
     Args:
         bound: the concave bound R(T) on the regret of the base learner without delay.

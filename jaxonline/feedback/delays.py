@@ -126,7 +126,7 @@ class GeometricDelay:
 def _as_delays(values: Any, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer) or (array < 0).any():
-        raise ArgumentError(name, f"must be a vector of integers >= 0, got {check.shown(values)}")
+        raise ArgumentError(name, f"must be a vector of integers >= 0, got {check.quote(values)}")
     return array.astype(np.int32)
 
 

@@ -53,7 +53,7 @@ class BOLD(ForwardsToLearner):
         >>> import jaxonline as jo
         >>> losses = jo.environments.DataStream(None, np.tile([1.0, 0.0], (20, 1)))
         >>> game = jo.Game(losses, jo.Delayed(jo.FullInformation(), delay=3), loss=jo.losses.ExpectedLoss())
-        >>> learner = jo.learners.BOLD(jo.learners.Hedge(0.5), max_delay=3)
+        >>> learner = jo.learners.BOLD(jo.learners.Hedge(jo.learners.EWA(0.5)), max_delay=3)
         >>> jo.simulate(game, learner, n_runs=1, n_rounds=20).queries[0, 0, -1].item()
         17.0
     """

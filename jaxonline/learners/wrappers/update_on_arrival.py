@@ -19,8 +19,8 @@ class UpdateOnArrival(ForwardsToLearner):
     """Plays with a learner that was made for immediate feedback, and updates it once for each answer that arrives.
 
     The update gets the oracle of the round to which the answer belongs, with the move of that round. So importance
-    weights use the probabilities of that round. For UCB1 the cost of delay is additive (`bounds.delayed_ucb1`), for EXP3
-    it is below sqrt(d T ln K) (`bounds.delayed_exp3`).
+    weights use the probabilities of that round. Delay adds a constant to the regret of UCB1 (`bounds.delayed_ucb1`) and
+    a term of order sqrt(d T ln K) to that of EXP3 (`bounds.delayed_exp3`).
 
     Args:
         learner: the base learner.

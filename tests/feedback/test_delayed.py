@@ -1,0 +1,213 @@
+"""Delayed feedback: when answers arrive, equality without delay, a NumPy loop with a queue, and the theorems."""
+
+import delayed_reference as reference
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiers import some
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.learners import BOLD, EWA, EXP3, UCB1, Hedge, UpdateOnArrival
+from jaxonline.parameters.struct import struct
+
+LOSSES = np.random.default_rng(0).random((60, 3)).astype(np.float32)
+GIVEN = np.random.default_rng(1).integers(0, 6, 60).tolist()
+DELAYS = {
+    "fixed": (4, [4] * 60),
+    "given": (GIVEN, GIVEN),
+    "none": (0, [0] * 60),
+}
+
+
+def game_of(feedback, losses=LOSSES, loss=None):
+    return jo.Game(jo.environments.DataStream(None, losses), feedback, loss=loss or jo.losses.ArmLoss())
+
+
+def play(game, learner, n_rounds=60, seed=0):
+    return jo.play(game, learner, jax.random.key(seed), n_rounds)[1]
+
+
+@pytest.mark.parametrize("name", DELAYS)
+def test_ucb1_equals_a_loop_with_a_queue(name):
+    delay, delays = DELAYS[name]
+    history = play(game_of(jo.Delayed(jo.Bandit(), delay)), UpdateOnArrival(UCB1()))
+    assert history.y_hat.tolist() == reference.delayed_ucb1(LOSSES, delays)
+    assert history.answers.tolist() == [len(reference.arrivals(delays, t)) for t in range(1, 61)]
+    np.testing.assert_array_equal(history.queries, history.answers)
+
+
+@pytest.mark.parametrize("name", DELAYS)
+def test_exp3_uses_the_probabilities_of_the_round_that_is_answered(name):
+    delay, delays = DELAYS[name]
+    history = play(game_of(jo.Delayed(jo.Bandit(), delay)), UpdateOnArrival(EXP3(0.05)))
+    expected = reference.delayed_exp3(LOSSES, delays, 0.05, history.y_hat.arm.tolist())
+    np.testing.assert_allclose(history.y_hat.probabilities, expected, rtol=2e-4)
+
+
+@pytest.mark.parametrize("name", DELAYS)
+def test_bold_equals_a_loop_over_copies(name):
+    delay, delays = DELAYS[name]
+    game = game_of(jo.Delayed(jo.FullInformation(), delay), loss=jo.losses.ExpectedLoss())
+    history = play(game, BOLD(Hedge(EWA(0.5)), max_delay=5))
+    expected = reference.bold_hedge(LOSSES, [*delays, 5], 0.5)  # as many copies as BOLD has
+    np.testing.assert_allclose(history.y_hat, expected[:60] if len(expected) > 60 else expected, rtol=1e-4)
+
+
+LEARNERS = {
+    "UCB1": (UCB1(), jo.Bandit()),
+    "EXP3": (EXP3(0.2), jo.Bandit()),
+    "Hedge": (Hedge(EWA(0.2)), jo.FullInformation()),
+}
+
+
+@pytest.mark.parametrize("name", some(LEARNERS, "EXP3"))
+@pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 0)], ids=["on arrival", "BOLD"])
+def test_without_delay_the_numbers_are_the_same_bit_for_bit(name, wrapper):
+    learner, feedback = LEARNERS[name]
+    plain = play(game_of(feedback), learner)
+    delayed = play(game_of(jo.Delayed(feedback, 0)), wrapper(learner))
+    jax.tree.map(np.testing.assert_array_equal, plain, delayed)
+
+
+def test_noisy_copies_without_delay_are_the_same_bit_for_bit():
+    environment = jo.environments.LinearModel(np.array([0.5, -0.2]), noise_std=0.1)
+    feedback = jo.NoisyCopies(jo.noise.gaussian(0.3))
+    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
+    plain = play(jo.Game(environment, feedback), learner)
+    delayed = play(jo.Game(environment, jo.Delayed(feedback, 0)), UpdateOnArrival(learner))
+    jax.tree.map(np.testing.assert_array_equal, plain._replace(x_comparator=()), delayed._replace(x_comparator=()))
+
+
+RANDOM = {"uniform": jo.delays.UniformDelay(6), "geometric": jo.delays.GeometricDelay(2.0, maximum=6)}
+
+
+@pytest.mark.parametrize("delay", [4, GIVEN, *RANDOM.values()], ids=["fixed", "given", *RANDOM])
+@pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 6)], ids=["on arrival", "BOLD"])
+def test_answers_that_have_not_arrived_change_nothing(delay, wrapper):
+    """Losses of round s are replaced; moves stay the same up to the round in which the answer arrives, bit for bit."""
+    round_changed = 20
+    other = LOSSES.copy()
+    other[round_changed - 1] = 1 - other[round_changed - 1]
+    feedback, learner = jo.Delayed(jo.Bandit(), delay), wrapper(EXP3(0.5))
+    first, second = (play(game_of(feedback, losses), learner) for losses in (LOSSES, other))
+    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 1), 0)  # of the oracle's stream, before round 1
+    arrival = round_changed + int(feedback.delay.sample(jax.random.fold_in(jax.random.fold_in(key, 1), 20), 20))
+    differs = (np.asarray(first.y_hat.probabilities) != np.asarray(second.y_hat.probabilities)).any(axis=1)
+    assert not differs[:arrival].any()
+    assert differs[arrival:].any(), "the answer is used when it arrives"
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_delays_have_their_distribution(name):
+    """Chi-square test with 20,000 draws: false alarm 1e-6."""
+    delay = RANDOM[name]
+    keys = jax.random.split(jax.random.key(0), 20_000)
+    counts = np.bincount(jax.vmap(lambda key: delay.sample(key, jnp.int32(1)))(keys), minlength=7)
+    if name == "uniform":
+        p = np.full(7, 1 / 7)
+    else:
+        p = (1 / 3) * (2 / 3) ** np.arange(7)
+        p[-1] = (2 / 3) ** 6
+    assert len(counts) == 7
+    statistic = ((counts - 20_000 * p) ** 2 / (20_000 * p)).sum()
+    assert statistic < 38.3  # 1 - 1e-6 quantile, 6 degrees of freedom
+
+
+def test_the_measure_counts_unanswered_rounds():
+    game = game_of(jo.Delayed(jo.Bandit(), GIVEN))
+    measures = [jo.Unanswered()]
+    result = jo.simulate(game, UpdateOnArrival(UCB1()), n_runs=2, n_rounds=60, record_at=60, measures=measures)
+    expected = [sum(s + GIVEN[s - 1] > t for s in range(1, t + 1)) for t in range(1, 61)]
+    assert result.measures["unanswered"][0, 1].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("make", "argument", "value"),
+    [
+        (lambda: jo.Delayed(jo.Bandit(), -1), "delay", "-1"),
+        (lambda: jo.Delayed(jo.Bandit(), [1, -2]), "rounds", "-2"),
+        (lambda: jo.delays.UniformDelay(-3), "maximum", "-3"),
+        (lambda: jo.delays.GeometricDelay(-1.0, maximum=3), "mean", "-1"),
+        (lambda: BOLD(UCB1(), max_delay=-2), "max_delay", "-2"),
+        (
+            lambda: jo.simulate(game_of(jo.Delayed(jo.Bandit(), 5)), BOLD(UCB1(), 4), n_runs=1, n_rounds=5),
+            "max_delay",
+            "4",
+        ),
+    ],
+)
+def test_bad_delays_raise_an_error_that_names_the_argument(make, argument, value):
+    with pytest.raises(ValueError, match=value) as error:
+        make()
+    assert argument in str(error.value)
+
+
+def test_interrupted_studies_with_queues_give_the_same_bits(tmp_path):
+    game = game_of(jo.Delayed(jo.Bandit(), jo.delays.UniformDelay(6)))
+    learners = {"on arrival": UpdateOnArrival(EXP3(0.2)), "BOLD": BOLD(EXP3(0.2), max_delay=6)}
+    kwargs = {"n_runs": 6, "key": 3, "block_size": 3}
+    whole = jo.simulate(game, learners, n_rounds=50, record_at=[20, 50], **kwargs)
+    checkpoint = jo.Checkpoint(tmp_path / "study", keep_states=True)
+    jo.simulate(game, learners, n_rounds=20, record_at=[20], checkpoint=checkpoint, **kwargs)
+    resumed = jo.simulate(game, learners, n_rounds=50, record_at=[20, 50], checkpoint=checkpoint, **kwargs)
+    np.testing.assert_array_equal(whole.measures["cumulative_loss"], resumed.measures["cumulative_loss"])
+
+
+@struct
+class ForgetsProbabilities:
+    """A wrong EXP3 on arrival: it weights by the probabilities of the present round."""
+
+    learner: EXP3
+
+    def init(self, key, specs):
+        return self.learner.init(key, specs), jnp.full(3, 1 / 3)
+
+    def predict(self, key, state, x):
+        return self.learner.predict(key, state[0], x)
+
+    def update(self, key, state, oracle):
+        def step(state, arrival):
+            present = self.learner.predict(key, state, ())
+            arrival.oracle.move = arrival.oracle.move._replace(probabilities=present.probabilities)
+            return self.learner.update(key, state, arrival.oracle)[0]
+
+        return (oracle.for_each(step, state[0]), state[1]), ()
+
+
+def test_weights_of_the_present_round_are_caught():
+    history = play(game_of(jo.Delayed(jo.Bandit(), 4)), ForgetsProbabilities(EXP3(0.05)))
+    expected = reference.delayed_exp3(LOSSES, [4] * 60, 0.05, history.y_hat.arm.tolist())
+    assert np.abs(np.asarray(history.y_hat.probabilities) - expected).max() > 0.002
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("delay", [0, 10, 50])
+def test_regret_under_delay_is_below_the_theorems(delay):
+    """Means of 500 runs; the bounds are far above, so that a false alarm has a probability below 1e-9."""
+    n_rounds, means = 2000, np.array([0.3, 0.5, 0.6, 0.7])
+    arms = jo.environments.BernoulliArms(means)
+    regret = jo.game.PseudoRegret()
+    eta = min(1 / (2 * np.e * (delay + 1)), np.sqrt(np.log(4) / (n_rounds * (np.e * 2 + delay))))
+    bandits = {"UCB1": UpdateOnArrival(UCB1()), "EXP3": UpdateOnArrival(EXP3(eta))}
+    game = jo.Game(arms, jo.Delayed(jo.Bandit(), delay), loss=jo.losses.ArmLoss(), regret=regret)
+    result = jo.simulate(game, bandits, n_runs=500, n_rounds=n_rounds, key=1, comparator=jo.BestArm(), record_at=1)
+    ucb1, exp3 = np.asarray(result.regret)[:, :, -1].mean(axis=1)
+    assert 0 < ucb1 <= bounds.delayed_ucb1(means - 0.3, delay, n_rounds)
+    assert 0 < exp3 <= bounds.delayed_exp3(4, delay, n_rounds, eta)
+    game = jo.Game(arms, jo.Delayed(jo.FullInformation(), delay), loss=jo.losses.ExpectedLoss())
+    rate = np.sqrt(8 * np.log(4) * (delay + 1) / n_rounds)
+    hedge = jo.simulate(
+        game, BOLD(Hedge(EWA(rate)), delay), n_runs=500, n_rounds=n_rounds, comparator=jo.BestArm(), record_at=1
+    )
+    assert hedge.regret[0, :, -1].max() <= bounds.bold(lambda T: np.sqrt(T * np.log(4) / 2), delay, n_rounds)
+
+
+@pytest.mark.long
+def test_a_million_rounds_with_delay_stay_finite():
+    game = game_of(jo.Delayed(jo.Bandit(), 20))
+    learners = {"UCB1": UpdateOnArrival(UCB1()), "EXP3": UpdateOnArrival(EXP3(0.001))}
+    result = jo.simulate(game, learners, n_runs=2, n_rounds=1_000_000, record_at=1)
+    assert np.isfinite(result.measures["cumulative_loss"]).all()
+    assert (np.asarray(result.first_nonfinite) == 0).all()
