@@ -130,7 +130,7 @@ def _read(source: Source, file: Path, target: str | int | None, impute: str | No
 
 
 def _local_file(source: Source, paths: Sequence[Path]) -> Path | None:
-    """Return the local file of a set, or None: ranked by its name, its folder, its original name at UCI, and its size."""
+    """Return the local file of a set or None, ranked by its name, folder, original name at UCI and size."""
     original_name = Path(source.origin.member).name if isinstance(source.origin, Archive) else ""
 
     def rank(path: Path, file: Path) -> int:

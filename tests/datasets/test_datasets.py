@@ -156,7 +156,7 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
         load("a", tmp_path, impute="mean")
     X[:, 1] = np.inf
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match="infinite .*row 1, column '1'"):
+    with pytest.raises(ValueError, match=r"infinite .*row 1, column '1'"):
         load("a", tmp_path, impute="mean")
 
 

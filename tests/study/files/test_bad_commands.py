@@ -100,7 +100,7 @@ FIELDS = {
         "--noise-variance 0": "--noise-variance must be above 0",
     },
     "reproduce noisy-kernels": {
-        "--kernels nonsense": "--kernels must be of 'exponential kernel', 'Gaussian kernel', got 'nonsense'",
+        "--kernels nonsense": "--kernels must be among 'exponential kernel', 'Gaussian kernel', got 'nonsense'",
         "--losses sqared": "did you mean 'squared'?",
         "--ps 1.0": "--ps must be above 1, got 1.0",
         "--overheads -1": "--overheads must be at least 0, got -1",

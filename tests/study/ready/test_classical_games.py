@@ -135,7 +135,7 @@ def test_real_data_have_labels_and_at_most_unit_length(name, size):
         ("forecasts", {"switches": 40}, "switches must be at most half of rounds - 1, got 40 and 60 rounds"),
         ("forecasts", {"rounds": 1028}, "rounds must be at most 1,027"),
         ("mistakes", {"labels": "nonsense"}, "labels must be 'realizable', 'noisy' or 'contrary', got nonsense"),
-        ("experts", {"only": ["nobody"]}, "only must be of 'exponential weights'"),
+        ("experts", {"only": ["nobody"]}, "only must be among 'exponential weights'"),
     ],
 )
 def test_bad_fields_are_named(name, fields, message):

@@ -84,7 +84,7 @@ def test_all_learners(tmp_path):
         ({"runs": 1}, "runs must be at least 2, got 1"),
         ({"rounds": 0}, "rounds must be at least 128, got 0"),
         ({"data": "/nowhere"}, "data must name folders and files that exist"),
-        ({"only": "nobody"}, "only must be of 'clean instances', .*, got 'nobody'"),
+        ({"only": "nobody"}, "only must be among 'clean instances', .*, got 'nobody'"),
     ],
 )
 def test_bad_fields(fields, message):

@@ -241,7 +241,7 @@ def test_the_rule_of_the_verdict(growths, upper, wanted):
     [
         ({"runs": 1}, "runs must be at least 2, got 1"),
         ({"rounds": 15}, "rounds must be at least 16, got 15"),
-        ({"only": ("one copy", "nobody")}, "only must be of 'one copy', .*'nobody'"),
+        ({"only": ("one copy", "nobody")}, "only must be among 'one copy', .*'nobody'"),
     ],
 )
 def test_bad_fields(fields, message):

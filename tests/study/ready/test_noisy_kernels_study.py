@@ -153,8 +153,8 @@ def test_classification():
     [
         ({"runs": 3}, "runs must be at least 4, got 3"),
         ({"rounds": 15}, "rounds must be at least 16, got 15"),
-        ({"kernels": ["linear"]}, "kernels must be of 'exponential kernel', 'Gaussian kernel', got 'linear'"),
-        ({"losses": ["hinge"]}, "losses must be of 'squared', .*, got 'hinge'"),
+        ({"kernels": ["linear"]}, "kernels must be among 'exponential kernel', 'Gaussian kernel', got 'linear'"),
+        ({"losses": ["hinge"]}, "losses must be among 'squared', .*, got 'hinge'"),
     ],
 )
 def test_bad_fields(fields, message):
