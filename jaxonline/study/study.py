@@ -318,6 +318,8 @@ def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
         return context["error"]
     if error["type"] == "too_short":
         return ArgumentError(name, f"must be at least {context['min_length']}, got {context['actual_length']} of them")
+    if error["type"] == "multiple_of":
+        return ArgumentError(name, f"must be a multiple of {context['multiple_of']}, got {error['input']}")
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
     expected = limits.words or context.get("expected") or TYPE_WORDS.get(error["type"].partition("_")[0], "valid")
     return ArgumentError(name, f"must be {expected}, got {error['input']}")

@@ -10,7 +10,7 @@ from jaxonline.comparators import best_segments
 from jaxonline.study import Context
 from jaxonline.study.ready import STUDY_GROUPS, load_study
 from jaxonline.study.ready.games.forecasts import FORECASTERS, forecasts
-from jaxonline.study.ready.games.perceptron import labelled
+from jaxonline.study.ready.games.perceptron import load_labelled
 
 SMALL = {
     "experts": {"experts": 4},
@@ -119,7 +119,7 @@ def test_the_forecasts_look_back_only():
 
 @pytest.mark.parametrize(("name", "size"), [("cancer", (569, 31)), ("digits", (357, 65))])
 def test_real_data_have_labels_and_at_most_unit_length(name, size):
-    X, y = labelled(name)
+    X, y = load_labelled(name)
     assert X.shape[0] == size[0]
     assert X.shape[1] <= size[1]
     assert np.linalg.norm(X, axis=1).max() == pytest.approx(1.0)
