@@ -26,8 +26,8 @@ from jaxonline.study.comparison import format_places, ignore_skewness_warnings, 
 from jaxonline.study.ready.gaussian_noise_figure import plot
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
-    ALGORITHM_1_BOUNDS,
     ALGORITHM_2,
+    BOUND_TUNED,
     CLEAN,
     MEANS,
     NAIVE,
@@ -108,12 +108,10 @@ class GaussianNoise(Study):
         zero = {problem.name: problem.regret_of_zero(short)}
         zero |= {data.name: data.regret_of_zero(rows[data.name]) for data in sets}
         comparisons = [*by_noise, *at_one, *itertools.chain.from_iterable(real.values())]
-        results = {
-            "results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.labels): p.result for p in everything
-        }
-        table = Table(
-            "Kernel learners under Gaussian noise", [row for compared in comparisons for row in compared.rows()]
-        )
+        label = "results/{data}, noise {noise:.3g}, {rounds} rounds"
+        results = {label.format(**compared.labels): compared.result for compared in comparisons}
+        table_rows = [row for compared in comparisons for row in compared.rows()]
+        table = Table("Kernel learners under Gaussian noise", table_rows)
         biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
         return Report(
             {"table": table},
@@ -147,10 +145,8 @@ class GaussianNoise(Study):
     def real_set(self, name: str, seed: int) -> Problem:
         """Load a real set in a random order.
 
-        Raises:
-            ValueError: `data` does not exist or does not contain the set, or there is no surrogate kernel for the
-                noise.
-            OSError: the set cannot be fetched.
+        Raises a ValueError if it is not in the given `data`, or without surrogate kernel, and an OSError if it cannot
+        be fetched.
         """
         _, X, y = load_set(name, () if self.data is None else (str(self.data),))
         limit = self.real_width * math.sqrt(X.shape[1] / 2)
@@ -214,7 +210,7 @@ class GaussianNoise(Study):
         zeros = ", ".join(f"{name} {regret:,.0f}" for name, regret in zero.items())
         sentences = [
             f"Target: beta = {math.degrees(geometry['angle']):.0f} degrees; at noise {geometry['noise']:g} "
-            f"R = {geometry['constant']:.3f} and W = {geometry['W']:.3f} ({geometry['W_sharp']:.3f} by the angle alone, "
+            f"R = {geometry['constant']:.3f} and W = {geometry['W']:.3f} ({geometry['W_sharp']:.3f} by the angle, "
             f"{geometry['W_printed']:.3f} as printed).",
             f"Slope compatible with at most 1/2 over {rounds}: {', '.join(root) or 'none'}.",
             f"Slope compatible with 1 over {rounds}: {', '.join(line) or 'none'}.",
@@ -243,15 +239,15 @@ COLUMNS = (
 
 
 CAPTION = (
-    "Steps are chosen in other runs, by losses on clean instances, which no learner sees. Algorithm 1's distributions of "
-    "copies are made for the moments at this noise. 'Told bounds': distributions for bounds on |x|, |y| and the noise, "
-    "and a step chosen by losses on noisy copies."
+    "Steps are chosen in other runs, by losses on clean instances, which no learner sees. Algorithm 1's distributions "
+    "are made for the moments of the copies at this noise, those of 'told bounds' for bounds on |x|, |y|, the noise; "
+    "its step is chosen by losses on noisy copies."
 )
-UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, ALGORITHM_1_BOUNDS)
+UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, BOUND_TUNED)
 
 
 def better_than_both(compared: ComparisonResult) -> list[str]:
-    """Return a sentence on the biased learners with a smaller regret than Algorithms 1 and 2 at the horizon, if any."""
+    """Return a sentence on biased learners with less regret than Algorithms 1 and 2 at the horizon, if any."""
     result, better = compared.result, []
     both = [name for name in (ALGORITHM_2, ALGORITHM_1) if name in result.learners]
     for name in result.learners if len(both) == 2 else ():

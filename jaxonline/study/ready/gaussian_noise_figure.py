@@ -10,7 +10,7 @@ from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
 from jaxonline.results.statistics import Estimate
 from jaxonline.study import ComparisonResult
 from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_1_BOUNDS, ALGORITHM_2, CLEAN, NAIVE
+from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, BOUND_TUNED, CLEAN, NAIVE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ STYLES = {  # colour, line, marker
     CLEAN: ("#000000", "-", "s"),
     ALGORITHM_2: (COLOURS[0], "-", "o"),
     ALGORITHM_1: (COLOURS[5], "-", "D"),
-    ALGORITHM_1_BOUNDS: (COLOURS[5], "--", "d"),
+    BOUND_TUNED: (COLOURS[5], "--", "d"),
     NAIVE: (COLOURS[3], "-", "v"),
     "mean of 2 copies": (COLOURS[4], "-", "^"),
     "mean of 5 copies": (COLOURS[4], "--", "^"),
@@ -43,13 +43,8 @@ def plot(
 ) -> "Figure":
     """Plot regret against the noise, regret against rounds at one noise with the bounds, and slopes with intervals.
 
-    Args:
-        by_noise: results at several noises.
-        at_one: results at the shown noise: a longer horizon, and many passes where learners can.
-        zero: the regret of the predictor 0 after the rounds of `by_noise`.
-        notes: sentences below the title.
-        shown_noise: the noise of `at_one`.
-        limit: the noise above which there is no surrogate kernel.
+    `zero` is the regret of the predictor 0 after the rounds of `by_noise`, `limit` the noise above which there is no
+    surrogate kernel. `at_one` are results at `shown_noise`: a longer horizon, and many passes.
     """
     from matplotlib.figure import Figure
 

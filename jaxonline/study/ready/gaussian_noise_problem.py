@@ -24,7 +24,7 @@ from jaxonline.results.tuned import Tuned
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
-ALGORITHM_1_BOUNDS = "Algorithm 1, told bounds"
+BOUND_TUNED = "Algorithm 1, told bounds"
 NAIVE = "one copy"
 MEANS = {f"mean of {n} copies": n for n in (2, 5, 20)}
 FOURIER = {  # noise shrinks each mean feature by exp(-|omega|^2 sigma^2 / 2)
@@ -32,7 +32,7 @@ FOURIER = {  # noise shrinks each mean feature by exp(-|omega|^2 sigma^2 / 2)
     "Fourier, 2 copies": estimators.TwoCopies(),
     "Fourier, mean of 5": estimators.MeanOfCopies(5),
 }
-NOISY = (ALGORITHM_2, ALGORITHM_1, ALGORITHM_1_BOUNDS, NAIVE, *MEANS, *FOURIER)
+NOISY = (ALGORITHM_2, ALGORITHM_1, BOUND_TUNED, NAIVE, *MEANS, *FOURIER)
 SEGMENTS_PER_PASS = 32  # of one length, so that they share a program
 
 
@@ -55,28 +55,18 @@ class Problem:
         self, context: Context, noise_std: float, names: Sequence[str], tune: BestOf | Mapping[str, float], *,
         n_runs: int, n_rounds: int,
     ) -> ComparisonResult:  # fmt: skip
-        """Run the named learners against the best predictor of the ball on the clean data.
+        """Run the named learners (of `CLEAN` and `NOISY`) against the best predictor of the ball on clean data.
 
         Losses on clean instances, which no learner sees, choose the steps; losses on noisy copies choose that of
-        `ALGORITHM_1_BOUNDS`. All noises and numbers of rounds use the same compiled programs.
-
-        Args:
-            context: context of the study or of a part of it.
-            noise_std: standard deviation of the noise on each coordinate, one of `noises`.
-            names: `CLEAN` and names of `NOISY`.
-            tune: eta of each learner, or the search for it.
-            n_runs: at least 2.
-            n_rounds: at most the number of rows; or a multiple of it, for learners that do not store a point per round.
-
-        Raises:
-            ValueError: the rounds end within a later pass, or there is no surrogate kernel for the noise.
+        `BOUND_TUNED`. All noises and horizons use the same compiled programs. `n_rounds` is at most the number of rows,
+        or a multiple of it for learners that do not store a point per round. `tune` is eta of each learner, or the
+        search for it. Raises a ValueError if the rounds end within a later pass, or if there is no surrogate kernel for
+        the noise.
         """
         rounds = np.array(self._record_at(n_rounds))
         best, known = self.best_losses(rounds), self.points is not None
         makers = self.makers(noise_std)
-        better = (
-            self.target_losses(rounds) - best if known else 0.0
-        )  # the bounds hold against the target, which is not the best
+        better = self.target_losses(rounds) - best if known else 0.0  # bounds are against the target
         theorems = self.theorems(noise_std, n_rounds) if known else {}
         game = Game(DataStream(self.X, self.y), NoisyCopies(noise.gaussian(noise_std**2)))
         comparison = Comparison(
@@ -93,18 +83,18 @@ class Problem:
             growth_start=1 / 2,
         )
         sizes = {"n_runs": n_runs, "record_at": self._record_at}
-        if not isinstance(tune, BestOf) or ALGORITHM_1_BOUNDS not in names:
+        if not isinstance(tune, BestOf) or BOUND_TUNED not in names:
             return comparison.run(context, n_rounds=n_rounds, **sizes)
         with context.parts(3) as part:
             tuned: dict[str, Tuned] = {}
             for tuning_game, own in (
-                (game, set(names) - {ALGORITHM_1_BOUNDS}),
-                (replace(game, regret=NoisyLearnerRegret()), {ALGORITHM_1_BOUNDS}),
+                (game, set(names) - {BOUND_TUNED}),
+                (replace(game, regret=NoisyLearnerRegret()), {BOUND_TUNED}),
             ):
                 makers = {name: comparison.learners[name] for name in names if name in own}
                 if makers:
                     pilot_context = part(
-                        "steps by losses on " + ("noisy copies" if own == {ALGORITHM_1_BOUNDS} else "clean instances")
+                        "steps by losses on " + ("noisy copies" if own == {BOUND_TUNED} else "clean instances")
                     )
                     tuned |= tune.choose(_pilots(tuning_game, **sizes), makers, pilot_context, n_rounds)
             etas = {name: search.choice["eta"] for name, search in tuned.items()}
@@ -115,9 +105,9 @@ class Problem:
         """Return a function from the step size to the learner for `CLEAN` and every name of `NOISY`.
 
         `ALGORITHM_2` knows the covariance of the noise; `ALGORITHM_1` the mean over the rows of E|x~|^2 and of E<x~,
-        x~'>^2 at this noise, for which its distributions of the numbers of copies are made. `ALGORITHM_1_BOUNDS` knows bounds on |x|
-        and on |y|, and that the noise is at most the largest of `noises`; its distributions are the same at all noises.
-        Other learners know nothing. Storage is for one pass over the rows, in Algorithm 1 for `passes`. Noise without a
+        x~'>^2 at this noise, for which its distributions of the numbers of copies are made. `BOUND_TUNED` knows bounds
+        on |x|, on |y| and on the noise (the largest of `noises`); its distributions are the same at all noises. Other
+        learners know nothing. Storage is for one pass over the rows, in Algorithm 1 for `passes`. Noise without a
         surrogate kernel raises a ValueError.
         """
         kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
@@ -140,7 +130,7 @@ class Problem:
             CLEAN: lambda step: Entrant(clean(step), FullInformation()),
             ALGORITHM_2: lambda step: learners.SurrogateKernel(surrogate, step, n_points, ball),
             ALGORITHM_1: lambda step: learners.NoisyKernel(*estimates, step, radius, storage),
-            ALGORITHM_1_BOUNDS: lambda step: learners.NoisyKernel(*bounded, step, radius, bounded_storage),
+            BOUND_TUNED: lambda step: learners.NoisyKernel(*bounded, step, radius, bounded_storage),
             NAIVE: points(estimators.NaiveCopy()),
             **{name: points(estimators.MeanOfCopies(n)) for name, n in MEANS.items()},
             **{name: fourier(estimator) for name, estimator in FOURIER.items()},
@@ -154,7 +144,7 @@ class Problem:
         return {
             ALGORITHM_2: bounds.surrogate_kernel(self._surrogate_ball(noise_std), R, y_bound, n_rounds),
             ALGORITHM_1: bounds.noisy_kernel(*own, self.radius, moments, n_rounds, y_bound, pairs),
-            ALGORITHM_1_BOUNDS: bounds.noisy_kernel(*self._estimators(limit), self.radius, limit, n_rounds, y_bound),
+            BOUND_TUNED: bounds.noisy_kernel(*self._estimators(limit), self.radius, limit, n_rounds, y_bound),
         }
 
     def geometry(self, noise_std: float) -> dict[str, float]:
@@ -226,7 +216,7 @@ class Problem:
         return moments, pairs
 
     def _moment_bound(self) -> float:
-        """A bound on E|x~|^2 for all noises and rows, which `ALGORITHM_1_BOUNDS` knows."""
+        """A bound on E|x~|^2 for all noises and rows, which `BOUND_TUNED` knows."""
         return float(self._copy_moments(max(self.noises))[0].max())
 
     def _estimators(

@@ -15,8 +15,8 @@ from jaxonline.study import BestOf, ComparisonResult, Context
 from jaxonline.study.ready.gaussian_noise import GaussianNoise, better_than_both
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
-    ALGORITHM_1_BOUNDS,
     ALGORITHM_2,
+    BOUND_TUNED,
     CLEAN,
     NAIVE,
     NOISY,
@@ -55,7 +55,7 @@ def check(report, names, folder):
             assert numbers["eta"] in found["settings"]["etas"]
             assert set(numbers["growth"]) == {"exponent", "low", "high"}
             assert len(numbers["regret"]) == len(numbers["queries"]) == len(each["rounds"])
-            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, ALGORITHM_1_BOUNDS, ALGORITHM_2))
+            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, BOUND_TUNED, ALGORITHM_2))
     queries = {name: numbers["queries"][-1] / 128 for name, numbers in found["shown"]["learners"].items()}
     exact = {CLEAN: 1, ALGORITHM_2: 2, NAIVE: 1, "mean of 2 copies": 2, "mean of 5 copies": 5, "mean of 20 copies": 20}
     assert {name: queries[name] for name in exact if name in names} == {n: q for n, q in exact.items() if n in names}
@@ -154,7 +154,7 @@ def test_what_is_told_bounds_is_told_no_more():
     X[longest], y[largest] = problem.X[longest], problem.y[largest]
     others = dataclasses.replace(problem, X=X, y=y)
     step = jo.InverseSqrt(0.1)
-    for name, alike in ((ALGORITHM_1_BOUNDS, True), (ALGORITHM_1, False)):
+    for name, alike in ((BOUND_TUNED, True), (ALGORITHM_1, False)):
         first, *rest = (
             [np.asarray(leaf) for leaf in jax.tree.leaves(own.makers(noise)[name](step))]
             for own, noise in ((problem, 0.3), (problem, 0.0), (others, 0.3))
@@ -167,11 +167,11 @@ def test_what_is_told_bounds_is_told_no_more():
 @pytest.mark.long
 def test_steps_are_chosen_by_losses_on_copies_where_no_more_is_told():
     """And by those on clean instances for the others, in runs of another seed over a quarter of the rounds."""
-    problem, names = GaussianNoise(rounds=512).problem(0), (NAIVE, ALGORITHM_1_BOUNDS)
+    problem, names = GaussianNoise(rounds=512).problem(0), (NAIVE, BOUND_TUNED)
     tune, sizes = BestOf({f"{eta:g}": eta for eta in (0.02, 0.2, 2.0)}), {"n_runs": 6, "n_rounds": 512}
     found = problem.run(CONTEXT, 0.45, names, tune, **sizes)
     game = jo.Game(jo.environments.DataStream(problem.X, problem.y), jo.NoisyCopies(jo.noise.gaussian(0.45**2)))
-    for name, notion in ((NAIVE, jo.game.CleanRegret()), (ALGORITHM_1_BOUNDS, jo.game.NoisyLearnerRegret())):
+    for name, notion in ((NAIVE, jo.game.CleanRegret()), (BOUND_TUNED, jo.game.NoisyLearnerRegret())):
         learners = {f"{eta:g}": problem.makers(0.45)[name](jo.InverseSqrt(eta)) for eta in tune.etas.values()}
         judged, pilot = jo.replace(game, regret=notion), {"n_runs": 6, "n_rounds": 128, "record_at": 1, "key": 1}
         losses = jo.simulate(judged, learners, mesh=CONTEXT.mesh, **pilot).cumulative_loss[:, :, -1].mean(axis=1)

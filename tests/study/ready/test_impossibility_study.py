@@ -12,7 +12,18 @@ from jaxonline.environments.adversaries import indistinguishable_pair
 from jaxonline.results.statistics import Growth
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
-from jaxonline.study.ready.impossibility import KINDS, MEAN, ONE, OTHER, RULE, TOLD, TWO, WORLDS, Impossibility, verdict
+from jaxonline.study.ready.impossibility import (
+    COVARIANCE_KNOWN,
+    KIND_COLOURS,
+    MEAN,
+    ONE,
+    OTHER,
+    RULE,
+    TWO,
+    WORLDS,
+    Impossibility,
+    verdict,
+)
 
 CONSTANT = (1 - 1 / np.sqrt(5)) ** 2
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
@@ -70,7 +81,7 @@ def of_kind(table, *kinds):
 def test_what_is_written(report, found, table, tmp_path):
     """Names are unique, both worlds have all curves, the table on file is that of the JSON, and a figure is there."""
     assert len(table) == len(found["table"]) == 19
-    assert {row["kind"] for row in found["table"]} == set(KINDS)
+    assert {row["kind"] for row in found["table"]} == set(KIND_COLOURS)
     for world in WORLDS:
         curves = found["worlds"][world]
         assert curves["runs"] == RUNS
@@ -91,7 +102,7 @@ def test_what_is_written(report, found, table, tmp_path):
 @pytest.mark.long
 def test_copies_are_charged(table):
     """One, two, twenty; Algorithm 1 draws a random number of them with mean 2."""
-    for name, row in of_kind(table, ONE, TOLD, OTHER).items():
+    for name, row in of_kind(table, ONE, COVARIANCE_KNOWN, OTHER).items():
         assert row["copies_per_round"] == 1.0, name
     assert table["two copies"]["copies_per_round"] == 2.0
     assert table["mean of 20 copies"]["copies_per_round"] == 20.0
@@ -104,7 +115,7 @@ def test_only_the_told_are_told():
     known = Impossibility(rounds=50).entries(told.with_noise.feedback)
     assert not any(game.feedback.reveal_covariance for game in hidden)
     for name, (kind, learner) in known.items():
-        assert (getattr(learner, "feedback", None) is not None) == (kind == TOLD), name
+        assert (getattr(learner, "feedback", None) is not None) == (kind == COVARIANCE_KNOWN), name
 
 
 @pytest.mark.long
@@ -169,7 +180,7 @@ def test_learners_that_know_more_pay_in_neither(table):
     """Two copies and the covariance told: the upper end of the larger regret is below the constant, and growth is
     sublinear. Not so the gradient as printed, which is biased (erratum E11), and the mean of n copies: they lead to
     w = 1/3 and w = 1/(1 + 4/n), and so to a regret of 4/9 and (4/(n + 4))^2 a round."""
-    able = [name for name in of_kind(table, TWO, TOLD) if name != "told, as printed"]
+    able = [name for name in of_kind(table, TWO, COVARIANCE_KNOWN) if name != "told, as printed"]
     assert len(able) == 4
     for name in able:
         assert table[name]["larger_high"] < 0.7 * CONSTANT, name

@@ -205,8 +205,8 @@ def test_float32_and_draws_in_the_report(files):
     """The drift is said, and the draws have tables and a figure."""
     study = MultiKernelTable(data=files, sets="mine", seeds="0,2", dtype="float32", draws=3)
     report = study.run(Context())
-    assert report.sentences[0].startswith("mine: float32 moves the table by up to ")
-    assert "differences are real" in report.sentences[1]
+    assert report.sentences[0].startswith("mine: ")
+    assert "significant" in report.sentences[1]
     assert list(report.tables) == ["table", "draws", "differences"]
     assert len(report.tables["differences"].rows) == 90
     assert len(report.figures["draws"]().axes) == 1
