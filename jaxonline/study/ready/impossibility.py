@@ -43,8 +43,8 @@ KIND_COLOURS = {ONE: COLOURS[3], COVARIANCE_KNOWN: COLOURS[1], TWO: COLOURS[0], 
 WORLDS: tuple[str, str] = ("without_noise", "with_noise")
 LINEAR, SUBLINEAR, UNDECIDED = "linear", "sublinear", "undecided"
 RULE = (  # slopes are those of `Result.growth` over the rounds after an eighth of the horizon
-    "linear: in one world the interval of the slope is above 3/4. sublinear: in both worlds it contains or is below 1/2 "
-    "and ends below 3/4, or the regret is at most 0. undecided: otherwise."
+    "linear: in one world the interval of the slope is above 3/4. sublinear: in both worlds it reaches down to 1/2 and "
+    "ends below 3/4, or the regret is at most 0. undecided: otherwise."
 )
 _COMPARED = "one copy", "two copies"  # learners whose hypotheses are compared between the worlds
 _BLOCK_RUNS = 128  # two blocks for the default number of runs, one for each of two cores

@@ -38,8 +38,7 @@ def draw_many(
     """Run all algorithms with `n_draws` dictionaries drawn by JAX, `together` at once.
 
     Draw i has key `fold_in(seed, i)`. X and y are scaled as in `scaled`; the context has seed 0 and no checkpoint by
-    default. Raises a ValueError if
-    `n_draws` is below 2 or a target is outside [0, 1].
+    default. Raises a ValueError if `n_draws` is below 2 or a target is outside [0, 1].
     """
     check.count("n_draws", n_draws, ge=2)
     context = context or Context()
