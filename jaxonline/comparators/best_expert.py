@@ -1,6 +1,6 @@
 """The best expert in hindsight, where experts give advice and a loss judges it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -22,14 +22,15 @@ class BestExpert:
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import BestExpert, sums_of
+        >>> from jaxonline.comparators import BestExpert, cumulative_statistic
         >>> best = BestExpert()
-        >>> sums = sums_of(best, np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]))
+        >>> sums = cumulative_statistic(best, np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]))
         >>> best.best_loss(sums).item(), best.best_predictor(sums).item()
         (1.0, 1)
     """
 
     loss: AnyLoss = ZeroOne()
+    label: ClassVar[str] = "the best expert"
 
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
         """The losses of all experts in one round.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.store.atomic_files import BROKEN, write_whole
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def fetch_file(name: str, archive: Archive) -> Path:
         content = _read_verified(zip_path, archive)
     except OSError as error:
         raise _unreachable(name, archive.url, error) from error
-    except BROKEN as error:
+    except DAMAGED_ARCHIVE_ERRORS as error:
         if was_cached:
             raise ValueError(f"{name}: {error}: {zip_path} was damaged; {_REFETCH_ADVICE}") from None
         zip_path.unlink(missing_ok=True)
@@ -63,7 +63,7 @@ def fetch_file(name: str, archive: Archive) -> Path:
                 f"{name}: {file} was damaged; it is extracted from {zip_path} again", RuntimeWarning, stacklevel=2
             )
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, content)
+        write_atomically(file, content)
     return file
 
 
@@ -96,7 +96,7 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
         )
     except OSError as error:
         raise _unreachable(name, f"OpenML, number {source.number}", error) from error
-    except BROKEN as error:
+    except DAMAGED_ARCHIVE_ERRORS as error:
         raise ValueError(f"{name}: {error}: {_cache() / 'openml'} was damaged; {_REFETCH_ADVICE}") from None
     X, y = np.asarray(bunch.data, float), np.asarray(bunch.target, float)
     actual = f"sha256:{checksum(X, y)}"
@@ -119,7 +119,7 @@ def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame"
         )  # fmt: skip
     except OSError as error:
         raise OSError(f"OpenML's set {name!r} cannot be fetched ({error})") from error
-    except BROKEN as error:
+    except DAMAGED_ARCHIVE_ERRORS as error:
         raise ValueError(f"OpenML's set {name!r}: {error}") from None
     targets = list(bunch.target_names or [])
     return bunch.frame, targets[0] if len(targets) == 1 else None

@@ -11,12 +11,12 @@ from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonica
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, n_columns, read_table, to_arrays
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def load(
     name: str | Path,
     data: str | Path | Sequence[str | Path] | None = None,
@@ -67,7 +67,7 @@ def load(
             searched = f"in {', '.join(map(str, paths))}" if paths else "no folder: give data or set JAXONLINE_DATA"
             raise ValueError(
                 f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files "
-                f"(.npz with X and y, .csv, text); searched {searched}{meant(str(name), ('AR(4)', *SOURCES))}"
+                f"(.npz with X and y, .csv, text); searched {searched}{did_you_mean(str(name), ('AR(4)', *SOURCES))}"
             )
         path = matches[0]
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))

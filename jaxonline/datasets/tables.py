@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.parameters.check import shown
+from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
-from jaxonline.store.atomic_files import BROKEN
+from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def _binary_targets(path: Path, cells: Any, positive: str) -> "pd.Series":
     if same.all() or not same.any():
         values = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
         share = "all targets" if same.all() else "no target"
-        known = f"; there are {values[:100]}{meant(positive, list(cells.unique()))}" if values else ""
+        known = f"; there are {values[:100]}{did_you_mean(positive, list(cells.unique()))}" if values else ""
         reason = f"{share} in {path} {'have' if same.all() else 'has'} this value"
         raise ArgumentError("positive", f"must be a value of some targets, got {positive!r}: {reason}{known}")
     return same.map({True: 1.0, False: -1.0})
@@ -131,7 +131,7 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
         try:
             with np.load(stream, allow_pickle=False) as file:
                 names, arrays = file.files, {name: file[name] for name in ("X", "y") if name in file.files}
-        except (*BROKEN, TypeError, OSError) as error:  # TypeError: an .npy file
+        except (*DAMAGED_ARCHIVE_ERRORS, TypeError, OSError) as error:  # TypeError: an .npy file
             raise ValueError(f"{path} must be an .npz file, but is of another kind or damaged: {error}") from None
     if len(arrays) < 2:
         raise ValueError(f"{path} must hold the arrays X and y, got {', '.join(names) or 'none'}")
@@ -205,7 +205,7 @@ def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> Non
     numbered = numeric == [str(j) for j in range(len(numeric))] and (word_above_number or len(numeric) > 3)
     if numeric and not numbered:
         raise ValueError(
-            f"{path}: the first row must hold numbers or column names, got {shown(names)}; if it is data, add a row of "
+            f"{path}: the first row must hold numbers or column names, got {quote(names)}; if it is data, add a row of "
             f"names above it; if it holds names, change {numeric[0]!r}"
         )
 
@@ -232,7 +232,7 @@ def _column_index(path: Path, names: Sequence[str], column: str | int, argument:
     try:
         index = int(column)
     except ValueError:
-        known = f"its columns are {', '.join(names)}{meant(column, names)}"
+        known = f"its columns are {', '.join(names)}{did_you_mean(column, names)}"
         raise ValueError(f"{argument}: {path} has no column {column!r}; {known}") from None
     if not -len(names) <= index < len(names):
         raise ValueError(f"{argument}: {path} has no column {index}; it has {len(names)} columns, counted from 0")

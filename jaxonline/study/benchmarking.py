@@ -9,6 +9,7 @@ from typing import Any
 from jaxonline.game import Entrant, Game, Learner
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.simulation import Checkpoint
 from jaxonline.simulation.progress import Progress
@@ -46,7 +47,7 @@ class Task:
 Matches = dict[str, tuple[Task, dict[str, Any]]]  # by game: its task, and the learners that can play it
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Benchmark:
     """Learners and the games in which they are compared; the attributes are the arguments of `benchmark`.
 
@@ -85,6 +86,8 @@ class Benchmark:
         distinct("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
+
+    __repr__ = short_repr
 
     def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
         """Check every learner against every game, then run the games one after the other; see `benchmark`.

@@ -14,6 +14,7 @@ from jaxonline.game import Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.warning_classes import SkewedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
@@ -56,6 +57,12 @@ class ComparisonResult(NamedTuple):
     def skewed_learners(self) -> tuple[str, ...]:
         """Learners whose regret at the horizon is skewed, so that Student's interval understates one side."""
         return learners_with_skewed_runs(self.result, "regret")
+
+    def __repr__(self) -> str:
+        return repr(self.result)
+
+    def _repr_html_(self) -> str:
+        return self.result._repr_html_()
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows of `Result.table` with labels, steps, final bounds and slopes over `slope_rounds`."""
@@ -118,7 +125,7 @@ def ignore_skewness_warnings() -> Iterator[None]:
         yield
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
     """Learners in one game against one comparator.
 
@@ -157,20 +164,22 @@ class Comparison:
         if not self.learners:
             raise ArgumentError("learners", "must have at least one entry, got none")
         also_report = self.tune.also_report if isinstance(self.tune, BestOf) else ()
-        check.keyed("bounds", self.bounds, (*self.learners, *also_report))
+        check.dictionary("bounds", self.bounds, (*self.learners, *also_report))
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
         for name, make in self.learners.items() if self.tune is not None else ():
             check.function(f"learners[{name!r}]", make, "a step size, as tune is given")
         if isinstance(self.tune, Mapping):
             check_etas("tune", self.tune)
-            check.keyed("tune", self.tune, self.learners)
+            check.dictionary("tune", self.tune, self.learners)
             for name in self.learners:
                 check.choice("learners", name, tuple(self.tune))
         elif self.tune is not None and not isinstance(self.tune, BestOf):
             check.positive("tune", self.tune)
         check.instance("labels", self.labels, Mapping, "a dictionary")
         check.number("growth_start", self.growth_start, ge=0.0, lt=1.0)
+
+    __repr__ = short_repr
 
     def run(
         self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any

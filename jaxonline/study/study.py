@@ -18,16 +18,16 @@ from jax.sharding import Mesh
 
 from jaxonline import datasets
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Limits
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Limits
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table, strict_json
 from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.output_paths import write_text, writing
+from jaxonline.store.output_paths import output_file, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -220,7 +220,7 @@ class Report:
         figures = {name: _png(draw()) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")
-            with writing(paths[-1]) as path:
+            with output_file(paths[-1]) as path:
                 path.write_bytes(image)
         paths += [*saved, write_text(folder / "report.html", self._page("", figures))]
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
@@ -313,7 +313,7 @@ def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
     """Convert an error of pydantic to an `ArgumentError` of the field."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return ArgumentError("fields", f"must be among {', '.join(fields)}, got {name}{meant(name, fields)}")
+        return ArgumentError("fields", f"must be among {', '.join(fields)}, got {name}{did_you_mean(name, fields)}")
     if error["type"] == "value_error":
         return context["error"]
     if error["type"] == "too_short":
@@ -353,7 +353,9 @@ def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -
     unknown = [name for name in names if name not in known]
     if unknown:
         name = unknown[0]
-        raise ArgumentError(field, f"must be among {', '.join(map(repr, known))}, got {name!r}{meant(name, known)}")
+        raise ArgumentError(
+            field, f"must be among {', '.join(map(repr, known))}, got {name!r}{did_you_mean(name, known)}"
+        )
     return {name: value for name, value in known.items() if not names or name in names}
 
 
