@@ -37,7 +37,7 @@ LEARNERS = DETERMINISTIC | RANDOMISED | CONTEXTUAL
 
 
 def random_rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
-    """Return contexts [T, K, K], whose rows are distributions, and losses [T, K] in [0, 1], linear in them plus noise."""
+    """Return contexts [T, K, K] of distributions, and losses [T, K] in [0, 1], linear in contexts plus noise."""
     rng = np.random.default_rng(seed)
     x = rng.dirichlet(np.ones(K), size=(T, K))
     losses = 0.5 * x @ np.linspace(0, 1, K) + 0.1 * np.arange(K) + 0.2 * rng.uniform(size=(T, K))
