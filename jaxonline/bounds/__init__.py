@@ -14,6 +14,7 @@ from jaxonline.bounds.attributes import (
     hidden_attribute_examples,
 )
 from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_commit, lai_robbins, minimax, moss, ucb1
+from jaxonline.bounds.best_arm import sequential_halving, successive_elimination
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
 from jaxonline.bounds.convex import (
     BanditBound,
@@ -88,6 +89,8 @@ __all__ = [
     "perturbed_leader",
     "projected_gradient",
     "regularized_leader",
+    "sequential_halving",
+    "successive_elimination",
     "surrogate_kernel",
     "surrogate_radial_kernel",
     "surrogate_radius",

@@ -21,6 +21,8 @@ from jaxonline.learners.bandits.kl_ucb import KLUCB
 from jaxonline.learners.bandits.lin_thompson import LinThompson
 from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
+from jaxonline.learners.bandits.sequential_halving import SequentialHalving
+from jaxonline.learners.bandits.successive_elimination import SuccessiveElimination
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
 from jaxonline.learners.experts.aggregating import Aggregating
@@ -66,19 +68,9 @@ from jaxonline.learners.wrappers.update_on_arrival import UpdateOnArrival
 from jaxonline.learners.wrappers.with_features import WithFeatures
 
 __all__ = [
+    "Aggregating",
     "BOA",
     "BOLD",
-    "EWA",
-    "EXP3",
-    "EXP3IX",
-    "EXP3P",
-    "EXP4",
-    "KLUCB",
-    "MOSS",
-    "OMKLGF",
-    "UCB1",
-    "VAW",
-    "Aggregating",
     "Baseline",
     "BatchPredictor",
     "BernoulliThompson",
@@ -86,6 +78,11 @@ __all__ = [
     "Constant",
     "Doubling",
     "DrawnExpert",
+    "EWA",
+    "EXP3",
+    "EXP3IX",
+    "EXP3P",
+    "EXP4",
     "EpsilonGreedy",
     "ExploreThenCommit",
     "ExponentiatedGradient",
@@ -101,6 +98,7 @@ __all__ = [
     "Hedge",
     "InverseSqrt",
     "InverseTime",
+    "KLUCB",
     "KernelGradient",
     "KernelPerceptron",
     "LabelEfficientHedge",
@@ -108,8 +106,10 @@ __all__ = [
     "LinUCB",
     "MLPoly",
     "MLProd",
+    "MOSS",
     "MultiKernel",
     "NoisyKernel",
+    "OMKLGF",
     "OnlineNewtonStep",
     "OverAdvice",
     "PNormPerceptron",
@@ -117,10 +117,14 @@ __all__ = [
     "Perceptron",
     "Raker",
     "Schedule",
+    "SequentialHalving",
     "Storage",
+    "SuccessiveElimination",
     "SurrogateKernel",
     "Truncated",
+    "UCB1",
     "UpdateOnArrival",
+    "VAW",
     "VotedPerceptron",
     "WeightedMajority",
     "Winnow",

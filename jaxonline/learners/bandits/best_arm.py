@@ -1,0 +1,17 @@
+"""What learners that identify the best arm report: whether they have stopped, and which arm they recommend."""
+
+from typing import NamedTuple
+
+from jaxtyping import Array, Bool, Int
+
+
+class Recommendation(NamedTuple):
+    """Info of a learner that stops. The simulator freezes a run after the round in which `stopped` is True.
+
+    Attributes:
+        stopped: whether the learner has stopped.
+        recommendation: the arm that it recommends now.
+    """
+
+    stopped: Bool[Array, ""]
+    recommendation: Int[Array, ""]

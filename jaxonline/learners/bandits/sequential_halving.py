@@ -1,0 +1,94 @@
+"""Sequential halving: Karnin, Koren and Somekh (2013), Algorithm 3, with losses in place of rewards."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.learners.bandits.best_arm import Recommendation
+from jaxonline.learners.bandits.tally import Tally, first_argmin
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Count
+
+
+class HalvingState(NamedTuple):
+    """State of `SequentialHalving`.
+
+    Attributes:
+        tally: pulls and losses in the present phase.
+        active: whether an arm is left [K].
+    """
+
+    tally: Tally
+    active: Bool[Array, "K"]
+
+
+@cites("karnin2013almost")
+@struct
+class SequentialHalving(LearnerDefaults):
+    """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
+
+    There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
+    the better half of the arms is kept, by the mean losses of the phase. The probability of a wrong recommendation is at
+    most 3 log2(K) exp(-budget / (8 H log2 K)) for losses in [0, 1] (`bounds.sequential_halving`).
+
+    Args:
+        budget: the number of pulls; at least K ceil(log2 K).
+
+    Raises:
+        ValueError: the budget is too small for the number of arms, when the game is bound.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.9, 0.1, 0.8, 0.9]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> info = jo.play(game, jo.learners.SequentialHalving(80), jax.random.key(0), n_rounds=80)[1].info
+        >>> int(info.stopped.argmax()), int(info.recommendation[-1])
+        (79, 1)
+    """
+
+    budget: Count = static()
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> HalvingState:
+        """Return the state in which all arms are left."""
+        del key
+        tally = Tally.empty(specs)
+        n_arms = len(tally.pulls)
+        if self.budget < n_arms * n_phases(n_arms):
+            needed = f"must be at least {n_arms * n_phases(n_arms)} pulls for {n_arms} arms"
+            raise ArgumentError("budget", f"{needed} (got {self.budget})")
+        return HalvingState(tally, jnp.ones(n_arms, bool))
+
+    def predict(self, key: Key[Array, ""] | None, state: HalvingState, x: Any) -> Int[Array, ""]:
+        """Return the arm that is left with the fewest pulls in this phase."""
+        del key, x
+        return first_argmin(jnp.where(state.active, state.tally.pulls, jnp.iinfo(jnp.int32).max))
+
+    def update(
+        self, key: Key[Array, ""] | None, state: HalvingState, oracle: Any
+    ) -> tuple[HalvingState, Recommendation]:
+        """Add the pull; at the end of a phase, keep the better half and begin anew."""
+        del key
+        tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
+        means = jnp.where(active, tally.means, jnp.inf)
+        n_active = jnp.sum(active, dtype=jnp.int32)
+        pulls_each = self.budget // (n_active * n_phases(len(means)))
+        phase_is_complete = jnp.all(~active | (tally.pulls >= pulls_each))
+        kept = active & (_ranks(means) < (n_active + 1) // 2)
+        active = jnp.where(phase_is_complete, kept, active)
+        tally = Tally(*(jnp.where(phase_is_complete, jnp.zeros_like(leaf), leaf) for leaf in tally))
+        stopped = jnp.sum(active, dtype=jnp.int32) == 1
+        return HalvingState(tally, active), Recommendation(stopped, first_argmin(means))
+
+
+def n_phases(n_arms: int) -> int:
+    """ceil(log2 K), at least 1."""
+    return max(1, (n_arms - 1).bit_length())
+
+
+def _ranks(values: Float[Array, "K"]) -> Int[Array, "K"]:
+    """The place of each value in the order from the smallest; ties go to the first."""
+    return jnp.argsort(jnp.argsort(values, stable=True))
