@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from jaxonline.results.statistics import intervals
     from jaxonline.simulation import Checkpoint, Precision, Range, measures, simulate, sweep, tune
     from jaxonline.simulation.measures import Mistakes, OfInfo, Pulls, Switches, Unanswered
+    from jaxonline.simulation.stopping import SimpleRegret, StoppingRound, WrongRecommendation
     from jaxonline.study import Comparison, Context, Study, Task, benchmark, load_study_file
 
 __version__ = "0.1.0"
@@ -80,6 +81,7 @@ _HOMES = {
     "results.statistics": ("intervals",),
     "simulation": ("Checkpoint", "Precision", "Range", "measures", "simulate", "sweep", "tune"),
     "simulation.measures": ("Mistakes", "OfInfo", "Pulls", "Switches", "Unanswered"),
+    "simulation.stopping": ("SimpleRegret", "StoppingRound", "WrongRecommendation"),
     "study": ("Comparison", "Context", "Study", "Task", "benchmark", "load_study_file"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -89,10 +91,11 @@ __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
     "Context", "Delayed", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live",
     "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision",
-    "Pulls", "RKHSBall", "Range", "Result", "Schedule", "Study", "Switches", "Task", "Unanswered", "aggregate",
-    "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments", "estimators",
-    "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses", "measures",
-    "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune", "verify",
+    "Pulls", "RKHSBall", "Range", "Result", "Schedule", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task",
+    "Unanswered", "WrongRecommendation", "aggregate", "benchmark", "bounds", "cite", "claims", "comparators",
+    "datasets", "delays", "environments", "estimators", "feedback", "game", "intervals", "kernels", "learners",
+    "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results", "simulate",
+    "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 

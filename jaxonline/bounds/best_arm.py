@@ -29,7 +29,7 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
     Example:
         >>> from jaxonline.bounds import successive_elimination
         >>> successive_elimination([0.0, 0.5], 0.1)
-        594
+        1074
     """
     positive = np.sort(np.asarray(gaps, float))[1:]
     if not (positive > 0).all():
@@ -63,7 +63,7 @@ def sequential_halving(gaps: Gaps, budget: Count) -> float:
     Example:
         >>> from jaxonline.bounds import sequential_halving
         >>> round(sequential_halving([0.0, 0.5, 0.5, 0.5], 2000), 4)
-        0.0002
+        0.0024
     """
     positive = np.sort(np.asarray(gaps, float))[1:]
     if not (positive > 0).all():

@@ -1,0 +1,119 @@
+"""Measures of learners that stop and recommend an arm (`learners.bandits.best_arm.Recommendation`)."""
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxonline.game import Round
+from jaxonline.parameters.struct import struct
+
+
+class _LastRecommendation:
+    """Base of a measure of the arm that is recommended; it needs the mean losses of the arms (`PseudoRegret`)."""
+
+    def init(self, record: Round) -> Float[Array, ""]:
+        """NaN, before the first recommendation.
+
+        Raises:
+            TypeError: the learner recommends no arm, or the outcomes that losses are of are no vectors.
+        """
+        _field(self, record, "recommendation")
+        if getattr(record.y_comparator, "ndim", None) != 1:
+            raise TypeError(f"{type(self).__name__} needs losses of arms as outcomes (got {record.y_comparator})")
+        return jnp.float32(jnp.nan)
+
+    def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
+        """The value for the arm that is recommended in round t."""
+        means = record.y_comparator
+        excess = means[record.info.recommendation] - jnp.min(means)
+        return self._value(excess).astype(jnp.float32)
+
+    def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
+        """The value."""
+        return carry
+
+    def _value(self, excess: Float[Array, ""]) -> Array:
+        raise NotImplementedError
+
+
+@struct
+class SimpleRegret(_LastRecommendation):
+    """The mean loss of the recommended arm minus that of the best arm, in games with `PseudoRegret`.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms, regret = jo.environments.BernoulliArms([0.9, 0.1]), jo.game.PseudoRegret()
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=regret)
+        >>> learner, measures = jo.learners.SequentialHalving(20), [jo.SimpleRegret()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
+        >>> result.measures["simple_regret"].tolist()
+        [[[0.0]]]
+    """
+
+    name: ClassVar[str] = "simple_regret"
+
+    def _value(self, excess: Float[Array, ""]) -> Array:
+        return excess
+
+
+@struct
+class WrongRecommendation(_LastRecommendation):
+    """1 if the recommended arm is not a best one, else 0, in games with `PseudoRegret`.
+
+    Its mean over runs is a probability; `jo.intervals.Binomial()` gives the exact interval.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms, regret = jo.environments.BernoulliArms([0.9, 0.1]), jo.game.PseudoRegret()
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=regret)
+        >>> learner, measures = jo.learners.SequentialHalving(20), [jo.WrongRecommendation()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
+        >>> result.measures["wrong_recommendation"].tolist()
+        [[[0.0]]]
+    """
+
+    name: ClassVar[str] = "wrong_recommendation"
+
+    def _value(self, excess: Float[Array, ""]) -> Array:
+        return excess > 0
+
+
+@struct
+class StoppingRound:
+    """The round after which a run stopped; NaN for a run that has not stopped (a censored run).
+
+    A mean over runs with a censored one is NaN, so that they are never averaged silently.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.9, 0.1]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner, measures = jo.learners.SequentialHalving(20), [jo.StoppingRound()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=30, record_at=[10, 30], measures=measures)
+        >>> result.measures["stopping_round"].tolist()
+        [[[nan, 20.0]]]
+    """
+
+    name: ClassVar[str] = "stopping_round"
+
+    def init(self, record: Round) -> Float[Array, ""]:
+        """NaN: not stopped.
+
+        Raises:
+            TypeError: the learner never stops.
+        """
+        _field(self, record, "stopped")
+        return jnp.float32(jnp.nan)
+
+    def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
+        """Round t if the run stops in it."""
+        return jnp.where(record.info.stopped & jnp.isnan(carry), t.astype(jnp.float32), carry)
+
+    def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
+        """The round."""
+        return carry
+
+
+def _field(measure: Any, record: Round, name: str) -> None:
+    if not hasattr(record.info, name):
+        raise TypeError(f"{type(measure).__name__} needs a learner with {name!r} in its info (got {record.info})")
