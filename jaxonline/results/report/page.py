@@ -204,7 +204,7 @@ def _chart(result: Any, bounds: Mapping[str, Any]) -> str:
         words += f"; {100 * LEVEL:g} % bands, of the {first} for the whole curve of a learner, "
         words += "of other quantities for each round"
     words += "; dashed and thin, where switched on: what a theorem promises" if data["bounds"] else ""
-    words += f"; the best {DRAWN} learners, without {left_out:,} others" if left_out else ""
+    words += f"; the best {MAX_CHART_LEARNERS} learners, without {left_out:,} others" if left_out else ""
     words += "."
     return (
         '<figure class="chart"><div class="drawing"><p class="note">The curves are drawn by a script in this page; '
