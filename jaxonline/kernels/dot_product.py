@@ -93,9 +93,8 @@ class Linear(PolynomialKernel):
     """Linear kernel <x, x'>.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Linear
-        >>> float(Linear()(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])))
+        >>> float(Linear()([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
 
@@ -116,9 +115,8 @@ class Homogeneous(PolynomialKernel):
         degree: degree of the polynomial.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Homogeneous
-        >>> float(Homogeneous(3)(jnp.array([1.0, 1.0]), jnp.array([1.0, 1.0])))
+        >>> float(Homogeneous(3)([1.0, 1.0], [1.0, 1.0]))
         8.0
     """
 
@@ -139,9 +137,8 @@ class Inhomogeneous(PolynomialKernel):
         degree: degree of the polynomial.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Inhomogeneous
-        >>> float(Inhomogeneous(2)(jnp.array([1.0, 1.0]), jnp.array([1.0, 1.0])))
+        >>> float(Inhomogeneous(2)([1.0, 1.0], [1.0, 1.0]))
         9.0
     """
 
@@ -159,9 +156,8 @@ class ExponentialKernel(DotProductKernel):
     """Exponential kernel e^<x, x'>, beta_n = 1/n!.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import ExponentialKernel
-        >>> float(ExponentialKernel()(jnp.zeros(2), jnp.ones(2)))
+        >>> float(ExponentialKernel()([0.0, 0.0], [1.0, 1.0]))
         1.0
     """
 
@@ -184,18 +180,15 @@ class Binomial(DotProductKernel):
     """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
     Its coefficients Gamma(n + exponent) / (Gamma(exponent) n!) are positive. The paper prints (1 + <x, x'>)^-exponent,
-    which is not a kernel, since its coefficients alternate in sign (E5).
+    which is not a kernel, since its coefficients alternate in sign (E5). An inner product with |<x, x'>| >= 1 raises a
+    ValueError if it is known, and gives NaN otherwise.
 
     Args:
         exponent: alpha.
 
-    Raises:
-        ValueError: at a call, a known inner product with |<x, x'>| >= 1 (an unknown one gives NaN).
-
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Binomial
-        >>> float(Binomial(1.0)(jnp.array([0.5]), jnp.array([1.0])))
+        >>> float(Binomial(1.0)([0.5], [1.0]))
         2.0
     """
 
@@ -237,9 +230,8 @@ class PowerSeries(PolynomialKernel):
         betas: beta_0, beta_1, ..., not negative (Schoenberg's condition for every dimension).
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import PowerSeries
-        >>> float(PowerSeries([1.0, 0.0, 0.5])(jnp.array([2.0]), jnp.array([1.0])))
+        >>> float(PowerSeries([1.0, 0.0, 0.5])([2.0], [1.0]))
         3.0
     """
 

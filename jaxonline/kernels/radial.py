@@ -89,9 +89,8 @@ class RadialExponential(SchoenbergKernel):
         scale: scale of distances.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels.radial import RadialExponential
-        >>> round(float(RadialExponential(5.0)(jnp.zeros(2), jnp.array([3.0, 4.0]))), 4)  # e^-1
+        >>> round(float(RadialExponential(5.0)([0.0, 0.0], [3.0, 4.0])), 4)  # e^-1
         0.3679
     """
 
@@ -129,9 +128,8 @@ class Cauchy(SchoenbergKernel):
         exponent: alpha.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels.radial import Cauchy
-        >>> float(Cauchy(2.0)(jnp.zeros(2), jnp.ones(2)))
+        >>> float(Cauchy(2.0)([0.0, 0.0], [1.0, 1.0]))
         0.5
     """
 
@@ -168,13 +166,9 @@ class GaussianMixture(RadialKernel):
         rates: rates of the kernels [n].
         weights: weights of the kernels [n].
 
-    Raises:
-        ValueError: `rates` and `weights` have different lengths.
-
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels.radial import GaussianMixture
-        >>> float(GaussianMixture([0.0, 1.0], [0.5, 2.0])(jnp.zeros(2), jnp.zeros(2)))
+        >>> float(GaussianMixture([0.0, 1.0], [0.5, 2.0])([0.0, 0.0], [0.0, 0.0]))
         2.5
     """
 
@@ -205,9 +199,6 @@ def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> 
         kernel: a radial kernel with a mixing density and known (not traced) parameters.
         cut: upper limit of u.
         n_nodes: number of Gaussian kernels.
-
-    Raises:
-        TypeError: `kernel` has no mixing density, or a parameter is traced.
 
     Example:
         >>> import math

@@ -51,9 +51,8 @@ class Gaussian(ShiftInvariantKernel):
         width: distance at which the kernel is 1/e.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Gaussian
-        >>> round(float(Gaussian(1.0)(jnp.array([0.6, 0.5]), jnp.array([0.5, 0.7]))), 3)
+        >>> round(float(Gaussian(1.0)([0.6, 0.5], [0.5, 0.7])), 3)
         0.951
     """
 
@@ -65,9 +64,8 @@ class Gaussian(ShiftInvariantKernel):
         """Return the kernel exp(-|x - x'|^2 / (2 sigma^2)); its frequencies have the standard deviation 1 / sigma.
 
         Example:
-            >>> import jax.numpy as jnp
             >>> from jaxonline.kernels import Gaussian
-            >>> round(float(Gaussian.from_standard_deviation(1.0)(jnp.zeros(1), jnp.ones(1))), 4)  # e^-0.5
+            >>> round(float(Gaussian.from_standard_deviation(1.0)([0.0], [1.0])), 4)  # e^-0.5
             0.6065
         """
         return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
@@ -94,9 +92,8 @@ class Laplacian(ShiftInvariantKernel):
         scale: scale of distances.
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.kernels import Laplacian
-        >>> round(float(Laplacian(2.0)(jnp.zeros(2), jnp.ones(2))), 4)  # e^-1
+        >>> round(float(Laplacian(2.0)([0.0, 0.0], [1.0, 1.0])), 4)  # e^-1
         0.3679
     """
 

@@ -140,7 +140,7 @@ class Huber(ScalarLoss):
 
 @struct
 class Pinball(ScalarLoss):
-    """Pinball (quantile) loss max((1 - tau) a, -tau a) of a residual a = y_hat - y; its minimiser is the quantile `tau`.
+    """Pinball (quantile) loss max((1 - tau) a, -tau a) of a residual a; its minimiser is the quantile `tau`.
 
     An outcome above the prediction costs `tau` per unit, one below it 1 - tau. At a = 0 its subgradient is 0.
     Source: Koenker and Bassett, "Regression quantiles" (Econometrica, 1978).

@@ -46,7 +46,7 @@ class SeriesLoss(ScalarLoss):
 
     @abc.abstractmethod
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
-        """Return a proven upper bound on the sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc."""
+        """Return a proven upper bound on sum over n >= `n_terms` of |gamma_n| a^n (a >= 0); inf outside the disc."""
 
     @abc.abstractmethod
     def _series(self, centre: float) -> Iterator[Decimal]:
@@ -60,13 +60,11 @@ class SeriesLoss(ScalarLoss):
     def coefficients(self, n_terms: Count, centre: float = 0.0) -> np.ndarray:
         """Return gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
 
+        Each is correct to about 1e-15 relative (0 or inf outside the range of float64).
+
         Args:
             n_terms: number of coefficients.
             centre: point of expansion.
-
-        Returns:
-            A vector of `n_terms` float64 numbers, each right to about 1e-15 relative (0 or inf outside the range of
-                float64).
 
         Raises:
             ValueError: `centre` is not finite.
@@ -86,14 +84,12 @@ class SeriesLoss(ScalarLoss):
         """Return the majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
         In closed form if there is one; else the sum and a bound on its tail, which is at most 1e-13 of the sum (more
-        only near the edge of the disc, or so far out that many thousand terms do not suffice).
+        only near the edge of the disc, or so far out that many thousand terms do not suffice). inf if `a` is not below
+        the radius of convergence, or outside the range of float64.
 
         Args:
             a: argument of the majorant.
             centre: point of expansion.
-
-        Returns:
-            A float; inf if `a` is not below the radius of convergence, or outside the range of float64.
 
         Example:
             >>> from jaxonline.losses import SmoothedHinge

@@ -23,13 +23,10 @@ _CHUNKS_PER_ITERATION = 16  # S is a multiple of it
 
 
 class Feature(NamedTuple):
-    """A feature vector Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n).
+    """A feature vector Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n) of level n.
 
-    Attributes:
-        level: n.
-        log_beta: logarithm of beta_n, the coefficient of the kernel.
-        scale: sign and remaining size; 0 for an estimate of 0.
-        factors: v(1), ..., v(n) in the first n rows, 0 in the others [deepest, d].
+    `log_beta` is log beta_n. `scale` is 0 for an estimate of 0. The first n rows of `factors` are v(1), ..., v(n), the
+    others 0.
     """
 
     level: Int[Array, ""]
@@ -161,12 +158,10 @@ def add(
 
 
 class ReservedChunks(NamedTuple):
-    """The chunks for the rows of a deep feature, which depend on its level only.
+    """Chunks for the rows of a deep feature, known from its level.
 
-    Attributes:
-        level, place, used, overflow: the fields of the `Expansion` with the feature.
-        own: which chunks belong to the feature [S].
-        last: the last of them, which has the coefficient; -1 if there is none.
+    `level`, `place`, `used` and `overflow` are those of the `Expansion` with the feature, `own` marks its chunks, and
+    `last` is the chunk with the coefficient (-1 if there is none).
     """
 
     level: Int[Array, "S"]

@@ -1,7 +1,7 @@
 """Prod: the inner products of a hypothesis w with the estimates of a round, and w + alpha Psi~ with one of them.
 
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutines 3
-and 6. Estimates of low levels are multiplied by the tensors of w; the few deeper ones by its packed copies.
+Source: paper A (COLT 2010), Subroutines 3 and 6. Estimates of low levels are multiplied by the tensors of w; the few
+deeper ones by its packed copies.
 """
 
 from typing import NamedTuple
@@ -19,14 +19,10 @@ from jaxonline.parameters.struct import replace
 
 
 class InnerProducts(NamedTuple):
-    """The products with the estimates Psi~_0, Psi~_1, ... of a round, and w prepared for the addition of Psi~_0.
+    """Products with the estimates Psi~_0, Psi~_1, ... of a round, and w prepared for the addition of Psi~_0.
 
-    Attributes:
-        values: <w, Psi~_j> [m], 0 for unused estimates.
-        psi: Psi~_0.
-        w: the hypothesis, with the rows of a deep Psi~_0, which have no coefficient yet.
-        reserved: chunks of these rows.
-        squared_norm: |Psi~_0|^2 of a deep Psi~_0.
+    `values` are <w, Psi~_j>, 0 for unused estimates; `psi` is Psi~_0. For a deep Psi~_0, `w` has its rows without a
+    coefficient, `reserved` their chunks, and `squared_norm` is |Psi~_0|^2.
     """
 
     values: Float[Array, "m"]

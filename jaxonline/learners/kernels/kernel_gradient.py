@@ -1,8 +1,4 @@
-"""Online gradient descent in the RKHS of a kernel, on clean instances, or on noisy ones as if they were clean.
-
-It is the baseline for learners that use knowledge about the noise. Kivinen, Smola and Williamson (2004), "Online
-learning with kernels", with Zinkevich's (2003) projection.
-"""
+"""Kernel gradient descent (NORMA) on clean instances, or on noisy ones as if they were clean."""
 
 from typing import Annotated, Any
 
@@ -30,6 +26,9 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
 class KernelGradient(LearnerDefaults):
     """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
+    It is the baseline for learners that use knowledge about the noise: Kivinen, Smola and Williamson (2004), with the
+    projection of Zinkevich (2003).
+
     The estimator has the loss and selects the instance: `FullGradient(loss)` the clean one, `NaiveCopy(loss)` one noisy
     copy, `MeanOfCopies(n, loss)` the mean of n copies. Under noise only the first is unbiased, since the mean of k(x~,
     .) is not k(x, .). A noisy label adds a bias for every loss but the squared loss.
@@ -46,8 +45,7 @@ class KernelGradient(LearnerDefaults):
         radius: radius of the ball; None for no projection.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> estimator = jo.estimators.MeanOfCopies(5)
         >>> learner = jo.learners.KernelGradient(jo.kernels.Gaussian(2.0), estimator, jo.InverseSqrt(0.3), n_rounds=20)
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.2)))

@@ -16,12 +16,7 @@ from jaxonline.parameters.types import Count
 
 
 class KernelPerceptronInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        mistake: whether the score has the wrong sign or is 0.
-        overflow: whether there was a mistake and no room for its instance.
-    """
+    """Diagnostics of one update: `mistake` (score of the wrong sign or 0); `overflow`, a mistake without room."""
 
     mistake: Bool[Array, ""]
     overflow: Bool[Array, ""]
@@ -41,8 +36,7 @@ class KernelPerceptron(LearnerDefaults):
         max_mistakes: largest number of mistakes.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> X, y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]), np.array([1.0, -1.0, -1.0, 1.0])
         >>> game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation(), loss=jo.losses.ZeroOne())
         >>> learner = jo.learners.KernelPerceptron(jo.kernels.Homogeneous(2), max_mistakes=8)  # exclusive or

@@ -1,10 +1,7 @@
 """Map_Estimate: the unbiased estimates Psi~ of a feature vector that a round of `NoisyKernel` needs.
 
 Each estimate asks for a random number of noisy copies of its own. The numbers are drawn before the copies, and an
-estimate is computed only if it is used.
-
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Subroutines 2
-and 5, with erratum E6.
+estimate is computed only if it is used. Source: paper A (COLT 2010), Subroutines 2 and 5, with erratum E6.
 """
 
 import functools
@@ -27,13 +24,9 @@ from jaxonline.linalg.short_axes import select_entry
 class Requests(NamedTuple):
     """The copies that the estimates 0, 1, ..., n of a round ask for; the first m estimates may be used, and are listed.
 
-    Attributes:
-        counts: counts of each estimate, as the feature map draws them.
-        copies: number of copies of each estimate, 0 beyond the n-th.
-        pairs: number of pairs of copies of each estimate.
-        levels: number of factors of each estimate.
-        total: number of copies of all n + 1 estimates.
-        too_large: whether an estimate asks for more copies than there is room for, or there are too many estimates.
+    `counts` are those of the feature map; `copies`, `pairs` of copies and `levels` (numbers of factors) have one entry
+    for each listed estimate [m]; `total` is the number of copies of all estimates; `too_large` is True if there is no
+    room for an estimate, or there are too many estimates.
     """
 
     counts: Any
@@ -76,14 +69,7 @@ class Requests(NamedTuple):
 
 
 class MapEstimate(NamedTuple):
-    """The estimates of a round, computed on demand.
-
-    Attributes:
-        feature_map: estimator of the feature map.
-        storage: sizes of the estimates.
-        requests: copies of each estimate.
-        draw: a function that returns the copy with an index, among all copies of the round.
-    """
+    """The estimates of a round, computed on demand; `draw(i)` returns copy i of all copies of the round."""
 
     feature_map: FeatureMap
     storage: Storage

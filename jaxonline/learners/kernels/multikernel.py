@@ -1,7 +1,4 @@
-"""Two-level multi-kernel learning: a forecaster for each kernel of a dictionary, and a combiner of their predictions.
-
-Rokhlin and Gurtovaya (2025), Theorems 2 (the combiner is VAW: "VAW2") and 3 (EWA over truncated experts).
-"""
+"""Two-level multi-kernel learning: Rokhlin and Gurtovaya (2025), Theorems 2 and 3."""
 
 from typing import Any, NamedTuple
 
@@ -31,18 +28,16 @@ class MultiKernelState(NamedTuple):
 class MultiKernel(ForwardsToLearner):
     """Multi-kernel learner: a forecaster for each kernel, and a combiner of their predictions.
 
+    Theorem 2 has the combiner VAW ("VAW2"), Theorem 3 EWA over truncated experts.
+
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
         combiner: a learner over the vectors of predictions, as `VAW()` or `Truncated(EWA(0.5))`, or a combiner (of the
             squared loss).
         expert: the forecaster of each kernel, without features of its own.
 
-    Raises:
-        ValueError: `expert` has features of its own.
-
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> from jaxonline.estimators.dictionary import Dictionary
         >>> from jaxonline.learners import VAW, MultiKernel
         >>> with jax.enable_x64(True):

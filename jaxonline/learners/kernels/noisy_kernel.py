@@ -48,13 +48,7 @@ class NoisyKernelState(NamedTuple):
 
 
 class NoisyKernelInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        length: g~, the estimate of the gradient's length.
-        squared_norm: |w|^2 after the round.
-        overflow: whether the run has met an estimate for which there was no room.
-    """
+    """Diagnostics of one update: estimate `length` of the gradient's length, `squared_norm` |w|^2, and `overflow`."""
 
     length: Float[Array, ""]
     squared_norm: Float[Array, ""]
@@ -67,8 +61,8 @@ class NoisyKernel(LearnerDefaults):
     """Noisy kernel learner (paper A, Algorithm 1): gradient descent in an RKHS from a random number of noisy copies.
 
     In regression labels may be noisy: factor j of g~ uses label j, so a round asks for as many labels as g~ has
-    factors. Labels cost nothing. In classification labels must be clean: a series of y <w, Psi> times y is not a series
-    of the mean of a noisy y, for any number of labels.
+    factors. Labels cost nothing. In classification noisy labels raise a ValueError at binding to a game: a series of y
+    <w, Psi> times y is not a series of the mean of a noisy y, for any number of labels.
 
     Args:
         feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
@@ -79,12 +73,8 @@ class NoisyKernel(LearnerDefaults):
         radius: |w| <= radius (the paper's B_w is its square); None for no projection.
         storage: sizes of the state (`Storage.for_horizon`).
 
-    Raises:
-        ValueError: at binding to a game, noisy labels in classification.
-
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
         >>> from jaxonline.estimators.gradient_length import GradientLength

@@ -1,8 +1,4 @@
-"""OMKL-GF: a random graph selects the kernels that predict and learn in each round.
-
-Ghari and Shen (2020), "Online multi-kernel learning with graph-structured feedback"; the defaults are those of the
-experiments of Rokhlin and Gurtovaya (2025).
-"""
+"""OMKL-GF: Ghari and Shen (2020), "Online multi-kernel learning with graph-structured feedback"."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -30,16 +26,7 @@ class Graph(NamedTuple):
 
 
 class OMKLGFState(NamedTuple):
-    """State of `OMKLGF`.
-
-    Attributes:
-        theta: weights of the features of each kernel [N, p].
-        log_weights: logarithms of the weights of the kernels [N].
-        t: number of rounds.
-        graph: graph of the next round.
-        node: node of the next round.
-        node_law: distribution of the node [J].
-    """
+    """State of `OMKLGF`; `graph`, `node` and its distribution `node_law` are those of the next round."""
 
     theta: Float[Array, "N p"]
     log_weights: Float[Array, "N"]
@@ -53,6 +40,8 @@ class OMKLGFState(NamedTuple):
 @struct
 class OMKLGF(LearnerDefaults):
     """OMKL-GF: each round draws a node, and only the kernels joined to it predict and learn.
+
+    Defaults are those of the experiments of Rokhlin and Gurtovaya (2025).
 
     Args:
         dictionary: a pytree that maps an instance to features [N, p] (a `Dictionary`).
@@ -68,8 +57,7 @@ class OMKLGF(LearnerDefaults):
             the first kernel is never used.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> from jaxonline.estimators.dictionary import Dictionary
         >>> learner = jo.learners.OMKLGF(Dictionary(np.zeros((3, 1, 1))))
         >>> game = jo.Game(jo.environments.DataStream(np.ones((2, 1)), np.ones(2)), jo.FullInformation())

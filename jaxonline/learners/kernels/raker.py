@@ -1,13 +1,10 @@
-"""Raker: online gradient descent in the feature space of every kernel, combined by exponential weights.
-
-Shen, Chen and Giannakis (2019); the defaults are those of the experiments of Rokhlin and Gurtovaya (2025).
-"""
+"""Raker: Shen, Chen and Giannakis (2019); defaults as in the experiments of Rokhlin and Gurtovaya (2025)."""
 
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
@@ -20,13 +17,7 @@ from jaxonline.parameters.types import NonNegative
 
 
 class RakerState(NamedTuple):
-    """State of `Raker`.
-
-    Attributes:
-        theta: weights of the features of each kernel [N, p].
-        log_weights: logarithms of the weights of the kernels [N].
-        t: number of rounds.
-    """
+    """State of `Raker`: weights `theta` of the features, `log_weights` of the kernels, number of rounds `t`."""
 
     theta: Float[Array, "N p"]
     log_weights: Float[Array, "N"]
@@ -44,8 +35,7 @@ class Raker(LearnerDefaults):
         penalty: lambda of the regularised losses (f - y)^2 + lambda |theta|^2.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> from jaxonline.estimators.dictionary import Dictionary
         >>> raker = jo.learners.Raker(Dictionary(np.zeros((2, 1, 1))), penalty=0.0)  # features (0, 1) for any instance
         >>> game = jo.Game(jo.environments.DataStream(np.ones((2, 1)), np.ones(2)), jo.FullInformation())
@@ -72,9 +62,9 @@ class Raker(LearnerDefaults):
         """theta -= step (2 (f - y) z + 2 lambda theta); ln w -= step ((f - y)^2 + lambda |theta|^2)."""
         del key
         z, t = self.dictionary(oracle.x), state.t + 1
-        step = self.step_size(t, z.dtype)
-        theta, losses = descend_each_kernel(state.theta, z, oracle.y, step, self.penalty)
-        return RakerState(theta, state.log_weights - step * losses, t), ()
+        steps = jnp.full(len(z), self.step_size(t, z.dtype))
+        theta, losses = descend_each_kernel(state.theta, z, oracle.y, steps, self.penalty)
+        return RakerState(theta, state.log_weights - steps * losses, t), ()
 
     def weights(self, state: RakerState) -> Float[Array, "N"]:
         """Return the weights of the kernels."""
@@ -82,13 +72,9 @@ class Raker(LearnerDefaults):
 
 
 def descend_each_kernel(
-    theta: Float[Array, "N p"],
-    z: Float[Array, "N p"],
-    y: Float[Array, ""],
-    step: Float[Array, "*N"],
-    penalty: ArrayLike,
+    theta: Float[Array, "N p"], z: Float[Array, "N p"], y: Float[Array, ""], steps: Float[Array, "N"], penalty: Any
 ) -> tuple[Float[Array, "N p"], Float[Array, "N"]]:
-    """Make a gradient step for every kernel, with one step size or one each; return theta and the losses."""
+    """Make a gradient step for every kernel; return the next theta, and its regularised losses."""
     residuals, penalty = jnp.sum(theta * z, axis=1) - y, jnp.asarray(penalty, z.dtype)
-    theta = theta - step[..., None] * (2.0 * residuals[:, None] * z + 2.0 * penalty * theta)
+    theta = theta - steps[:, None] * (2.0 * residuals[:, None] * z + 2.0 * penalty * theta)
     return theta, residuals**2 + penalty * jnp.sum(theta**2, axis=1)

@@ -18,13 +18,10 @@ MAX_CHUNKS = 8
 
 
 class Supports(NamedTuple):
-    """State of a kernel learner: the hypothesis w = sum_i alpha_i k(x_i, .); unused entries are 0.
+    """State of a kernel learner: the hypothesis w = sum_i alpha_i k(x_i, .).
 
-    Attributes:
-        points: x_1, x_2, ... in chunks of C columns [chunks, d, C].
-        alpha: coefficients of the points [chunks, C].
-        squared_norm: |w|^2 in the RKHS.
-        t: number of stored points, which is the number of updates.
+    `points` are the x_i in chunks of C columns, `alpha` their coefficients, `squared_norm` is |w|^2 in the RKHS, and
+    `t` the number of points. Unused entries are 0.
     """
 
     points: Float[Array, "chunks d C"]
@@ -81,9 +78,8 @@ class Supports(NamedTuple):
 class SupportsInfo(NamedTuple):
     """Diagnostics of one update.
 
-    Attributes:
-        gradient_length: derivative of the loss in the prediction; the gradient is this times k(x, .).
-        overflow: whether the learner had no room for another point and did not learn.
+    `gradient_length` is the derivative of the loss in the prediction. If `overflow` is True, there was no room for
+    another point, and the learner did not learn.
     """
 
     gradient_length: Float[Array, ""]

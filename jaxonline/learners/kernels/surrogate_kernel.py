@@ -54,8 +54,7 @@ class SurrogateKernel(LearnerDefaults):
             your own raises a warning, since the learner cannot check it.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> surrogate = jo.estimators.Surrogate(jo.kernels.Gaussian(2.0), [0.2, 0.1])
         >>> learner = jo.learners.SurrogateKernel(surrogate, step_size=0.1, n_rounds=20, radius=3.0)
         >>> feedback = jo.NoisyCopies(jo.noise.gaussian([0.2, 0.1]))

@@ -103,7 +103,7 @@ def test_what_finds_no_room_is_missing_and_marked(x64):
     second = one_more(first, jnp.int32(2))
     assert (int(second.used), bool(second.overflow)) == (2, True)
     x = jnp.array([0.3, 0.4])
-    assert float(expansion.evaluate(second, x)) == float(expansion.polynomial(first, x)) == pytest.approx(0.7**3)
+    assert float(expansion.evaluate(second, x)) == float(expansion.evaluate(first, x)) == pytest.approx(0.7**3)
     third = one_more(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
     assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)
