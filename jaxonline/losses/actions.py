@@ -61,3 +61,6 @@ class ExpectedLoss:
         """Return the losses of all arms, for any weights."""
         del y_hat
         return as_floating(y)
+
+
+ARM_LOSSES = (ArmLoss, ExpectedLoss)  # with these, outcomes are losses
