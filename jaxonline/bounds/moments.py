@@ -50,9 +50,8 @@ def moment_bounds(
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.bounds import moment_bounds
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> moment_bounds(np.eye(2), 2 * np.ones(2), gaussian(4.0))[:4:3]  # B and B_y
+        >>> import jaxonline as jo
+        >>> jo.bounds.moment_bounds(np.eye(2), 2 * np.ones(2), jo.noise.gaussian(4.0))[:4:3]  # B and B_y
         (3.0, 2.0)
     """
     X, y = (part.astype(float) for part in check.rows("X", X, "y", y))

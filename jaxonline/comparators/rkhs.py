@@ -136,9 +136,8 @@ class RKHSBall:
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import RKHSBall
-        >>> from jaxonline.kernels import Linear
-        >>> ball = RKHSBall(Linear(), radius=1.0)
+        >>> import jaxonline as jo
+        >>> ball = jo.RKHSBall(jo.kernels.Linear(), radius=1.0)
         >>> ball.best_losses(np.eye(2), np.array([3.0, 4.0]), rounds=[1, 2]).round(6).tolist()
         [4.0, 16.0]
     """

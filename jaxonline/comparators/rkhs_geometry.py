@@ -28,9 +28,8 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import rkhs_norm
-        >>> from jaxonline.kernels import Linear
-        >>> rkhs_norm(Linear(), np.eye(2), [3.0, 4.0])
+        >>> import jaxonline as jo
+        >>> jo.comparators.rkhs_norm(jo.kernels.Linear(), np.eye(2), [3.0, 4.0])
         5.0
     """
     X, a = check.rows("X", X, "coefficients", coefficients)

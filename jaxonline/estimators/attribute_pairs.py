@@ -47,7 +47,7 @@ class AttributePairs:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.attribute_pairs import AttributePairs
+        >>> from jaxonline.estimators import AttributePairs
         >>> pairs = AttributePairs(2)
         >>> seen = pairs.choose(jax.random.key(0), d=3)
         >>> pairs.moments(3, seen, jnp.ones(2)).A.shape

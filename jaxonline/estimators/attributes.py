@@ -60,7 +60,7 @@ class AttributeGradient:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.attributes import AttributeGradient
+        >>> from jaxonline.estimators import AttributeGradient
         >>> estimator = AttributeGradient(4)
         >>> w, x = jnp.array([0.5, 0.0, -0.5]), jnp.array([1.0, 2.0, 3.0])
         >>> seen = estimator.choose(jax.random.key(0), w)

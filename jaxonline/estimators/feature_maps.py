@@ -57,8 +57,7 @@ class DotProductFeatureMap(FeatureMap):
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
-        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
+        >>> from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution
         >>> from jaxonline.kernels import Inhomogeneous
         >>> feature_map = DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.2, 0.4, 0.4]))
         >>> x = jnp.array([1.0, -0.5])
@@ -166,10 +165,8 @@ class GaussianFeatureMap(FeatureMap):
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
-        >>> from jaxonline.estimators.count_distributions import Geometric
-        >>> from jaxonline.kernels import Gaussian
-        >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
+        >>> import jaxonline as jo
+        >>> feature_map = jo.estimators.GaussianFeatureMap(jo.kernels.Gaussian(2.0), jo.estimators.Geometric(2.0))
         >>> x = jnp.array([1.0, -0.5])
         >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
         >>> psi = feature_map.estimate(jax.random.key(0), draw, capacity=64)

@@ -47,7 +47,7 @@ class FourierFeatures:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.fourier import FourierFeatures
+        >>> from jaxonline.estimators import FourierFeatures
         >>> FourierFeatures(jnp.zeros((1, 2)))(jnp.ones(2)).tolist()
         [1.0, 0.0]
     """
@@ -86,11 +86,10 @@ class FourierFeatures:
 
         Example:
             >>> import jax, jax.numpy as jnp
-            >>> from jaxonline.estimators.fourier import FourierFeatures
-            >>> from jaxonline.kernels import Gaussian
-            >>> features = FourierFeatures.draw(jax.random.key(0), Gaussian(2.0), 3, 500)
+            >>> import jaxonline as jo
+            >>> features = jo.estimators.FourierFeatures.draw(jax.random.key(0), jo.kernels.Gaussian(2.0), 3, 500)
             >>> x, x2 = jnp.array([0.5, 0.0, 0.2]), jnp.array([0.0, 0.1, 0.3])
-            >>> bool(abs(features(x) @ features(x2) - Gaussian(2.0)(x, x2)) < 0.05), features.size
+            >>> bool(abs(features(x) @ features(x2) - jo.kernels.Gaussian(2.0)(x, x2)) < 0.05), features.size
             (True, 1000)
         """
         check.key("key", key)

@@ -102,8 +102,7 @@ class GradientLength:
 
         Example:
             >>> from jaxonline.estimators import Geometric, GradientLength
-            >>> from jaxonline.losses import Squared
-            >>> from jaxonline.losses import Exponential
+            >>> from jaxonline.losses import Exponential, Squared
             >>> GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).kind
             'regression'
             >>> guesses = [GradientLength.for_loss(Exponential(), Geometric(2.0), 0.01, reach=r) for r in (None, 2.0)]

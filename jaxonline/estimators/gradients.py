@@ -134,12 +134,10 @@ class TwoCopies:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import TwoCopies
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(1.0))
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(1.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
+        >>> jo.estimators.TwoCopies()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 2)
     """
 
@@ -174,12 +172,10 @@ class KnownCovariance:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import KnownCovariance
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(1.0), reveal_covariance=True)
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(1.0), reveal_covariance=True)
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
+        >>> jo.estimators.KnownCovariance()(jax.random.key(1), jnp.zeros(2), oracle).shape, oracle.queries().item()
         ((2,), 1)
     """
 
@@ -201,12 +197,10 @@ class NaiveCopy:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import NaiveCopy
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(0.0))
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
+        >>> jo.estimators.NaiveCopy()(jax.random.key(1), jnp.zeros(2), oracle).tolist()
         [-2.0, -2.0]
     """
 
@@ -232,12 +226,10 @@ class MeanOfCopies:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> from jaxonline.estimators import MeanOfCopies
-        >>> from jaxonline.feedback.noise import gaussian
-        >>> from jaxonline.feedback import NoisyCopies
-        >>> feedback = NoisyCopies(gaussian(0.0))
+        >>> import jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.0))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
+        >>> jo.estimators.MeanOfCopies(5)(jax.random.key(1), jnp.zeros(2), oracle).tolist(), oracle.queries().item()
         ([-2.0, -2.0], 5)
     """
 

@@ -33,33 +33,30 @@ def best_feature_map(
     pair_moment: PositiveFloat | None = None,
     overhead: Overhead = math.inf,
 ) -> DotProductFeatureMap | GaussianFeatureMap:
-    """The feature map of a kernel with the laws that minimise E|Psi~|^2, or that times its price.
+    """Feature map with the smallest second moment E|Psi~|^2, or the smallest second moment times price.
 
-    Levels are left out from where on every a_n is below 1e-12 of the largest: a bias of about 1e-12 |Psi(x)| for |x|^2
-    up to `copy_moment`, and `bias(capacity, |x|^2)` of the feature map for any x. Moments may be guesses: too large
-    ones cost variance only, too small ones may leave out levels that matter, and it is `bias` that says so.
+    Levels whose a_n are all below 1e-12 of the largest one are dropped. For |x|^2 <= `copy_moment` the bias is about
+    1e-12 |Psi(x)|; for any x it is at most `bias(capacity, |x|^2)` of the feature map. The moments may be guesses: too
+    large a guess increases the variance, too small a guess may drop levels that matter (`bias` shows it).
 
     Args:
-        kernel: with a series, or a `Gaussian`.
+        kernel: a kernel with a power series, or a `Gaussian`.
         copy_moment: M = E|x~|^2.
-        pair_moment: F = E <x~, x~'>^2 of two copies; M^2 when None. For the Gaussian kernel only.
-        overhead: the price of an estimate in copies, besides those it asks for: laws in proportion to
-            a_n / sqrt(overhead + n) ask for fewer. With inf copies cost nothing. Of the Gaussian kernel's two laws
-            each has the mean price of the other one as a part of its overhead.
+        pair_moment: F = E <x~, x~'>^2 of two copies, M^2 when None; only used for the Gaussian kernel.
+        overhead: price of an estimate besides its copies, in copies. P(n) is proportional to a_n / sqrt(overhead + n);
+            with inf, copies are free. For the Gaussian kernel the mean price of either distribution is part of the
+            overhead of the other one.
 
     Raises:
-        ValueError: a series that diverges at `copy_moment`, or moments so large that
-            more than 4096 levels matter.
+        ValueError: the series diverges at `copy_moment`, or more than 4096 levels matter.
 
     Example:
-        >>> from jaxonline.estimators import DotProductFeatureMap, Geometric
-        >>> from jaxonline.estimators.optimal_feature_maps import best_feature_map
-        >>> from jaxonline.kernels import ExponentialKernel
-        >>> best = best_feature_map(ExponentialKernel(), 0.5)
-        >>> paper = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-        >>> [round(each.second_moment(0.5), 3) for each in (best, paper)]
+        >>> import jaxonline as jo
+        >>> best = jo.estimators.best_feature_map(jo.kernels.ExponentialKernel(), 0.5)
+        >>> paper = jo.estimators.DotProductFeatureMap(jo.kernels.ExponentialKernel(), jo.estimators.Geometric(2.0))
+        >>> [round(feature_map.second_moment(0.5), 3) for feature_map in (best, paper)]
         [5.191, 5.437]
-        >>> [round(each.expected_queries(), 3) for each in (best, paper)]
+        >>> [round(feature_map.expected_queries(), 3) for feature_map in (best, paper)]
         [0.953, 1.0]
     """
     copy_moment = float(copy_moment)
@@ -101,11 +98,7 @@ def best_feature_map(
 def _law(
     name: str, log_sizes: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], float], overhead: float
 ) -> FiniteDistribution:
-    """The law in proportion to e^log_sizes(n), as far as these matter; none is above e^beyond(those so far) further on.
-
-    Raises:
-        ValueError: more levels matter than can be listed.
-    """
+    """Distribution proportional to e^log_sizes(n); `beyond(logs)` bounds the logarithm of the sizes that follow `logs`."""
     n_terms = _TERMS
     logs = log_sizes(np.arange(n_terms))
     while beyond(logs) > logs.max() + math.log(_SMALLEST):

@@ -1,13 +1,13 @@
-"""Estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that approach f: for an f without a power series.
+"""Estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that converge to f, for an f without a power series.
 
-Draw N, query N copies, return (Q'_N - Q'_(N-1)) / p_N with Q'_n(x_1, ..., x_n) = sum_i gamma_(n,i) x_1 ... x_i and
-Q'_(-1) = 0. The mean is Q_K(E X) exactly.
+Draw N, query N copies and return (Q'_N - Q'_(N-1)) / p_N with Q'_n(x_1, ..., x_n) = sum_i gamma_(n,i) x_1 ... x_i and
+Q'_(-1) = 0. The mean is exactly Q_K(E X).
 
-The sequences here end at a degree K, so that the estimate of f(E X) itself has the bias Q_K(E X) - f(E X): see
-`PolynomialSequence.bias` and `largest_bias`. An endless sequence would have none, but is of little use on a computer:
-in the power basis (the only one in which independent copies multiply) the coefficients grow like (1 + sqrt 2)^n and
-the second moment like their square. For |x| the Chebyshev sequence has a second moment near 4,000 at n = 20 (where
-f^2 is 0.1), and float64 rounding passes 1e-6 of f soon after n = 30; Bernstein's is tamer, and converges slowly.
+The sequences end at a degree K, so the estimate of f(E X) has the bias Q_K(E X) - f(E X); see `PolynomialSequence.bias`
+and `largest_bias`. An infinite sequence has no bias but is numerically useless: independent copies multiply only in the
+power basis, where the coefficients grow like (1 + sqrt 2)^n and the second moment like their square. For |x| the
+Chebyshev sequence has a second moment near 4,000 at n = 20 (f^2 is 0.1 there), and float64 rounding exceeds 1e-6 of f
+soon after n = 30. Bernstein's sequence grows more slowly and converges slowly.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.
 """
@@ -44,15 +44,15 @@ def _as_triangular(value: Any, name: str) -> np.ndarray:
 
 @struct
 class PolynomialSequence:
-    """Polynomials Q_0, ..., Q_K in z = (x - centre) / scale, kept as the differences Q_n - Q_(n-1).
+    """Sequence of polynomials Q_0, ..., Q_K in z = (x - centre) / scale, stored as the differences Q_n - Q_(n-1).
 
     Args:
-        differences: a square matrix; row n has the power-basis coefficients of Q_n - Q_(n-1) (row 0: of Q_0).
-        centre: middle of the interval on which the Q_n approach f.
+        differences: [K + 1, K + 1], lower triangular; row n holds the power-basis coefficients of Q_n - Q_(n-1).
+        centre: middle of the interval on which the Q_n approximate f.
         scale: half the length of the interval.
 
     Raises:
-        ValueError: not a square matrix, or row n has a degree above n.
+        ValueError: the matrix is not square or not lower triangular.
 
     Example:
         >>> from jaxonline.estimators.sequences import PolynomialSequence
@@ -66,24 +66,24 @@ class PolynomialSequence:
     scale: Positive = 1.0
 
     def value(self, x: float) -> float:
-        """Q_K(x): the mean of the estimator where E X = x."""
+        """Q_K(x), the mean of the estimator if E X = x."""
         return float(self._values(np.array([x]))[0])
 
     def bias(self, f: Callable[[np.ndarray], np.ndarray], x: float) -> float:
-        """Q_K(x) - f(x): what the end of the sequence costs where E X = x."""
+        """Q_K(x) - f(x), the bias if E X = x."""
         return self.value(x) - float(f(np.array([x], np.float64))[0])
 
     def largest_bias(self, f: Callable[[np.ndarray], np.ndarray], points: int = 4001) -> float:
-        """The largest |Q_K - f| on a grid of the interval."""
+        """Largest |Q_K - f| on a grid of the interval."""
         x = host_float("centre", self.centre) + host_float("scale", self.scale) * np.linspace(-1.0, 1.0, points)
         return float(np.max(np.abs(self._values(x) - f(x))))
 
     def rounding(self, dtype: Any = np.float64) -> float:
-        """What rounding may do to an estimate of the mean with `dtype` numbers: eps sum |differences|."""
+        """Bound on the rounding error of an estimate with numbers of type `dtype`: eps sum |differences|."""
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
-        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K: the law of smallest variance has p_n in proportion to them.
+        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K; the variance is smallest for p_n proportional to them.
 
         Args:
             second_moment: E (X - centre)^2, at least (E X - centre)^2.
@@ -105,18 +105,18 @@ class PolynomialSequence:
 @cites("cesabianchi2010online")
 @struct
 class PolynomialSequenceEstimator:
-    """theta = (Q'_N - Q'_(N-1)) / p_N, of mean Q_K(E X).
+    """Estimator theta = (Q'_N - Q'_(N-1)) / p_N with the mean Q_K(E X).
 
     Args:
         sequence: the polynomials.
-        law: the law of N; it must reach every n at which Q_n differs from Q_(n-1).
+        law: distribution of N, positive wherever Q_n differs from Q_(n-1).
 
     Raises:
-        ValueError: a law that never draws an n that is needed.
+        ValueError: `law` gives probability 0 to an n that is needed.
 
     Example:
         >>> import jax
-        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
+        >>> from jaxonline.estimators import FiniteDistribution
         >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
         >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
         >>> estimator = PolynomialSequenceEstimator(line, FiniteDistribution([0.5, 0.5]))
@@ -140,7 +140,7 @@ class PolynomialSequenceEstimator:
     def for_sequence(
         cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
-        """The estimator with the law of smallest variance for E (X - centre)^2 and E X (guesses will do).
+        """Make the estimator with the smallest variance for E (X - centre)^2 and E X; both may be guesses.
 
         Example:
             >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
@@ -153,12 +153,12 @@ class PolynomialSequenceEstimator:
         return cls(sequence, distribution_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
-        """One estimate; `draw(key)` returns one copy of X."""
+        """Draw one estimate; `draw(key)` returns one copy of X."""
         key_n, key_copies = jax.random.split(key)
         return self.estimate_given(key_copies, self.law.sample(key_n), draw)
 
     def estimate_given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
-        """The estimate when N = n, with its weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
+        """Estimate conditional on N = n, with the weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
         dtype = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key).dtype
         n = jnp.asarray(n, jnp.int32)
         table = jnp.asarray(self.sequence.differences).astype(dtype)
@@ -193,23 +193,23 @@ class PolynomialSequenceEstimator:
 def chebyshev(
     f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
 ) -> PolynomialSequence:
-    """The Chebyshev series of f on [lower, upper], cut at each degree: Q_n - Q_(n-1) = c_n T_n.
+    """Chebyshev series of f on [lower, upper], truncated at each degree: Q_n - Q_(n-1) = c_n T_n.
 
-    Close to the best polynomials there are. The c_n come from f at `nodes` Chebyshev points; they are those of the
-    interpolating polynomial of that degree, and differ from the c_n of f by what lies beyond it.
+    The polynomials are close to the best approximations. The c_n are those of the polynomial that interpolates f at
+    `nodes` Chebyshev points.
 
     Args:
-        f: vectorised, finite on the interval. Copies of X may fall outside it, only E X may not.
+        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
         degree: K.
-        lower: the interval's lower end.
-        upper: its upper end.
-        nodes: above `degree`.
+        lower: lower end of the interval.
+        upper: upper end of the interval.
+        nodes: number of interpolation points, above `degree`.
 
     Raises:
-        ValueError: an empty interval; an f that is not finite; a degree at which float64 rounding passes 1e-6 max |f|.
+        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
 
     Example:
-        >>> from jaxonline.estimators.sequences import chebyshev
+        >>> from jaxonline.estimators import chebyshev
         >>> chebyshev(np.square, 2, -1.0, 1.0).differences.round(9).tolist()
         [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.0, 1.0]]
     """
@@ -228,22 +228,22 @@ def chebyshev(
 
 @validate_arguments
 def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
-    """The Bernstein polynomials of f on [lower, upper], degrees 0 (f in the middle) to K.
+    """Bernstein polynomials of f on [lower, upper], of degree 0 (f in the middle) to K.
 
-    They converge for every continuous f, slowly: |Q_K - f| is up to 5/4 times the change of f over a
-    K^(-1/2) part of the interval, and like 1/K for a smooth f. Coefficients are added up in exact rationals.
+    They converge slowly for every continuous f: |Q_K - f| is at most 5/4 of the change of f over a fraction K^(-1/2) of
+    the interval, and decreases like 1/K for a smooth f. The coefficients are computed with exact rationals.
 
     Args:
-        f: vectorised, finite on the interval. Copies of X may fall outside it, only E X may not.
+        f: vectorised, finite on the interval. E X must lie in the interval; copies of X need not.
         degree: K.
-        lower: the interval's lower end.
-        upper: its upper end.
+        lower: lower end of the interval.
+        upper: upper end of the interval.
 
     Raises:
-        ValueError: an empty interval; an f that is not finite; a degree at which float64 rounding passes 1e-6 max |f|.
+        ValueError: the interval is empty, f is not finite, or float64 rounding exceeds 1e-6 max |f| at this degree.
 
     Example:
-        >>> from jaxonline.estimators.sequences import bernstein
+        >>> from jaxonline.estimators import bernstein
         >>> bernstein(np.square, 2, -1.0, 1.0).differences.tolist()
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.5]]
     """

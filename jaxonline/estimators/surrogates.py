@@ -59,9 +59,8 @@ class Surrogate(Kernel):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.surrogates import Surrogate
-        >>> from jaxonline.kernels import Gaussian
-        >>> surrogate = Surrogate(Gaussian(2.0), [0.5, 0.2])
+        >>> import jaxonline as jo
+        >>> surrogate = jo.estimators.Surrogate(jo.kernels.Gaussian(2.0), [0.5, 0.2])
         >>> a = jnp.array([1.0, 0.0])
         >>> round(float(surrogate(a, a)), 4), round(float(surrogate.constant()), 4)
         (1.2172, 1.1033)
@@ -156,7 +155,7 @@ def radial_surrogate(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.surrogates import radial_surrogate
+        >>> from jaxonline.estimators import radial_surrogate
         >>> from jaxonline.kernels.radial import Cauchy
         >>> surrogate = radial_surrogate(Cauchy(4.0), 0.25, cut=1.0, dimension=4)
         >>> x = jnp.zeros(4)
