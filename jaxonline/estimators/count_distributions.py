@@ -46,9 +46,10 @@ Overhead = Annotated[float, Gt(0), OrInfinity()]
 
 @struct
 class Geometric:
-    """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ..., E N = 1/(p - 1).
+    """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ...
 
-    Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels", Lemma 1.
+    E N = 1/(p - 1). Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels", Lemma
+    1.
 
     Args:
         p: a larger p means fewer copies and a larger variance. It is a pytree leaf, so it can be swept.
@@ -183,11 +184,12 @@ def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: 
 def cost_aware(
     coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
 ) -> FiniteDistribution:
-    """Distribution of N that minimises (E theta^2) (overhead + E N): p_n ~ |gamma_n| (E (X - c)^2)^(n/2) / sqrt(overhead + n).
+    """Distribution of N that minimises the variance times the cost of a series estimator: (E theta^2) (overhead + E N).
 
-    The regret of a learner with a budget of queries grows with the root of E theta^2 times the number of rounds, and a
-    round costs overhead + E N. By Cauchy-Schwarz, (sum a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. Without
-    an overhead the optimum is degenerate: N = 0 costs nothing and would have probability 1.
+    p_n ~ |gamma_n| (E (X - c)^2)^(n/2) / sqrt(overhead + n). The regret of a learner with a budget of queries grows
+    with the root of E theta^2 times the number of rounds, and a round costs overhead + E N. By Cauchy-Schwarz, (sum
+    a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. Without an overhead the optimum is degenerate: N = 0 costs
+    nothing and would have probability 1.
 
     Args:
         coefficients: gamma_0 .. gamma_K.
@@ -231,12 +233,10 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
 
 @validate_arguments
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
-    """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of gamma_n prod (X_j - c).
-
-    A positive a_n below the range of float64 becomes 1e-300, so no term of the series has probability 0.
+    """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of term n; at least 1e-300 if gamma_n != 0.
 
     Raises:
-        ValueError: E (X - c)^2 >= radius^2. The sum of the a_n of the whole series is infinite.
+        ValueError: E (X - c)^2 >= radius^2: the sum of the a_n of the whole series is infinite.
     """
     gammas = coefficients
     if second_moment >= radius**2:
@@ -258,7 +258,7 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
 
 @functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
-    """Uniform number in (0, 1] with extra resolution near 0, from three draws: each continues the bits of the one before."""
+    """Uniform number in (0, 1] with extra resolution near 0; each of three draws continues the bits of the last."""
     info = jnp.finfo(dtype)
     first, second, third = (_uniform(word, dtype) for word in random.words(key, 3, info.bits))
     return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))

@@ -1,19 +1,19 @@
 """Unbiased estimators of an RKHS feature map Psi(x), from a random number of noisy copies of x.
 
-Psi(x) lives in the sum over n of the n-fold tensor products of R^d. An estimate Psi~ lives in one of them: it is a
-number times x~(1) (x) ... (x) x~(n), and is stored as that number and those n copies (`NoisyFeature`). Inner products
-of such things are products of inner products in R^d (`prod`, `prod_clean`).
+Psi(x) is a sum over n of n-fold tensor products. An estimate Psi~ is a number times x~(1) (x) ... (x) x~(n) and is
+stored as that number and the n copies (`NoisyFeature`). Inner products of estimates are products of inner products in
+R^d (`prod`, `prod_clean`).
 
-    counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle ...
+    counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle,
     copies = oracle.copies(0, capacity, feature_map.queries(counts))
     psi = feature_map.assemble(counts, copies)
-    psi = feature_map.estimate(key, draw, capacity)  # ... or in one, where draw(key) is a noisy copy
+    psi = feature_map.estimate(key, draw, capacity)  # or in one step, where draw(key) is a noisy copy
 
-A copy array of `capacity` rows is a cap on a random number. Where the cap is exceeded the estimate is 0 and says so
-(`overflow`); how often (`overflow_probability`) and at what price (`bias`) are functions of the capacity.
+The number of copies is random and `capacity` caps it. Above the cap the estimate is 0 and has `overflow` set. The
+probability (`overflow_probability`) and the resulting bias (`bias`) are functions of the capacity.
 
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2
-and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
+Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2 and
+appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
 """
 
 import functools
@@ -52,8 +52,8 @@ class DotProductFeatureMap(FeatureMap):
     """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (Subroutine 2).
 
     Args:
-        kernel: a `DotProductKernel` (`jaxonline.kernels`).
-        law: the law of N; the paper's is `Geometric(p)`.
+        kernel: dot-product kernel (`jaxonline.kernels`).
+        law: distribution of N; `Geometric(p)` in the paper.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -127,15 +127,12 @@ class DotProductFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
-        """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
+        """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 has p/(p-1) Q(p E |x~|^2).
 
-        With a bound on E |x~|^2 for `copy_moment` it is the B_Psi of the paper.
-
-        Args:
-            copy_moment: E |x~|^2.
+        With a bound on E |x~|^2 as `copy_moment`, it is B_Psi of the paper.
 
         Raises:
-            ValueError: the second moment is infinite: p E |x~|^2 is not inside the disc of convergence.
+            ValueError: the second moment is infinite: p E |x~|^2 is outside the disc of convergence.
         """
         moment = host_float("copy_moment", copy_moment)
 
@@ -155,13 +152,14 @@ class DotProductFeatureMap(FeatureMap):
 class GaussianFeatureMap(FeatureMap):
     """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (Subroutine 5, corrected by E6).
 
-    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x. N1 pairs of copies estimate the
-    first factor through the powers of <x, x>, N2 copies the second. (E6: printed without the square root.)
+    Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x. N1 pairs of copies estimate the first
+    factor through powers of <x, x>, and N2 copies estimate the second. (E6: the paper prints it without the square
+    root.)
 
     Args:
-        kernel: a `Gaussian`.
-        law: the law of N2; the paper's is `Geometric(p)`.
-        pair_law: the law of N1; `law` when None, as in the paper.
+        kernel: Gaussian kernel.
+        law: distribution of N2; `Geometric(p)` in the paper.
+        pair_law: distribution of N1; equal to `law` when None, as in the paper.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -266,15 +264,12 @@ class GaussianFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
-        """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
+        """E |Psi~|^2, exactly, with M = `copy_moment` = E |x~|^2 and F = `pair_moment` = E <x~, x~'>^2 (M^2 when None).
 
-        For the paper's law it is (p/(p-1))^2 I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2) with M = E |x~|^2 and
-        F = E <x~, x~'>^2 <= M^2. With a bound for M, and F left out, it is the corrected B_Psi (E7: Lemma 5 prints
-        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and violated by it).
-
-        Args:
-            copy_moment: M.
-            pair_moment: F; M^2 when None.
+        It is a series in F times a series in M. For the paper's distribution it is (p/(p-1))^2 I_0(2 sqrt(p F) /
+        width^2) exp(2 p M / width^2). With a bound for M and without F it is the corrected B_Psi (E7: Lemma 5 prints
+        (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2), for the map without the square root, and that map violates
+        it).
         """
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
@@ -301,7 +296,7 @@ def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."
 
 @functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-    """ln n!, from a table and beyond it from Stirling's series: the library's lgamma takes seconds to compile."""
+    """ln n! from a table, and from Stirling's series beyond it; `lgamma` of JAX takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)
     real = jnp.maximum(n, len(table)).astype(dtype)
     correction = (1.0 - 1.0 / (30.0 * real**2)) / (12.0 * real)

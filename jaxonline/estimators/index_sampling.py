@@ -1,4 +1,4 @@
-"""Random indices: what the estimators from a few attributes look at."""
+"""Random indices of the attributes to observe."""
 
 from typing import Annotated, Any
 
@@ -17,12 +17,12 @@ _MAX_OUTCOMES = 1 << 20
 
 @validate_arguments
 def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) -> Int[Array, "size"]:
-    """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
+    """Draw a uniformly random subset of {0, ..., d - 1} by Floyd's algorithm, whose cost does not depend on d.
 
     Args:
         key: consumed.
-        d: the size of the whole set; where it is traced, it is not checked.
-        size: the size of the subset, at most d.
+        d: size of the whole set; not checked if traced.
+        size: size of the subset, at most d.
 
     Raises:
         ValueError: `size` is above d.
@@ -43,13 +43,7 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
 
 
 def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int) -> Int[Array, "size"]:
-    """Independent indices with probabilities proportional to `weights` (uniform where all weights are 0).
-
-    Args:
-        key: consumed.
-        weights: at least 0.
-        size: how many.
-    """
+    """Draw `size` independent indices with probabilities proportional to `weights`; uniform if all weights are 0."""
     sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
     # 1 - u is in (0, 1], so that an index without weight is never found.
     points = sums[-1] * (1 - random.uniform(key, (size,), sums.dtype))
@@ -67,6 +61,6 @@ EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
 
 
 def check_enumerable(outcomes: int) -> None:
-    """Check that a support is small enough to enumerate."""
+    """Check that the number of outcomes is small enough to enumerate."""
     if outcomes > _MAX_OUTCOMES:
         raise ValueError(f"d and n_attributes must be smaller to enumerate, got {outcomes:,} outcomes")

@@ -98,7 +98,7 @@ def best_feature_map(
 def _law(
     name: str, log_sizes: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], float], overhead: float
 ) -> FiniteDistribution:
-    """Distribution proportional to e^log_sizes(n); `beyond(logs)` bounds the logarithm of the sizes that follow `logs`."""
+    """Distribution proportional to e^log_sizes(n). `beyond(logs)` bounds the logarithms of the later sizes."""
     n_terms = _TERMS
     logs = log_sizes(np.arange(n_terms))
     while beyond(logs) > logs.max() + math.log(_SMALLEST):

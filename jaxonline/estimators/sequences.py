@@ -83,11 +83,9 @@ class PolynomialSequence:
         return float(jnp.finfo(dtype).eps) * float(np.abs(np.asarray(self.differences)).sum())
 
     def magnitudes(self, second_moment: float, mean: float) -> np.ndarray:
-        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K; the variance is smallest for p_n proportional to them.
+        """sqrt E (Q'_n - Q'_(n-1))^2 for n = 0 .. K, with E (X - centre)^2 = `second_moment` and E X = `mean`.
 
-        Args:
-            second_moment: E (X - centre)^2, at least (E X - centre)^2.
-            mean: E X.
+        The variance is smallest for p_n proportional to them.
         """
         scale = host_float("scale", self.scale)
         m, b = (mean - host_float("centre", self.centre)) / scale, second_moment / scale**2
@@ -178,12 +176,7 @@ class PolynomialSequenceEstimator:
         return jnp.where(there, total / jnp.where(there, weight, 1.0), 0.0)
 
     def exact_second_moment(self, second_moment: float, mean: float) -> float:
-        """E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n, in float64.
-
-        Args:
-            second_moment: E (X - centre)^2.
-            mean: E X.
-        """
+        """E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n in float64; arguments as in `PolynomialSequence.magnitudes`."""
         squares = self.sequence.magnitudes(second_moment, mean) ** 2
         n = np.flatnonzero(squares)
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))

@@ -161,25 +161,14 @@ class SeriesEstimator:
         return cls(gammas, chosen, centre, float(constant), radius, own_reach)
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
-        """Draw one estimate theta.
-
-        Args:
-            key: consumed.
-            draw: `draw(key)` returns a copy of X, a number or an array of numbers that are estimated together.
-        """
+        """Draw an estimate theta. `draw(key)` returns a copy of X: a number, or an array estimated entry by entry."""
         key_n, key_copies = jax.random.split(key)
         return self.estimate_given(key_copies, self.law.sample(key_n), draw)
 
     def estimate_given(
         self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]
     ) -> Float[Array, "*shape"]:
-        """The estimate when N = n, with its weight 1/p_n; its mean is constant + gamma_n (E X - c)^n / p_n.
-
-        Args:
-            key: consumed by the copies.
-            n: an integer, at least 0; may be traced.
-            draw: as in `estimate`.
-        """
+        """Estimate conditional on N = n, with weight 1/p_n; its mean is constant + gamma_n (E X - c)^n / p_n."""
         shape = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key)
         n = jnp.asarray(n, jnp.int32)
         start, factor = self._weight(n, shape.dtype)
@@ -193,7 +182,7 @@ class SeriesEstimator:
         return jnp.asarray(self.constant, shape.dtype) + product
 
     def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
-        """The estimate when N = n from copies that are there already; the first n of them are used, n <= k."""
+        """Estimate conditional on N = n from the first n <= k of the given copies."""
         n = jnp.asarray(n, jnp.int32)
         start, factor = self._weight(n, copies.dtype)
         factors = factor * (copies - jnp.asarray(self.centre, copies.dtype))
@@ -201,7 +190,7 @@ class SeriesEstimator:
         return jnp.asarray(self.constant, copies.dtype) + start * product
 
     def _weight(self, n: jax.Array, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
-        """gamma_n / p_n as the first factor (the sign; all of it when n = 0) and the factor of each of n copies."""
+        """Split gamma_n / p_n into a first factor (the sign; all of it if n = 0) and a factor for each copy."""
         roots, log_p = jnp.asarray(self.roots).astype(dtype), self.law.log_pmf(n).astype(dtype)
         inside = (n < len(roots)) & jnp.isfinite(log_p)
         root = jnp.where(inside, roots[jnp.minimum(n, len(roots) - 1)], 0.0)
@@ -271,7 +260,7 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
 def check_finite_variance(
     law: CountDistribution | Callable[..., CountDistribution], second_moment: PositiveFloat, radius: float
 ) -> None:
-    """Check that the variance of a series estimator is finite: E (X - c)^2 < radius^2, or p E (X - c)^2 for `Geometric(p)`.
+    """Check that the variance of a series estimator is finite: E (X - c)^2 < radius^2, times p for `Geometric(p)`.
 
     Raises:
         ValueError: the variance is infinite.

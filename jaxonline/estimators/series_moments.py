@@ -20,24 +20,13 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
-    """Bound on |E theta - l'(E X)|, the bias from the terms beyond the table of the estimator.
-
-    Args:
-        loss: the loss that the coefficients belong to.
-        estimator: a series estimator.
-        mean: E X.
-    """
+    """Bound on the bias |E theta - l'(E X)| from the terms of l' beyond the table, if E X = `mean`."""
     centre = host_float("centre", estimator.centre)
     return require_series("loss", loss).tail_bound(effective_length(estimator.coefficients), abs(mean - centre), centre)
 
 
 def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
-    """E theta = constant + sum gamma_n (E X - c)^n.
-
-    Args:
-        estimator: a series estimator.
-        mean: E X.
-    """
+    """E theta = constant + sum gamma_n (E X - c)^n, if E X = `mean`."""
     offset = mean - host_float("centre", estimator.centre)
     drawn = np.polynomial.polynomial.polyval(offset, np.asarray(estimator.coefficients, np.float64))
     return host_float("constant", estimator.constant) + float(drawn)
@@ -49,12 +38,8 @@ def exact_second_moment(
 ) -> float:
     """E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the terms of the constant.
 
-    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n.
-
-    Args:
-        estimator: a series estimator.
-        second_moment: E (X - c)^2.
-        mean: E X; required only if the estimator has a constant.
+    For `Geometric(p)` this is the exact form of Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. `mean`, E X, is required
+    only if the estimator has a constant.
 
     Raises:
         ValueError: the second moment is infinite (p E (X - c)^2 >= radius^2), or there is a constant but no mean.
@@ -76,12 +61,7 @@ def exact_second_moment(
 
 @validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
-    """Var theta.
-
-    Args:
-        estimator: a series estimator.
-        second_moment: E (X - c)^2.
-        mean: E X.
+    """Var theta if E X = `mean`.
 
     Raises:
         ValueError: the variance is infinite (p E (X - c)^2 >= radius^2).
@@ -113,11 +93,6 @@ class StratumMoments(NamedTuple):
 
 def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: float) -> StratumMoments:
     """Probabilities, means and second moments of the strata N = n, so that each term can be verified separately.
-
-    Args:
-        estimator: a series estimator.
-        second_moment: E (X - c)^2.
-        mean: E X.
 
     Example:
         >>> import jaxonline as jo
