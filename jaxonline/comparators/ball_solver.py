@@ -1,12 +1,12 @@
-"""Smooth convex losses over the ball |f| <= radius of an RKHS, on the host, in float64, with a certificate.
+"""Solver for smooth convex losses over the ball |f| <= radius of an RKHS, with a duality gap; float64 on the host.
 
 The best f is sum a_i k(x_i, .). With K = L L' it has the coordinates w = L' a, the values f(x_i) = (L w)_i and the norm
-|w|. Each step minimises over the ball the quadratic model of the loss, with slopes g and curvatures D at f: that is
-w = (mu + L'DL)^-1 L'(Df - g) for the multiplier mu >= 0 which makes |w| = radius, or for mu = 0 where that w is inside.
-Then it goes along the segment to that w as far as the loss falls (proximal Newton method).
+|w|. A proximal Newton step minimises over the ball the quadratic model of the loss, with slopes g and curvatures D at
+f: w = (mu + L'DL)^-1 L'(Df - g), with the multiplier mu >= 0 for which |w| = radius, or mu = 0 if that w is inside the
+ball. A line search follows on the segment to that w.
 
-The loss is convex, so no h of the ball has a loss below loss + <L'g, h - w>: the loss is above its minimum by at most
-the gap <L'g, w> + radius |L'g|.
+The loss is convex, so every h of the ball has a loss of at least loss + <L'g, h - w>. The loss therefore exceeds its
+minimum by at most the gap <L'g, w> + radius |L'g|.
 """
 
 import itertools
@@ -27,14 +27,14 @@ Parts = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 class Factor(NamedTuple):
-    """L with K = L L' up to rounding; the rows of the first blocks need the first `columns` of it only."""
+    """Factor L with K = L L' up to rounding; the rows of block i need only its first `columns[i]` columns."""
 
     matrix: Float[np.ndarray, "n m"]
     columns: list[int]
 
 
 class Solution(NamedTuple):
-    """The coordinates w of the best f, its values and their loss, the gap, and the multiplier."""
+    """Coordinates w of the best f, its values and loss, the duality gap, and the multiplier."""
 
     coordinates: Float[np.ndarray, "m"]
     values: Float[np.ndarray, "n"]
@@ -44,7 +44,7 @@ class Solution(NamedTuple):
 
 
 def loss_terms(loss: Loss, y: Float[np.ndarray, "n"]) -> Parts:
-    """The losses for targets y, as one program for every number of rows."""
+    """Losses, slopes and curvatures for targets y; one program serves every number of rows."""
 
     def parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         padded = np.zeros(len(y))
@@ -62,10 +62,10 @@ def _parts(loss: Loss, values: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.
 
 
 def factorise(gram: Float[np.ndarray, "n n"], ends: Sequence[int]) -> Factor:
-    """Choose instances whose k(x_i, .) span all others, block by block, and write all others in them.
+    """Factorise the Gram matrix by pivoted Cholesky, block by block.
 
-    A block of rows ends before each of `ends`, which rise to n. An instance is left out where it is further from the
-    span of those chosen by no more than rounding; in a block, the furthest is chosen first (pivoted Cholesky).
+    The blocks of rows end before each of `ends`, which increase to n. An instance is chosen if its k(x_i, .) is further
+    from the span of the chosen ones than rounding; within a block, the furthest is chosen first.
     """
     tolerance = 20 * len(gram) * np.finfo(float).eps * gram.diagonal().max(initial=0.0)
     chosen, columns, triangle = np.zeros(0, int), [], np.zeros((0, 0))
@@ -90,14 +90,9 @@ def _forward(triangle: np.ndarray, right: np.ndarray) -> np.ndarray:
 def minimise(
     matrix: Float[np.ndarray, "n m"], parts: Parts, radius: float, tolerance: float, start: Solution | None = None
 ) -> Solution:
-    """Minimise until the gap is `tolerance` times the loss of f = 0 or less, or float64 sees nothing left to gain.
+    """Minimise until the gap is at most `tolerance` times the loss of f = 0, or float64 allows no further decrease.
 
-    Args:
-        matrix: L.
-        parts: of the loss.
-        radius: of the ball.
-        tolerance: .
-        start: a solution in the first coordinates, from which the search begins.
+    `matrix` is L, `terms` the loss, and `start` an optional solution in the first coordinates to start from.
     """
     w, multiplier = np.zeros(matrix.shape[1]), 0.0
     if start is not None:
@@ -125,7 +120,7 @@ def minimise(
 def _in_ball(
     hessian: Float[np.ndarray, "m m"], pull: Float[np.ndarray, "m"], radius: float, mu: float, least: float
 ) -> tuple[np.ndarray, float]:
-    """w = (mu + H)^-1 pull with |w| = radius, or with mu = `least` where that is inside; and mu.
+    """Return w = (mu + H)^-1 pull with |w| = radius, and mu; or w for mu = `least` if that is inside the ball.
 
     Newton's method on 1/|w(mu)| = 1/radius.
     """
@@ -151,7 +146,7 @@ def _in_ball(
 def _step(
     parts: Parts, loss: float, values: np.ndarray, direction: np.ndarray, slopes: np.ndarray, rounding: float
 ) -> float:
-    """The first of 1, 1/2, 1/4, ... with which the loss falls enough (Armijo), up to rounding."""
+    """First step of 1, 1/2, 1/4, ... that satisfies the Armijo condition, up to rounding."""
     slope, step = float(slopes @ direction), 1.0
     while parts(values + step * direction)[0].sum() > loss + 1e-4 * step * slope + rounding and step > 1e-12:
         step /= 2

@@ -1,4 +1,4 @@
-"""The best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
+"""Comparator: the best linear predictor in an l2 ball for the squared loss, exactly, from sums over rounds."""
 
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -28,13 +28,11 @@ class QuadraticSums(NamedTuple):
 
 @struct
 class L2Ball:
-    """The best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly.
-
-    Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_l2_ball`).
+    """Best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly (`best_in_l2_ball`).
 
     Args:
-        radius: of the ball; infinite for the unconstrained least squares predictor, which float32 sums
-            determine badly where instances are (nearly) linearly dependent: enable float64 for it.
+        radius: radius of the ball; inf for unconstrained least squares. Float32 sums determine that predictor badly if
+            instances are (nearly) linearly dependent; enable float64 for it.
 
     Example:
         >>> import numpy as np
@@ -52,11 +50,11 @@ class L2Ball:
         return QuadraticSums(jnp.outer(x, x), y * x, y * y)
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
-        """The smallest cumulative squared loss [...] in the ball."""
+        """Smallest cumulative squared loss in the ball [...]."""
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[0]
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
-        """The predictor [..., d] that attains it (of least norm, where several do)."""
+        """Predictor that attains it [..., d]; of several, the one with the smallest norm."""
         return best_in_l2_ball(sums, float(np.asarray(self.radius)))[1]
 
 
@@ -66,13 +64,13 @@ def best_in_l2_ball(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 
-    With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,
-    else the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius climbs to it monotonically
-    from the left.
+    With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), with mu = 0 if that is inside the ball,
+    and otherwise the root of |b / (l + mu)| = radius. Newton's method on 1/|w(mu)| - 1/radius increases to it
+    monotonically.
 
     Args:
         sums: float64 statistics with any leading batch dimensions.
-        radius: of the ball, which may be infinite.
+        radius: radius of the ball; may be inf.
 
     Returns:
         The loss [...] and the predictor [..., d].

@@ -1,4 +1,4 @@
-"""The best predictor in a ball of an RKHS, for any loss, and its loss round by round.
+"""Comparator: the best predictor in a ball of an RKHS for any convex loss, also round by round.
 
 Computed on the host in float64. By the representer theorem the best f with |f| <= radius is sum a_i k(x_i, .), so the
 search is a convex problem over a ball of R^m. `best_in_l2_ball` solves it exactly for the squared loss; for other
@@ -41,13 +41,13 @@ ConvexLoss = Annotated[Any, Component("loss"), Convert(_as_convex_loss)]
 
 
 class RKHSPredictor(NamedTuple):
-    """The best predictor f = sum a_i k(x_i, .) of a ball.
+    """Best predictor f = sum a_i k(x_i, .) of a ball.
 
     Attributes:
-        loss: its cumulative loss.
+        loss: cumulative loss of f.
         norm: |f|, at most the radius.
-        coefficients: a [n], of least length where several give the same f.
-        gap: no predictor of the ball has a cumulative loss below `loss - gap`.
+        coefficients: a [n]; of several vectors for the same f, the shortest.
+        gap: every predictor of the ball has a cumulative loss of at least `loss - gap`.
         kernel: k.
         X: the instances [n, d].
     """
@@ -60,7 +60,7 @@ class RKHSPredictor(NamedTuple):
     X: np.ndarray
 
     def predict(self, X: Float[ArrayLike, "m d"] | Sequence) -> np.ndarray:
-        """f at every row of `X`, [m] in float64.
+        """Values of f at every row of `X`, [m] in float64.
 
         Raises:
             ValueError: `X` is not a matrix of finite numbers.
@@ -77,22 +77,22 @@ def best_in_rkhs_ball(
     loss: ConvexLoss = SQUARED,
     tolerance: PositiveFloat = TOLERANCE,
 ) -> RKHSPredictor:
-    """Minimise sum l(f(x_t), y_t) over |f| <= radius in the RKHS of a kernel; n^3 operations.
+    """Best predictor in a ball of an RKHS: minimise sum l(f(x_t), y_t) over |f| <= radius, in O(n^3) operations.
 
     Args:
-        kernel: any kernel; a sum of kernels for the sum of their RKHS.
+        kernel: any kernel; a sum of kernels for the sum of their RKHSs.
         X: instances.
-        y: targets (+1 or -1 for the losses of a margin).
-        radius: of the ball.
-        loss: convex and twice differentiable, of `jaxonline.losses` or your own; the squared loss is solved exactly.
-        tolerance: of other losses: the gap is at most this share of the loss of f = 0.
+        y: targets (+1 or -1 for margin losses).
+        radius: radius of the ball.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own; the squared loss is solved exactly.
+        tolerance: for other losses, the gap relative to the loss of f = 0.
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
-        ValueError: shapes that do not match, entries that are not finite.
+        ValueError: the shapes do not match, or an entry is not finite.
 
     Warns:
-        RuntimeWarning: the gap is larger than asked for.
+        RuntimeWarning: the gap exceeds the tolerance.
 
     Example:
         >>> import numpy as np
@@ -123,13 +123,13 @@ def best_in_rkhs_ball(
 
 @struct
 class RKHSBall:
-    """The best predictor with |f| <= radius in the RKHS of a kernel, after some of the rounds of a game.
+    """Best predictor with |f| <= radius in the RKHS of a kernel, after some of the rounds of a game.
 
     Args:
         kernel: any kernel.
-        radius: of the ball.
-        loss: convex and twice differentiable, of `jaxonline.losses` or your own.
-        tolerance: the losses are right to this share of the loss of f = 0.
+        radius: radius of the ball.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own.
+        tolerance: error of the losses, relative to the loss of f = 0.
 
     Raises:
         TypeError: `loss` is not a loss, or the zero-one loss.
@@ -150,21 +150,16 @@ class RKHSBall:
     def best_losses(
         self, X: Float[ArrayLike, "T d"], y: Float[ArrayLike, "T"], rounds: Int[ArrayLike, "G"] | Sequence[int]
     ) -> Float[np.ndarray, "G"]:
-        """The smallest cumulative loss of the ball over the first t rows, for each t of `rounds`.
+        """Smallest cumulative loss of the ball over the first t rows, for each t of `rounds` (increasing, from 1 to T).
 
-        Each search begins at the best predictor of the rounds before. A row that comes again, as in a second pass over
-        data, counts twice and costs nothing: n distinct rows take n^3 operations.
-
-        Args:
-            X: instances.
-            y: targets.
-            rounds: rising, from 1 to T.
+        Each search starts at the best predictor of the rounds before. Repeated rows, as in a second pass over data,
+        count repeatedly but cost nothing: n distinct rows take O(n^3) operations.
 
         Raises:
-            ValueError: shapes that do not match, entries that are not finite, rounds that do not rise from 1 to T.
+            ValueError: the shapes do not match, an entry is not finite, or `rounds` do not increase from 1 to T.
 
         Warns:
-            RuntimeWarning: a gap is larger than asked for.
+            RuntimeWarning: a gap exceeds the tolerance.
         """
         X, y = (part.astype(float) for part in check.rows("X", X, "y", y))
         check_outcomes("y", y, self.loss)
@@ -197,7 +192,7 @@ class RKHSBall:
 
 
 def gram_matrix(kernel: Kernel, X: np.ndarray, X2: np.ndarray | None = None) -> np.ndarray:
-    """The kernel of every row of `X` with every row of `X2` (of `X` when None), in float64, exactly symmetric then."""
+    """Gram matrix of the rows of `X` with the rows of `X2` (of `X` if None, and then exactly symmetric), in float64."""
     with jax.enable_x64(True):
         gram = np.asarray(_gram(kernel, np.asarray(X, float), None if X2 is None else np.asarray(X2, float)), float)
     return (gram + gram.T) / 2 if X2 is None else gram
@@ -209,13 +204,13 @@ def _gram(kernel: Kernel, X: jax.Array, X2: jax.Array | None) -> jax.Array:
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows in the order in which they come first, and which of them each row is."""
+    """Distinct rows in the order of their first occurrence, and the index of the distinct row for each row."""
     _, first, same = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return rows[np.sort(first)], np.argsort(np.argsort(first))[same.ravel()]
 
 
 def _weighted(parts: Parts, times: np.ndarray) -> Parts:
-    """Losses of rows that count several times."""
+    """Multiply the loss terms of each row by the number of times that it occurs."""
     return lambda values: tuple(times * part for part in parts(values))  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""Comparators that change: the best expert of each round, and the best sequence of experts with few switches."""
+"""Comparators that change over time: the best expert of each round, and sequences of experts with few switches."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class ExpertSequence(NamedTuple):
-    """What `best_segments` returns.
+    """Best sequence of experts, from `best_segments`.
 
     Attributes:
-        loss: of the best sequence.
-        experts: the expert of each round [T].
+        loss: cumulative loss of the sequence.
+        experts: expert of each round [T].
     """
 
     loss: float
@@ -24,10 +24,10 @@ class ExpertSequence(NamedTuple):
 
 @struct
 class BestSegments:
-    """The best sequence of experts (or arms) with at most k segments: regret to it is the switching regret.
+    """Best sequence of experts (or arms) with at most k segments, the comparator of the switching regret.
 
-    Outcomes are the vectors of the losses of all experts. It is computed exactly, by dynamic programming in time
-    T k K (`best_segments`); with one segment it is `BestArm`.
+    Outcomes are vectors of the losses of all experts. The sequence is exact, by dynamic programming in time T k K
+    (`best_segments`). With one segment it is `BestArm`.
 
     Args:
         n_segments: k; there are at most k - 1 switches.
@@ -46,10 +46,10 @@ class BestSegments:
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
-        """The loss of the best sequence over the first t rounds, for each t of `rounds`.
+        """Loss of the best sequence over the first t rounds, for each t of `rounds`.
 
         Raises:
-            TypeError: outcomes are no vectors.
+            TypeError: the outcomes are not vectors.
         """
         del X
         if y.ndim != 2:
@@ -65,9 +65,9 @@ class BestSegments:
 
 @struct
 class BestOfEachRound:
-    """The best expert (or arm) of every round: regret to it is the dynamic regret.
+    """Best expert (or arm) of every round, the comparator of the dynamic regret.
 
-    Outcomes are the vectors of the losses of all experts; under `game.PseudoRegret` the expected ones.
+    Outcomes are vectors of the losses of all experts; under `game.PseudoRegret` the expected losses.
 
     Example:
         >>> import numpy as np
@@ -79,10 +79,10 @@ class BestOfEachRound:
     """
 
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
-        """The smallest loss of one round.
+        """Smallest loss of one round.
 
         Raises:
-            TypeError: the outcome is no vector.
+            TypeError: the outcome is not a vector.
         """
         del x
         if len(getattr(y, "shape", ())) != 1:
@@ -90,19 +90,16 @@ class BestOfEachRound:
         return y.min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Their sum."""
+        """Cumulative smallest loss."""
         return np.asarray(sums)
 
 
 @validate_arguments
 def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertSequence:
-    """The best sequence of experts with at most k segments, by dynamic programming.
-
-    best[s, i] is the smallest loss so far of the sequences with at most s switches that end with expert i: in each
-    round it goes on with i, or comes from the best with one switch less.
+    """Compute the best sequence of experts with at most k segments, by dynamic programming.
 
     Args:
-        losses: of every round and expert.
+        losses: loss of every expert in every round [T, K].
         n_segments: k.
 
     Example:
