@@ -13,7 +13,7 @@ from jaxonline.parameters.types import Positive, PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
 MAX_STEPS = 20_000
-BETWEEN_SOLVES = 25  # descents between two attempts to solve on the support
+STEPS_BETWEEN_SOLVES = 25  # descent steps between two solutions of the linear system on the support
 
 
 class L1Solution(NamedTuple):
@@ -83,13 +83,13 @@ def best_in_l1_ball(sums: QuadraticSums, radius: PositiveFloat, tolerance: Posit
         >>> solution.w.round(12).tolist(), bool(solution.gap < 1e-9)
         ([0.6, 0.4], True)
     """
-    xx, xy, yy = (np.asarray(part, np.float64) for part in sums)
+    xx, xy, yy = (np.asarray(array, np.float64) for array in sums)
     batch, d = xy.shape[:-1], xy.shape[-1]
-    rows = [
+    solutions = [
         _solve(*row, radius, tolerance)
         for row in zip(xx.reshape(-1, d, d), xy.reshape(-1, d), yy.reshape(-1), strict=True)
     ]
-    losses, predictors, gaps = (np.array([row[i] for row in rows]) for i in range(3))
+    losses, predictors, gaps = (np.array([solution[i] for solution in solutions]) for i in range(3))
     return L1Solution(losses.reshape(batch), predictors.reshape(*batch, d), gaps.reshape(batch))
 
 
@@ -101,40 +101,40 @@ def _solve(
         return np.nan, np.full_like(xy, np.nan), np.nan
     curvature = 2 * max(np.linalg.eigvalsh(xx)[-1], np.finfo(float).tiny)
 
-    def judged(w: np.ndarray) -> tuple[float, np.ndarray, float]:
+    def evaluate(w: np.ndarray) -> tuple[float, np.ndarray, float]:
         product = xx @ w
         gradient = 2 * (product - xy)
         gap = gradient @ w + radius * np.abs(gradient).max(initial=0.0)
         return float(yy - 2 * xy @ w + w @ product), w, max(float(gap), 0.0)
 
     w = z = np.zeros_like(xy)
-    momentum, best = 1.0, judged(w)
+    momentum, best = 1.0, evaluate(w)
     for step in range(MAX_STEPS):
         if best[2] <= tolerance * max(yy, np.finfo(float).tiny):
             break
         new = project(z - 2 * (xx @ z - xy) / curvature, radius)
-        if (z - new) @ (new - w) > 0:  # it turns round: begin anew, without momentum
+        if (z - new) @ (new - w) > 0:  # restart without momentum after a change of direction
             momentum = 1.0
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        z, w, momentum = new + (momentum - 1) / following * (new - w), new, following
-        if step % BETWEEN_SOLVES == 0:
-            tries = [judged(w), judged(_on_support(xx, xy, w, radius))]
-            best = min([best, *tries], key=lambda found: found[2])
+        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        z, w, momentum = new + (momentum - 1) / next_momentum * (new - w), new, next_momentum
+        if step % STEPS_BETWEEN_SOLVES == 0:
+            candidates = [evaluate(w), evaluate(_solve_on_support(xx, xy, w, radius))]
+            best = min([best, *candidates], key=lambda candidate: candidate[2])
     return best
 
 
-def _on_support(xx: np.ndarray, xy: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
+def _solve_on_support(xx: np.ndarray, xy: np.ndarray, w: np.ndarray, radius: float) -> np.ndarray:
     """Best predictor with the support and the signs of w, from a linear system, projected onto the ball."""
     support = np.flatnonzero(w)
-    signs, part = np.sign(w[support]), xx[np.ix_(support, support)]
-    free = np.linalg.lstsq(part, xy[support], rcond=None)[0]
+    signs, block = np.sign(w[support]), xx[np.ix_(support, support)]
+    free = np.linalg.lstsq(block, xy[support], rcond=None)[0]
     if np.abs(free).sum() > radius:
-        slope = np.linalg.lstsq(part, signs, rcond=None)[0]
+        slope = np.linalg.lstsq(block, signs, rcond=None)[0]
         rate = signs @ slope
         free = free - slope * ((signs @ free - radius) / rate) if rate > 0 else free
-    found = np.zeros_like(w)
-    found[support] = free
-    return project(found, radius)
+    solution = np.zeros_like(w)
+    solution[support] = free
+    return project(solution, radius)
 
 
 def project(w: Float[np.ndarray, "d"], radius: float) -> np.ndarray:

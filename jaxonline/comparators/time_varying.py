@@ -53,14 +53,14 @@ class BestSegments:
         """
         del X
         if y.ndim != 2:
-            raise TypeError(f"BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
-        best, found = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
+            raise TypeError(f"y: BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
+        best, losses_so_far = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
         best[0] = 0.0
         for t, losses in enumerate(y):
             best[1:] = np.minimum(best[1:], best[:-1].min(axis=1, keepdims=True))
             best = best + losses
-            found[t] = best.min()
-        return found[np.asarray(rounds) - 1]
+            losses_so_far[t] = best.min()
+        return losses_so_far[np.asarray(rounds) - 1]
 
 
 @struct
@@ -86,7 +86,7 @@ class BestOfEachRound:
         """
         del x
         if len(getattr(y, "shape", ())) != 1:
-            raise TypeError(f"BestOfEachRound needs vectors of losses as outcomes, got {y}")
+            raise TypeError(f"y: BestOfEachRound needs vectors of losses as outcomes, got {y}")
         return y.min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
@@ -108,21 +108,23 @@ def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertS
         >>> loss, experts.tolist()
         (0.0, [0, 0, 1])
     """
+    # best[s, i]: smallest loss so far of the sequences with at most s switches that end with expert i. They continue
+    # with i, or come from the best sequence with one switch less.
     losses = np.asarray(losses, float)
     k = min(n_segments, len(losses))
     best = np.full((k, losses.shape[1]), np.inf)
     best[0] = 0.0
-    came_from = []  # the expert of the round before, where there was a switch; else -1
+    previous_experts = []  # the expert of the round before if there was a switch, otherwise -1
     for row in losses:
         switched = best[:-1].min(axis=1, keepdims=True)
         switch = switched < best[1:]
-        froms = np.where(switch, best[:-1].argmin(axis=1, keepdims=True), -1)
-        came_from.append(np.vstack([np.full_like(row, -1, dtype=int), froms]))
+        switched_from = np.where(switch, best[:-1].argmin(axis=1, keepdims=True), -1)
+        previous_experts.append(np.vstack([np.full_like(row, -1, dtype=int), switched_from]))
         best = np.vstack([best[:1], np.where(switch, switched, best[1:])]) + row
     s, expert = np.unravel_index(int(best.argmin()), best.shape)
     experts = np.empty(len(losses), int)
     for t in range(len(losses) - 1, -1, -1):
         experts[t] = expert
-        if came_from[t][s, expert] >= 0:
-            s, expert = s - 1, came_from[t][s, expert]
+        if previous_experts[t][s, expert] >= 0:
+            s, expert = s - 1, previous_experts[t][s, expert]
     return ExpertSequence(float(best.min()), experts)

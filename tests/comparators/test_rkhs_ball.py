@@ -12,7 +12,7 @@ from tiers import some
 from jaxonline.bounds import surrogate_radius
 from jaxonline.claims.printed_bounds import printed_surrogate_radius
 from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, best_kernel, positive_negative_angle, rkhs_norm
-from jaxonline.comparators.ball_solver import MAX_STEPS, _in_ball, factorise, loss_terms, minimise
+from jaxonline.comparators.ball_solver import MAX_STEPS, _minimise_quadratic, factorise, loss_terms, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy
@@ -223,7 +223,7 @@ def test_instances_that_span_nothing_new_are_left_out():
 
 def test_a_matrix_that_rounding_has_made_indefinite():
     hessian = np.diag([1.0, -1e-13])
-    w, mu = _in_ball(hessian, np.array([0.5, 0.0]), 2.0, 0.0, 1e-20)
+    w, mu = _minimise_quadratic(hessian, np.array([0.5, 0.0]), 2.0, 0.0, 1e-20)
     np.testing.assert_allclose(w, [0.5, 0.0], rtol=1e-9)
     assert mu < 1e-10
 
