@@ -61,8 +61,8 @@ class AttributePairs:
 
     def __call__(self, key: Key[Array, ""], d: int, oracle: Any) -> PairMoments:
         """Estimate the moments from `oracle.attributes(indices)`."""
-        seen = self.choose(key, d)
-        return self.moments(d, seen, oracle.attributes(seen))
+        indices = self.choose(key, d)
+        return self.moments(d, indices, oracle.attributes(indices))
 
     def choose(self, key: Key[Array, ""], d: int) -> Int[Array, "k"]:
         """Draw the indices to observe: the first elements of all pairs, then the second elements."""
@@ -72,13 +72,13 @@ class AttributePairs:
         pairs = uniform_subset(key, d * d, half)
         return jnp.concatenate([pairs // d, pairs % d])
 
-    def moments(self, d: int, seen: Int[Array, "k"], values: Float[Array, "k"]) -> PairMoments:
+    def moments(self, d: int, indices: Int[Array, "k"], values: Float[Array, "k"]) -> PairMoments:
         """Estimate the moments from the values of x at the indices."""
         k = self.n_attributes
-        first, second = seen[: k // 2], seen[k // 2 :]
+        first, second = indices[: k // 2], indices[k // 2 :]
         products = d * d / k * values[: k // 2] * values[k // 2 :]
         A = jnp.zeros((d, d), values.dtype).at[first, second].add(products)
-        return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[seen].add(d / k * values))
+        return PairMoments(A + A.T, jnp.zeros(d, values.dtype).at[indices].add(d / k * values))
 
     def support(self, x: ArrayLike) -> list[tuple[float, PairMoments]]:
         """Enumerate (probability, estimates) of every outcome in float64, for small d and k.
@@ -90,14 +90,14 @@ class AttributePairs:
         d, half = len(x), self.n_attributes // 2
         check_enumerable(math.comb(d * d, half))
         pairs = np.array(list(itertools.combinations(range(d * d), half)), np.int32)
-        seen = np.concatenate([pairs // d, pairs % d], axis=1)
+        indices = np.concatenate([pairs // d, pairs % d], axis=1)
         with jax.enable_x64(True):
-            A, v = map(np.asarray, run_compiled(_all_moments, self, x, seen))
+            A, v = map(np.asarray, run_compiled(_all_moments, self, x, indices))
         return [(1 / len(pairs), PairMoments(*outcome)) for outcome in zip(A, v, strict=True)]
 
 
-def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], seen: Int[Array, "m k"]) -> PairMoments:
-    return jax.vmap(lambda s: pairs.moments(len(x), s, x[s]))(seen)
+def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], indices: Int[Array, "m k"]) -> PairMoments:
+    return jax.vmap(lambda row: pairs.moments(len(x), row, x[row]))(indices)
 
 
 def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:

@@ -77,16 +77,16 @@ class AttributeGradient:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Estimate the gradient at w, from `oracle.attributes(indices)` and `oracle.label()`."""
-        seen = self.choose(key, w)
-        values = oracle.attributes(jnp.concatenate(seen))
+        indices = self.choose(key, w)
+        values = oracle.attributes(jnp.concatenate(indices))
         half = self.n_attributes // 2
-        return self.gradient(w, oracle.label(), seen, values[:half], values[half:])
+        return self.gradient(w, oracle.label(), indices, values[:half], values[half:])
 
     def choose(self, key: Key[Array, ""], w: Float[Array, "d"]) -> AttributeIndices:
         """Draw the indices to observe."""
         subset_key, weighted_key = jax.random.split(key)
         half = self.n_attributes // 2
-        _fits(half, len(w))
+        _check_half(half, len(w))
         return AttributeIndices(
             uniform_subset(subset_key, len(w), half), weighted_indices(weighted_key, self._weights(w), half)
         )
@@ -95,18 +95,18 @@ class AttributeGradient:
         self,
         w: Float[Array, "d"],
         y: ArrayLike,
-        seen: AttributeIndices,
+        indices: AttributeIndices,
         x_subset: Float[Array, "half"],
         x_weighted: Float[Array, "half"],
     ) -> Float[Array, "d"]:
         """Estimate the gradient at w from the label y and the values of x at the subset and at the weighted indices."""
         d, half = len(w), self.n_attributes // 2
-        v = jnp.zeros(d, x_subset.dtype).at[seen.subset].add(d / half * x_subset)
-        chosen = w[seen.weighted]
+        v = jnp.zeros(d, x_subset.dtype).at[indices.subset].add(d / half * x_subset)
+        w_weighted = w[indices.weighted]
         if self.law == "l1":
-            scale = jnp.sign(chosen) * jnp.sum(jnp.abs(w))
+            scale = jnp.sign(w_weighted) * jnp.sum(jnp.abs(w))
         else:
-            scale = jnp.where(chosen == 0, 0.0, jnp.sum(w * w) / jnp.where(chosen == 0, 1.0, chosen))
+            scale = jnp.where(w_weighted == 0, 0.0, jnp.sum(w * w) / jnp.where(w_weighted == 0, 1.0, w_weighted))
         return 2 * (jnp.mean(scale * x_weighted) - y) * v
 
     def support(self, w: ArrayLike, x: ArrayLike, y: float) -> list[tuple[float, np.ndarray]]:
@@ -117,7 +117,7 @@ class AttributeGradient:
         """
         w, x = np.asarray(w, float), np.asarray(x, float)
         d, half = len(w), self.n_attributes // 2
-        _fits(half, d)
+        _check_half(half, d)
         check_enumerable(math.comb(d, half) * d**half)
         weights = np.asarray(np.abs(w) if self.law == "l1" else w * w)
         weights = weights / weights.sum() if weights.any() else np.full(d, 1 / d)
@@ -136,9 +136,9 @@ class AttributeGradient:
 def _gradients(
     estimator: AttributeGradient, w: Float[Array, "d"], x: Float[Array, "d"], y: ArrayLike, outcomes: AttributeIndices
 ) -> Float[Array, "m d"]:
-    return jax.vmap(lambda seen: estimator.gradient(w, y, seen, x[seen.subset], x[seen.weighted]))(outcomes)
+    return jax.vmap(lambda indices: estimator.gradient(w, y, indices, x[indices.subset], x[indices.weighted]))(outcomes)
 
 
-def _fits(half: int, d: int) -> None:
+def _check_half(half: int, d: int) -> None:
     if half > d:
         raise ArgumentError("n_attributes", f"must be at most 2 d = {2 * d}, got {2 * half}")

@@ -37,11 +37,11 @@ def _as_weights(value: Any, name: str) -> np.ndarray:
 
 
 Table = Annotated[Any, Shape("n"), Convert(_as_table)]
-"""A vector of known numbers, kept in float64 on the host."""
+"""A vector of concrete numbers, in float64 on the host."""
 Weights = Annotated[Any, Shape("n"), Ge(0), Convert(_as_weights)]
-"""A `Table` without negative numbers."""
+"""A `Table` of non-negative numbers."""
 Overhead = Annotated[float, Gt(0), OrInfinity()]
-"""The price of a call in copies."""
+"""The price of an estimate besides its copies, in copies."""
 
 
 @struct
@@ -112,7 +112,7 @@ class FiniteDistribution:
 
     probabilities: Weights
     tails: np.ndarray = dataclasses.field(init=False, repr=False)
-    """P(N >= 0), ..., P(N >= K): kept, because a running sum in float32 would give impossible n a probability."""
+    """P(N >= 0), ..., P(N >= K). A cumulative sum in float32 would give impossible n a positive probability."""
 
     def __post_init__(self):
         table = self.probabilities
@@ -153,7 +153,7 @@ class FiniteDistribution:
 
 
 CountDistribution = Geometric | FiniteDistribution
-"""The laws of N: each has `sample`, `log_pmf`, `pmf`, `tail`, `log_table`, `mean`."""
+"""A distribution of N, with `sample`, `log_pmf`, `pmf`, `tail`, `log_table` and `mean`."""
 
 
 def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
@@ -226,7 +226,7 @@ def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = ma
     """
     table = magnitudes
     if not table.any():
-        raise ArgumentError("magnitudes", "must not all be 0: there is nothing to estimate")
+        raise ArgumentError("magnitudes", "must have a positive entry, got zeros only")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
     return FiniteDistribution(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
@@ -242,7 +242,7 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
     if second_moment >= radius**2:
         raise ArgumentError(
             "second_moment",
-            f"must be below radius^2 = {radius**2:g} (the series diverges beyond), got {second_moment:g}",
+            f"must be below radius^2 = {radius**2:g}, where the series diverges, got {second_moment:g}",
         )
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))
@@ -256,7 +256,7 @@ def _entry(table: jax.Array, n: ArrayLike) -> jax.Array:
     return jnp.where(inside, table[jnp.where(inside, n, 0)], jnp.zeros((), table.dtype))
 
 
-@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
+@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
 def _fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
     """Uniform number in (0, 1] with extra resolution near 0; each of three draws continues the bits of the last."""
     info = jnp.finfo(dtype)

@@ -93,18 +93,18 @@ class Dictionary:
             if at_zero is not None and not np.allclose(at_zero, 1.0):
                 raise ArgumentError("kernels", f"must have k(0) = 1, got {float(at_zero):g} for {kernel!r}")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
-        parts, at = [], 0
-        for _, alike in itertools.groupby(kernels, jax.tree.structure):
-            group = stack(list(alike))
-            number = len(jax.tree.leaves(group)[0]) if jax.tree.leaves(group) else 1
+        blocks, start = [], 0
+        for _, same_structure in itertools.groupby(kernels, jax.tree.structure):
+            group = stack(list(same_structure))
+            n_kernels = len(jax.tree.leaves(group)[0]) if jax.tree.leaves(group) else 1
             draw = jax.vmap(lambda kernel, key: kernel.frequencies(jax.random.fold_in(key, 0), dimension, m))
-            parts.append(draw(group, keys[at : at + number]))
-            at += number
+            blocks.append(draw(group, keys[start : start + n_kernels]))
+            start += n_kernels
         phases = None
         if layout == "cosine":
-            dtype = parts[0].dtype
+            dtype = blocks[0].dtype
             phases = jax.vmap(lambda k: random.uniform(jax.random.fold_in(k, 1), (m,), dtype, 0.0, math.tau))(keys)
-        return cls(jnp.concatenate(parts), phases)
+        return cls(jnp.concatenate(blocks), phases)
 
     @classmethod
     @validate_arguments
@@ -141,7 +141,7 @@ class Dictionary:
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "N features"]:
         """Features of an instance, one row for each kernel."""
-        # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
+        # Also works for one kernel, a slice of the leaves: frequencies [m, d] and features [features].
         return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
 
     def map_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
@@ -170,4 +170,4 @@ def published_kernels() -> list[ShiftInvariantKernel]:
 
 
 AnyDictionary = Annotated[Callable, Takes("an instance"), Component("`Dictionary`")]
-"""A pytree that is a function of an instance, with a row of features for each kernel."""
+"""A function of an instance (a pytree) that returns a row of features for each kernel."""

@@ -91,12 +91,12 @@ class DotProductFeatureMap(FeatureMap):
         return jnp.zeros((), x.dtype)
 
     def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
-        # beta_n <x, x2>^n, where the law reaches n.
+        # beta_n <x, x2>^n if P(n) > 0
         n = int(np.asarray(counts).reshape(()))
-        reached = support_mask(self.law, n + 1)[n]
+        has_mass = support_mask(self.law, n + 1)[n]
         inner = float(np.asarray(x, float) @ np.asarray(x2, float))
         size = exp(float(log_coefficients(self.kernel, n + 1)[n] + special.xlogy(n, abs(inner))))
-        return size * math.copysign(1.0, inner) ** n if reached else 0.0
+        return size * math.copysign(1.0, inner) ** n if has_mass else 0.0
 
     def second_moment_given(
         self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike, covariance: ArrayLike
@@ -107,7 +107,7 @@ class DotProductFeatureMap(FeatureMap):
         return exp(float(2.0 * log_weight + special.xlogy(n, inner_moment(x, x2, covariance))))
 
     def expected_queries(self) -> float:
-        # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
+        # With the paper's distribution its learner needs p/(p-1)^2 in total, for 1 + E N estimates a round.
         return self.law.mean()
 
     @validate_arguments
@@ -116,13 +116,13 @@ class DotProductFeatureMap(FeatureMap):
 
     @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
-        # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
+        # Exact: the root of the sum of beta_n |x|^(2n) over the n that are never used.
         squared_norm = host_float("squared_norm", squared_norm)
-        kept = support_mask(self.law, capacity + 1)
+        used = support_mask(self.law, capacity + 1)
         n = np.arange(capacity + 1)
         log_terms = log_coefficients(self.kernel, capacity + 1) + special.xlogy(n, squared_norm)
         with np.errstate(over="ignore"):
-            lost = np.exp(np.where(kept, -np.inf, log_terms)).sum()
+            lost = np.exp(np.where(used, -np.inf, log_terms)).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
     @validate_arguments
@@ -139,8 +139,8 @@ class DotProductFeatureMap(FeatureMap):
         def series(a: float) -> float:
             if a >= self.kernel.radius():
                 raise ValueError(
-                    f"copy_moment times p must be below the radius of convergence {self.kernel.radius():g} for a "
-                    f"finite second moment, got {a:g}"
+                    f"copy_moment: p * copy_moment must be below the radius of convergence {self.kernel.radius():g} "
+                    f"for a finite second moment, got {a:g}"
                 )
             return self.kernel.tail_bound(0, a)
 
@@ -213,12 +213,12 @@ class GaussianFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
-        reached = support_mask(self._pair_law(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
+        has_mass = support_mask(self._pair_law(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / host_float("width", self.kernel.width) for v in (x, x2))
         inner = float(x @ x2)
         log_size = special.xlogy(n1, x @ x) + special.xlogy(n2, 2.0 * abs(inner)) - x2 @ x2
         size = exp(float(log_size - math.lgamma(n1 + 1) - math.lgamma(n2 + 1)))
-        return size * (-1.0) ** n1 * math.copysign(1.0, inner) ** n2 if reached else 0.0
+        return size * (-1.0) ** n1 * math.copysign(1.0, inner) ** n2 if has_mass else 0.0
 
     def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
         # The weights of `term` over P(n1) P(n2), squared, times (E <x~, x~'>^2)^n1 (E <x~, x2>^2)^n2.
@@ -237,7 +237,7 @@ class GaussianFeatureMap(FeatureMap):
         return float(np.exp(2.0 * log_weight) * pair_moment**n1 * inner_moment(x, x2, covariance) ** n2)
 
     def expected_queries(self) -> float:
-        # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
+        # With the paper's distribution its learner needs 3p/(p-1)^2 in total, for 1 + E N estimates a round.
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
     @validate_arguments
@@ -248,19 +248,19 @@ class GaussianFeatureMap(FeatureMap):
 
     @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
-        # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
+        # A bound that adds the absolute values of the unused terms of the series of e^(-|x|^2/width^2); it may be inf.
         s = host_float("squared_norm", squared_norm)
         s /= host_float("width", self.kernel.width) ** 2
         n = np.arange(capacity + 1)
         with np.errstate(over="ignore", invalid="ignore"):
             pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
-            never = np.cumsum(np.where(support_mask(self._pair_law(), len(n)), 0.0, pair_terms))
-            most = (capacity - n) // 2  # pairs that are left beside n factors
-            lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
+            undrawn = np.cumsum(np.where(support_mask(self._pair_law(), len(n)), 0.0, pair_terms))
+            max_pairs = (capacity - n) // 2  # beside n factors
+            lost_pairs = undrawn[max_pairs] + np.exp(s) * special.gammainc(max_pairs + 1.0, s)
             lost = np.where(support_mask(self.law, len(n)), lost_pairs, np.exp(-s))
             levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
-            found = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
-        return math.inf if math.isnan(found) else found
+            bound = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
+        return math.inf if math.isnan(bound) else bound
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
@@ -274,14 +274,14 @@ class GaussianFeatureMap(FeatureMap):
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)
         width2 = host_float("width", self.kernel.width) ** 2
-        pair_part = weighted_series(
+        pair_factor = weighted_series(
             self._pair_law(),
             pairs / width2**2,
             lambda a: float(special.i0(2.0 * math.sqrt(a))),
             lambda n: -2.0 * special.gammaln(n + 1.0),
         )
-        factor_part = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
-        return pair_part * factor_part
+        level_factor = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
+        return pair_factor * level_factor
 
     def _pair_law(self) -> CountDistribution:
         return self.law if self.pair_law is None else self.pair_law
@@ -294,7 +294,7 @@ def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."
     return law.log_pmf(n).astype(like.dtype)
 
 
-@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls that are alike
+@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
 def _log_factorial(n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
     """ln n! from a table, and from Stirling's series beyond it; `lgamma` of JAX takes seconds to compile."""
     table = jnp.asarray(_LOG_FACTORIALS, dtype)

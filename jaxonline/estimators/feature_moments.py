@@ -15,7 +15,7 @@ from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import Vector
 from jaxonline.parameters.validation import validate_arguments
 
-_SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
+_SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0
 
 
 @validate_arguments
@@ -70,8 +70,8 @@ def weighted_series(
         p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
     n = np.arange(np.shape(law.probabilities)[0])
-    reached = support_mask(law, len(n))
-    logs = log_terms(n)[reached] + special.xlogy(n[reached], a) - law.log_table(len(n))[reached]
+    support = support_mask(law, len(n))
+    logs = log_terms(n)[support] + special.xlogy(n[support], a) - law.log_table(len(n))[support]
     return float(np.exp(special.logsumexp(logs)))
 
 

@@ -62,7 +62,7 @@ class FourierFeatures:
             raise ArgumentError("frequencies", f"must have 2 dimensions (features, coordinates), got shape {shape}")
         if self.phases is not None and np.shape(self.phases) != shape[:1]:
             raise ArgumentError(
-                "phases", f"must be one per frequency, of shape {shape[:1]}, got {np.shape(self.phases)}"
+                "phases", f"must have shape {shape[:1]}, one per frequency, got {np.shape(self.phases)}"
             )
 
     @classmethod
@@ -139,4 +139,4 @@ def single_frequency_variance(
 
 
 AnyFeatures = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
-"""A pytree that is a function of an instance."""
+"""A function of an instance that is a pytree."""

@@ -141,21 +141,23 @@ class GradientLength:
     ) -> LengthEstimate:
         """Estimate conditional on N = n, for stratified verification; arguments as in `estimate`."""
         n = jnp.asarray(n, jnp.int32)
-        most = len(self.series.coefficients)
+        max_factors = len(self.series.coefficients)
         dtype = jax.eval_shape(lambda k: hypothesis(fresh(k)), key).dtype
 
-        def one_more(j, state):
+        def add_factor(j, state):
             values, queries, overflow = state
             psi = fresh(jax.random.fold_in(key, j))
             return values.at[j].set(hypothesis(psi)), queries + psi.queries, overflow | psi.overflow
 
-        start = (jnp.zeros(most, dtype), jnp.int32(0), jnp.array(False))
-        used = jnp.where(n < most, n, 0)
-        values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, one_more, start)
+        start = (jnp.zeros(max_factors, dtype), jnp.int32(0), jnp.array(False))
+        used = jnp.where(n < max_factors, n, 0)
+        values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, add_factor, start)
         if callable(y):
             if self.kind == "classification":
                 raise ArgumentError("y", f"must be +1 or -1 for a classification loss, got {y!r}")
-            label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(jnp.arange(most, 2 * most, dtype=jnp.uint32))
+            label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(
+                jnp.arange(max_factors, 2 * max_factors, dtype=jnp.uint32)
+            )
             labels = jax.vmap(y)(label_keys)
         else:
             labels = y

@@ -35,8 +35,8 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
 
     def choose(chosen, step):
         j, draw = step
-        taken = jnp.any(chosen == draw)
-        return chosen.at[j].set(jnp.where(taken, last[j], draw)), None
+        is_chosen = jnp.any(chosen == draw)
+        return chosen.at[j].set(jnp.where(is_chosen, last[j], draw)), None
 
     steps = (jnp.arange(size, dtype=jnp.int32), draws)
     return jax.lax.scan(choose, jnp.full(size, -1, jnp.int32), steps, unroll=min(size, 8))[0]
@@ -45,19 +45,19 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
 def weighted_indices(key: Key[Array, ""], weights: Float[Array, "d"], size: int) -> Int[Array, "size"]:
     """Draw `size` independent indices with probabilities proportional to `weights`; uniform if all weights are 0."""
     sums = jnp.cumsum(jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights)))
-    # 1 - u is in (0, 1], so that an index without weight is never found.
+    # 1 - u is in (0, 1], so an index with weight 0 is never drawn.
     points = sums[-1] * (1 - random.uniform(key, (size,), sums.dtype))
     return jnp.searchsorted(sums, points, side="left").astype(jnp.int32)
 
 
 def _require_even(value: Any, name: str) -> int:
     if check.count(name, value, ge=2) % 2:
-        raise ArgumentError(name, f"must be even (half of it for each of two estimates), got {value}")
+        raise ArgumentError(name, f"must be even (each of two estimates uses half of it), got {value}")
     return int(value)
 
 
 EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
-"""A number of attributes, of which each of two estimates takes half."""
+"""An even number of attributes; each of two estimates uses half of it."""
 
 
 def check_enumerable(outcomes: int) -> None:

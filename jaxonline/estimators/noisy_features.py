@@ -19,7 +19,7 @@ from jaxonline.parameters.types import Count
 from jaxonline.parameters.validation import validate_arguments
 
 Counts = Any
-"""How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
+"""Numbers of copies: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
 
 
 @struct

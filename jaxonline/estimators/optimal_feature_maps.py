@@ -21,9 +21,9 @@ from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
-_TERMS, _MOST_TERMS = 256, 4096
-_CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
-_SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
+_INITIAL_TERMS, _MAX_TERMS = 256, 4096
+_PRICE_TOLERANCE = 1e-12  # relative change of the price at which the alternating optimisation stops
+_RELATIVE_CUTOFF = 1e-12  # a_n below this share of the largest one are dropped
 
 
 @validate_arguments
@@ -70,17 +70,19 @@ def best_feature_map(
         def pairs(n: np.ndarray) -> np.ndarray:
             return 0.5 * n * math.log(pair_moment / width2**2) - special.gammaln(n + 1)
 
-        def from_here_on(sizes: np.ndarray) -> float:  # the a_n rise and then fall, ever faster
-            return float(sizes[-1]) if np.argmax(sizes) < len(sizes) - 1 else math.inf
+        def max_later(logs: np.ndarray) -> float:  # the a_n increase, then decrease faster and faster
+            return float(logs[-1]) if np.argmax(logs) < len(logs) - 1 else math.inf
 
-        beside = math.inf  # what is spent on an estimate besides the copies of its level: more than there need be
+        level_overhead = math.inf  # price of an estimate besides the copies of its level; starts too high
         while True:
-            law = _law("copy_moment", levels, from_here_on, beside)
-            pair_law = _law("pair_moment", pairs, from_here_on, (overhead + law.mean()) / 2)  # two copies each
-            best = overhead + 2.0 * pair_law.mean()
-            if best >= beside * (1.0 - _CLOSE):  # it falls: with less beside them levels ask for less, and so do pairs
+            law = _optimal_distribution("copy_moment", levels, max_later, level_overhead)
+            pair_overhead = (overhead + law.mean()) / 2  # a pair is two copies
+            pair_law = _optimal_distribution("pair_moment", pairs, max_later, pair_overhead)
+            new_overhead = overhead + 2.0 * pair_law.mean()
+            # The overheads decrease: a smaller one means fewer copies for the level, and then for the pairs.
+            if new_overhead >= level_overhead * (1.0 - _PRICE_TOLERANCE):
                 return GaussianFeatureMap(kernel, law, pair_law)
-            beside = best
+            level_overhead = new_overhead
     kernel_radius = kernel.radius()
     if copy_moment >= kernel_radius:
         raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
@@ -88,24 +90,24 @@ def best_feature_map(
     def roots(n: np.ndarray) -> np.ndarray:
         return 0.5 * (log_coefficients(kernel, len(n)) + n * math.log(copy_moment))
 
-    def beyond(sizes: np.ndarray) -> float:  # none of the a_n^2 is larger than the sum of all that are left
-        rest = kernel.tail_bound(len(sizes), copy_moment)
+    def max_later_root(logs: np.ndarray) -> float:  # each later a_n^2 is at most their sum
+        rest = kernel.tail_bound(len(logs), copy_moment)
         return 0.5 * math.log(rest) if rest > 0.0 else -math.inf
 
-    return DotProductFeatureMap(kernel, _law("copy_moment", roots, beyond, overhead))
+    return DotProductFeatureMap(kernel, _optimal_distribution("copy_moment", roots, max_later_root, overhead))
 
 
-def _law(
-    name: str, log_sizes: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], float], overhead: float
+def _optimal_distribution(
+    name: str, log_sizes: Callable[[np.ndarray], np.ndarray], max_later: Callable[[np.ndarray], float], overhead: float
 ) -> FiniteDistribution:
-    """Distribution proportional to e^log_sizes(n). `beyond(logs)` bounds the logarithms of the later sizes."""
-    n_terms = _TERMS
+    """Distribution proportional to e^log_sizes(n). `max_later(logs)` bounds the logarithms of the later sizes."""
+    n_terms = _INITIAL_TERMS
     logs = log_sizes(np.arange(n_terms))
-    while beyond(logs) > logs.max() + math.log(_SMALLEST):
+    while max_later(logs) > logs.max() + math.log(_RELATIVE_CUTOFF):
         n_terms *= 2
-        if n_terms > _MOST_TERMS:
-            raise ArgumentError(name, f"must be smaller: more than {_MOST_TERMS} levels matter, or float64 ends")
+        if n_terms > _MAX_TERMS:
+            raise ArgumentError(name, f"must be smaller: more than {_MAX_TERMS} levels matter, or float64 overflows")
         logs = log_sizes(np.arange(n_terms))
     sizes = np.exp(logs - logs.max())
-    kept = np.flatnonzero(sizes > _SMALLEST)[-1] + 1
-    return distribution_from_magnitudes(sizes[:kept], overhead=overhead)
+    n_levels = np.flatnonzero(sizes > _RELATIVE_CUTOFF)[-1] + 1
+    return distribution_from_magnitudes(sizes[:n_levels], overhead=overhead)

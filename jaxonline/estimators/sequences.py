@@ -31,7 +31,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
 from jaxonline.parameters.validation import validate_arguments
 
-_LOSS_OF_DIGITS = 1e-6
+_MAX_ROUNDING = 1e-6  # relative to max |f|
 ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
 
 
@@ -91,8 +91,8 @@ class PolynomialSequence:
         m, b = (mean - host_float("centre", self.centre)) / scale, second_moment / scale**2
         table = np.asarray(self.differences, np.float64)
         n = np.arange(len(table))
-        shared, apart = np.minimum.outer(n, n), np.abs(np.subtract.outer(n, n))
-        moments = b**shared * m**apart  # E (z_1 ... z_i) (z_1 ... z_j)
+        shared, unshared = np.minimum.outer(n, n), np.abs(np.subtract.outer(n, n))
+        moments = b**shared * m**unshared  # E (z_1 ... z_i) (z_1 ... z_j)
         return np.sqrt(np.maximum(np.einsum("ni,ij,nj->n", table, moments, table), 0.0))
 
     def _values(self, x: np.ndarray) -> np.ndarray:
@@ -127,10 +127,10 @@ class PolynomialSequenceEstimator:
 
     def __post_init__(self):
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
-        missed = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
-        if len(missed):
+        undrawn = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
+        if len(undrawn):
             raise ArgumentError(
-                "law", f"must give n = {missed[0]} a probability above 0: Q_n differs from Q_(n-1) there"
+                "law", f"must give n = {undrawn[0]} a probability above 0: Q_n differs from Q_(n-1) there"
             )
 
     @classmethod
@@ -172,8 +172,8 @@ class PolynomialSequenceEstimator:
         first = (row[0], jnp.ones((), dtype))
         total, _ = jax.lax.fori_loop(jnp.zeros((), jnp.int32), jnp.where(inside, n, 0), add, first)
         weight = self.law.pmf(n).astype(dtype)
-        there = inside & (weight > 0.0)
-        return jnp.where(there, total / jnp.where(there, weight, 1.0), 0.0)
+        drawable = inside & (weight > 0.0)
+        return jnp.where(drawable, total / jnp.where(drawable, weight, 1.0), 0.0)
 
     def exact_second_moment(self, second_moment: float, mean: float) -> float:
         """E theta^2 = sum_n E (Q'_n - Q'_(n-1))^2 / p_n in float64; arguments as in `PolynomialSequence.magnitudes`."""
@@ -212,11 +212,11 @@ def chebyshev(
     values = _values(f, centre + scale * np.cos(angles))
     c = 2.0 / nodes * np.cos(np.outer(np.arange(degree + 1), angles)) @ values
     c[0] /= 2.0
-    c[np.abs(c) < np.finfo(float).eps * np.abs(values).max()] = 0.0  # nothing but the rounding of f
+    c[np.abs(c) < np.finfo(float).eps * np.abs(values).max()] = 0.0  # rounding of f
     table = np.zeros((degree + 1, degree + 1))
     for n in range(degree + 1):
         table[n, : n + 1] = c[n] * np.polynomial.chebyshev.cheb2poly(np.eye(n + 1)[n])
-    return _checked(table, centre, scale, values)
+    return _make_sequence(table, centre, scale, values)
 
 
 @validate_arguments
@@ -243,14 +243,14 @@ def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: Finite
     centre, scale = _interval(lower, upper)
     table = [[Fraction(0)] * (degree + 1) for _ in range(degree + 1)]
     largest = np.zeros(1)
-    before = table[0]
+    previous = table[0]
     for n in range(degree + 1):
         values = _values(f, centre + scale * (np.linspace(-1.0, 1.0, n + 1) if n else np.zeros(1)))
         largest = np.maximum(largest, np.abs(values).max())
-        now = _bernstein_row(values, degree)
-        table[n] = [new - old for new, old in zip(now, before, strict=True)]
-        before = now
-    return _checked(np.array([[float(entry) for entry in row] for row in table]), centre, scale, largest)
+        current = _bernstein_row(values, degree)
+        table[n] = [new - old for new, old in zip(current, previous, strict=True)]
+        previous = current
+    return _make_sequence(np.array([[float(entry) for entry in row] for row in table]), centre, scale, largest)
 
 
 def _bernstein_row(values: np.ndarray, degree: int) -> list[Fraction]:
@@ -272,17 +272,17 @@ def _interval(lower: float, upper: float) -> tuple[float, float]:
 
 def _values(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        values = check.finite_array("f on the interval", f(x))
+        values = check.finite_array("f", f(x))
     return np.broadcast_to(values, x.shape).astype(np.float64)
 
 
-def _checked(table: np.ndarray, centre: float, scale: float, values: np.ndarray) -> PolynomialSequence:
+def _make_sequence(table: np.ndarray, centre: float, scale: float, values: np.ndarray) -> PolynomialSequence:
     sequence = PolynomialSequence(table, centre, scale)
     largest = max(float(np.abs(values).max()), np.finfo(float).tiny)
-    if sequence.rounding() > _LOSS_OF_DIGITS * largest:
+    if sequence.rounding() > _MAX_ROUNDING * largest:
         raise ArgumentError(
             "degree",
-            f"must be lower: at degree {len(table) - 1} rounding in float64 can change the estimate by "
+            f"must be smaller, got {len(table) - 1}: rounding in float64 can change the estimate by "
             f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence

@@ -36,8 +36,8 @@ from jaxonline.parameters.types import (
 from jaxonline.parameters.validation import validate_arguments
 
 _MAX_TERMS = 1024
-_PRECISION = 1e-20
-_ROUNDING = 1e-9  # below what float32 can tell apart
+_TRUNCATION = 1e-20  # rest of a series relative to the whole
+_REACH_TRUNCATION = 1e-9  # the same at the reach of a table; below the resolution of float32
 
 
 @cites("cesabianchi2010online")
@@ -46,8 +46,8 @@ class SeriesEstimator:
     """Unbiased estimator of a power series at a mean: theta = constant + (gamma_N / p_N) (X_1 - c) ... (X_N - c).
 
     theta is unbiased for the polynomial with the coefficients gamma_0 .. gamma_K. For a longer series the bias is at
-    most `truncation_bias`. `for_loss` keeps enough terms of the derivative of a loss for |E X - c| <= `reach`. A draw N
-    > K costs no copies and returns the constant. The loop over the copies ends at the drawn N; there is no cap.
+    most `truncation_bias`. `for_loss` keeps enough terms of the derivative of a loss for |E X - c| <= `reach`. If N
+    exceeds K, the estimate costs no copies and is the constant. The loop over the copies ends at N; there is no cap.
 
     Args:
         coefficients: gamma_0 .. gamma_K.
@@ -72,7 +72,7 @@ class SeriesEstimator:
     coefficients: Table
     law: CountDistribution
     roots: np.ndarray = dataclasses.field(init=False, repr=False)
-    """sign(gamma_n) |gamma_n|^(1/n): a factor for each copy, so that float32 meets no 1/n! times x^n."""
+    """sign(gamma_n) |gamma_n|^(1/n), a factor for each copy; float32 cannot hold 1/n! times x^n."""
     centre: Number = 0.0
     constant: Number = 0.0
     radius: float = static(default=math.inf)
@@ -81,9 +81,9 @@ class SeriesEstimator:
     def __post_init__(self):
         table = self.coefficients
         if isinstance(self.law, FiniteDistribution):
-            missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
-            if len(missed):
-                n = int(missed[0])
+            undrawn = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
+            if len(undrawn):
+                n = int(undrawn[0])
                 raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
@@ -139,26 +139,26 @@ class SeriesEstimator:
         )
         check_finite_variance(law, second_moment, radius)
         mean_reach = math.sqrt(second_moment) if reach is None else float(reach)
-        farthest = max(math.sqrt(_spread(law) * second_moment), mean_reach)
+        farthest = max(math.sqrt(_variance_factor(law) * second_moment), mean_reach)
         gammas = loss.coefficients(n_required_terms(loss, farthest, centre) if n_terms is None else n_terms, centre)
         rest = loss.tail_bound(effective_length(gammas), farthest, centre)
         if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
             name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
             raise ArgumentError(
-                name, f"must be smaller: at {got:g} terms matter whose coefficients float64 cannot hold"
+                name, f"must be smaller, got {got:g}: it needs coefficients that overflow or underflow float64"
             )
-        own_reach = table_reach(loss, gammas, centre)
-        if own_reach < mean_reach:
+        computed_reach = table_reach(loss, gammas, centre)
+        if computed_reach < mean_reach:
             raise ArgumentError(
                 "n_terms",
                 f"must be at least {n_required_terms(loss, mean_reach, centre)} for |E X - c| up to "
-                f"{mean_reach:g}, got {n_terms}, which do up to {own_reach:.3g}",
+                f"{mean_reach:g}, got {n_terms} (enough up to {computed_reach:.3g})",
             )
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
             gammas[0] = 0.0
-        chosen = law if isinstance(law, Geometric) else law(gammas, second_moment, radius)
-        return cls(gammas, chosen, centre, float(constant), radius, own_reach)
+        distribution = law if isinstance(law, Geometric) else law(gammas, second_moment, radius)
+        return cls(gammas, distribution, centre, float(constant), radius, computed_reach)
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
         """Draw an estimate theta. `draw(key)` returns a copy of X: a number, or an array estimated entry by entry."""
@@ -200,8 +200,8 @@ class SeriesEstimator:
 
 def effective_length(coefficients: Table) -> int:
     """Length of a table of coefficients without trailing zeros."""
-    there = np.flatnonzero(np.asarray(coefficients))
-    return int(there[-1]) + 1 if len(there) else 0
+    nonzero = np.flatnonzero(np.asarray(coefficients))
+    return int(nonzero[-1]) + 1 if len(nonzero) else 0
 
 
 def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
@@ -220,7 +220,7 @@ def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> 
             f"about {centre:g} is {total:g} at {reach:g}",
         )
     low, high = 0, 16
-    while loss.tail_bound(high, reach, centre) > _PRECISION * total:
+    while loss.tail_bound(high, reach, centre) > _TRUNCATION * total:
         if high >= _MAX_TERMS:
             raise ArgumentError(
                 "reach",
@@ -230,7 +230,7 @@ def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> 
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if loss.tail_bound(middle, reach, centre) <= _PRECISION * total else (middle, high)
+        low, high = (low, middle) if loss.tail_bound(middle, reach, centre) <= _TRUNCATION * total else (middle, high)
     return high
 
 
@@ -245,7 +245,7 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
 
     def suffices(a: float) -> bool:
         total = float(np.polynomial.polynomial.polyval(a, sizes))
-        return math.isfinite(total) and loss.tail_bound(used, a, centre) <= _ROUNDING * total
+        return math.isfinite(total) and loss.tail_bound(used, a, centre) <= _REACH_TRUNCATION * total
 
     low, high = 0.0, min(1.0, loss.radius(centre))
     while high < loss.radius(centre) and suffices(high):
@@ -265,15 +265,15 @@ def check_finite_variance(
     Raises:
         ValueError: the variance is infinite.
     """
-    spread = _spread(law)
-    if spread * second_moment >= radius**2:
-        name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"
+    factor = _variance_factor(law)
+    if factor * second_moment >= radius**2:
+        name = f"p * second_moment (p = {factor:g})" if isinstance(law, Geometric) else "second_moment"
         raise ArgumentError(
             name,
-            f"must be below radius^2 = {radius**2:g}, got {spread * second_moment:g}: the series diverges "
-            f"there and the variance of the estimator is infinite",
+            f"must be below radius^2 = {radius**2:g}, got {factor * second_moment:g}: the series diverges, so the "
+            f"variance of the estimator is infinite",
         )
 
 
-def _spread(law: CountDistribution | Callable[..., CountDistribution]) -> float:
+def _variance_factor(law: CountDistribution | Callable[..., CountDistribution]) -> float:
     return host_float("p", law.p) if isinstance(law, Geometric) else 1.0

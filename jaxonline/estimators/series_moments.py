@@ -55,7 +55,7 @@ def exact_second_moment(
     if constant == 0.0:
         return drawn
     if mean is None:
-        raise ArgumentError("mean", "must be given: the estimator has a constant, whose product with the draw counts")
+        raise ArgumentError("mean", "must be given if the estimator has a constant, got None")
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 
@@ -86,9 +86,9 @@ class StratumMoments(NamedTuple):
     pmf: np.ndarray
     """P(N = n)."""
     terms: np.ndarray
-    """P(N = n) E[theta | N = n], a term of the series (and the share of the constant)."""
+    """P(N = n) E[theta | N = n]: a term of the series, plus P(N = n) times the constant."""
     second_moments: np.ndarray
-    """E[theta^2 | N = n]; where N cannot be n, that of the constant."""
+    """E[theta^2 | N = n]; the square of the constant if P(N = n) = 0."""
 
 
 def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: float) -> StratumMoments:
@@ -105,9 +105,11 @@ def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: floa
     gammas, constant = np.asarray(estimator.coefficients, np.float64), host_float("constant", estimator.constant)
     n, logs = np.arange(len(gammas)), estimator.law.log_table(len(gammas))
     drawn = gammas * (mean - host_float("centre", estimator.centre)) ** n
-    there, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
-    sizes[there] = np.exp(2.0 * np.log(np.abs(gammas[there])) + n[there] * math.log(second_moment) - 2.0 * logs[there])
-    cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=there)
+    nonzero, pmf, sizes = gammas != 0.0, np.exp(logs), np.zeros(len(gammas))
+    sizes[nonzero] = np.exp(
+        2.0 * np.log(np.abs(gammas[nonzero])) + n[nonzero] * math.log(second_moment) - 2.0 * logs[nonzero]
+    )
+    cross = np.divide(drawn, pmf, out=np.zeros(len(gammas)), where=nonzero)
     return StratumMoments(pmf, pmf * constant + drawn, constant**2 + 2.0 * constant * cross + sizes)
 
 
@@ -138,9 +140,9 @@ class VarianceRow(NamedTuple):
     loss: str
     """The name of the class of the loss."""
     law: str
-    """`"geometric"`, `"minimum variance"`, `"cost-aware"`; with `", constant outside"` where gamma_0 is not drawn."""
+    """`"geometric"`, `"minimum variance"` or `"cost-aware"`; plus `", constant outside"` if gamma_0 is not drawn."""
     p: float
-    """The parameter of the geometric law, NaN for the others."""
+    """Parameter of the geometric distribution; NaN for the others."""
     expected_queries: float
     second_moment: float
     variance: float
@@ -195,11 +197,11 @@ def variance_table(
 def _row(
     loss: AnySeriesLoss, law, outside: bool, mean: float, moment: float, centre: float
 ) -> tuple[float, float, float]:
-    spread = law.mean() if isinstance(law, Geometric) else math.nan
+    queries = law.mean() if isinstance(law, Geometric) else math.nan
     try:
         check_finite_variance(law, moment, require_series("losses", loss).radius(centre))
     except ValueError:
-        return spread, math.inf, math.inf
+        return queries, math.inf, math.inf
     estimator = SeriesEstimator.for_loss(loss, law, moment, centre=centre, constant_outside=outside)
     second = exact_second_moment(estimator, moment, mean)
     return expected_queries(estimator), second, exact_variance(estimator, moment, mean)

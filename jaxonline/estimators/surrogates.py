@@ -72,14 +72,14 @@ class Surrogate(Kernel):
     variances: Float[ArrayLike, "d"] = dataclasses.field(init=False)
     """The eigenvalues of the covariance."""
     rotation: Float[ArrayLike, "d d"] | None = dataclasses.field(init=False)
-    """Its eigenvectors, in columns; None where it is diagonal."""
+    """The eigenvectors of the covariance, in columns; None if it is diagonal."""
 
     def __post_init__(self):
         variances, rotation = _eigenvectors(self.covariance, self.dimension)  # type: ignore[arg-type]
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)
         set_field(self, "rotation", rotation)
-        known_variances, width2 = check.concrete_array(variances), self._narrowest()
+        known_variances, width2 = check.concrete_array(variances), self._min_squared_width()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:
             raise ArgumentError(
                 "covariance",
@@ -111,7 +111,7 @@ class Surrogate(Kernel):
         log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
         return GaussianComponents(rates, shrinkage, log_sizes)
 
-    def _narrowest(self) -> float | None:
+    def _min_squared_width(self) -> float | None:
         """Smallest squared width of the kernel; None if it is traced."""
         if isinstance(self.kernel, Gaussian):
             width = check.concrete_array(self.kernel.width)
@@ -211,9 +211,11 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     """Eigenvalues [d] and eigenvectors [d, d] of a covariance; None for the eigenvectors of a diagonal covariance."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
-        raise ArgumentError("dimension", "must be given where covariance is a number, got None")
+        raise ArgumentError("dimension", "must be given if covariance is a number, got None")
     if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
-        raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
+        raise ArgumentError(
+            "dimension", f"must match covariance, of dimension {np.shape(covariance)[0]}, got {dimension}"
+        )
     known_covariance = check.concrete_array(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)
