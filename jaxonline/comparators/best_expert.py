@@ -1,6 +1,6 @@
 """Comparator: the best expert in hindsight, for experts that give advice."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -30,6 +30,7 @@ class BestExpert:
     """
 
     loss: AnyLoss = ZeroOne()
+    label: ClassVar[str] = "the best expert"
 
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
         """Losses of all experts in one round.
