@@ -213,7 +213,7 @@ IN_TURN = [noise for noise, _ in GAMES.values()]
 
 
 def in_turn() -> jo.noise.CustomNoise:
-    """Noise whose distribution changes every round, as the adversary of papers A and B may: cycles through `IN_TURN`."""
+    """Noise that changes every round, as the adversary of papers A and B may choose: it cycles through `IN_TURN`."""
 
     def choose(t, branches):
         return jax.lax.switch(t % len(branches), branches)

@@ -155,7 +155,7 @@ def test_regression_bounds_depend_on_the_labels():
 
 @given(st.integers(0, 10_000), st.floats(0.1, 2.0), st.floats(0.0, 2.0))
 def test_factor_moments_are_below_their_bound(seed, radius, Y):
-    """E (<w, Psi~> - y)^2 for the linear kernel and the paper's distribution, exactly, for w in the ball and |y| <= Y."""
+    """E (<w, Psi~> - y)^2 for the linear kernel and `Geometric`, exactly, for w in the ball and |y| <= Y."""
     rng = np.random.default_rng(seed)
     x, w = rng.normal(size=3), rng.normal(size=3)
     w *= radius / np.linalg.norm(w)

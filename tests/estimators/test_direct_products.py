@@ -102,8 +102,8 @@ def losses_of_a_loop(n_runs, n_rounds):
 
 
 def test_mean_loss_equals_that_of_whole_copies(played):
-    """Compared with a loop with whole copies and with the simulator's own: intervals of 4 standard errors, a false alarm
-    in 10^4 each. Copies that are one and the same, whose products are biased, are told apart."""
+    """Compared with a loop with whole copies and with the simulator's own, with intervals of 4 standard errors (false
+    alarm 1e-4 each). A single copy used twice, whose products are biased, is rejected."""
     own, loop = played[True].cumulative_loss[0, :, -1], losses_of_a_loop(4096, 60)
     other = played[False].cumulative_loss[0, :, -1]
     for theirs in (loop, other):

@@ -128,7 +128,7 @@ def test_printed_radial_surrogate_is_biased(x64):
 
 @pytest.mark.parametrize(("variance", "c", "d"), [(0.25, 2.0, 4), (1.0, 1.2, 5), (0.01, 9.0, 2), (4.0, 5.9, 100)])
 def test_constant_is_below_lemma_7(variance, c, d):
-    """R^2 <= exp(2 sigma^2 c) in the worked case; at sigma = 1 the printed bound is equal, for other sigma it is not."""
+    """R^2 <= exp(2 sigma^2 c) in the worked case; the printed bound is equal for sigma = 1 only."""
     surrogate = radial_surrogate(Cauchy(float(d)), variance, c / d, dimension=d)
     assert float(surrogate.constant()) ** 2 <= lemma7_bound(variance, c, d)
     ratio = printed_lemma7_bound(math.sqrt(variance), c) / lemma7_bound(variance, c, d)
