@@ -169,7 +169,7 @@ def test_what_was_computed_is_kept(tmp_path):
     assert list(first) == list(second) == ["a/b", "c"]
     for name, numbers in first.items():
         np.testing.assert_array_equal(numbers, second[name])
-    with pytest.raises(ValueError, match="holds another study"):
+    with pytest.raises(ValueError, match="another study"):
         context.compute_once(np.arange(3), compute)
     assert Context().compute_once(0, compute)
     assert len(calls) == 2
