@@ -47,7 +47,7 @@ class BestSegments:
     def best_losses(
         self, X: PyTree, y: Float[np.ndarray, "T K"], rounds: Int[np.ndarray, "G"]
     ) -> Float[np.ndarray, "G"]:
-        """Loss of the best sequence over the first t rounds, for each t of `rounds`; TypeError unless `y` is a matrix."""
+        """Best loss over the first t rounds, for each t of `rounds` (TypeError unless `y` is [T, K])."""
         del X
         if y.ndim != 2:
             raise TypeError(f"y: BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
