@@ -36,7 +36,9 @@ OWN_ARGUMENTS = {
     "KernelGradient": {"estimator": "FullGradient"},
     "NoisyKernel": {
         "radius": 1.0,
-        "storage": {"type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12, "n_chunks": 20},
+        "storage": {
+            "type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12, "n_chunks": 20,
+        },
     },
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
