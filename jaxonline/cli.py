@@ -22,11 +22,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
-from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
-from jaxonline.study.files.templates import EXAMPLES, write_new
-from jaxonline.study.ready import GROUPS, commands, load_study, study_title
+from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
+from jaxonline.study.files.templates import EXAMPLES, write_study_template
+from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
@@ -46,7 +46,7 @@ class _Refused(Exception):
 
 
 class _Commands(TyperGroup):
-    """A group with commands of studies, those of its name in `GROUPS`."""
+    """A group with commands of studies, those of its name in `STUDY_GROUPS`."""
 
     def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
         """Run a command, and exit with its code."""
@@ -91,15 +91,17 @@ class _Commands(TyperGroup):
         if name in self._studies():
             return name, study_command(name), rest
         if name not in self.list_commands(ctx):
-            names = {each.rpartition(" ")[2]: each for each in (*commands().values(), *GROUPS, *OTHERS) if each}
-            close = meant(name, names)
+            names = {
+                each.rpartition(" ")[2]: each for each in (*study_commands().values(), *STUDY_GROUPS, *OTHERS) if each
+            }
+            close = did_you_mean(name, names)
             for each, full in names.items():
                 close = close.replace(f"'{each}'", f"'{full}'")
             raise _Refused(ctx.command_path, f"there is no command {name!r}{close}")
         return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
-        return list(GROUPS.get(self.name or "", GROUPS[""]))
+        return list(STUDY_GROUPS.get(self.name or "", STUDY_GROUPS[""]))
 
 
 options: dict[str, Any] = {"cls": _Commands}
@@ -176,7 +178,7 @@ def _flag(name: str) -> str:
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
-    from jaxonline.parameters.declared import parameter_of
+    from jaxonline.parameters.signatures import parameter_of
 
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)
@@ -197,7 +199,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
     """Check everything, play, print, write."""
     from jaxonline.study import Context
 
-    began, command = time.perf_counter(), f"jaxonline {commands()[name]}"
+    began, command = time.perf_counter(), f"jaxonline {study_commands()[name]}"
     with _refusing(command, given):
         given = {key: value for key, value in given.items() if value not in (None, [])}
         fields = {key: given[key] for key in study.model_fields if key in given}
@@ -212,11 +214,11 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
             for key in ("out", "checkpoint")
             if key in given and not (key == "checkpoint" and is_url(kept))
         }
-        check_apart(files, folders)
+        check_distinct(files, folders)
         out, json = folders["out"], files.get("json")
         report = study.run(Context(out, folders.get("checkpoint", kept), seed=given["seed"], progress=True))
         console, written = _console(), []
-        each_of(
+        run_all_steps(
             lambda: report.show(console),
             lambda: written.extend(report.save(out)),
             lambda: written.extend([write_text(json, report.json())] if json else []),
@@ -275,7 +277,7 @@ def _new(
 ) -> None:
     """Write a study file to start from, with comments."""
     with _refusing("jaxonline new", ("name", "out", "from")):
-        written = write_new(name, out, source)
+        written = write_study_template(name, out, source)
     typer.echo(f"{', '.join(map(str, written))} written\nPlay it: jaxonline run {written[0]}")
 
 
@@ -374,7 +376,7 @@ def _console() -> Any:
     """A console of rich on which words are only words, and whose reader may go away: the rest is done all the same."""
     from rich.console import Console
 
-    from jaxonline.results.report.formats import visible
+    from jaxonline.results.report.formats import replace_controls
 
     class Patient(Console):
         def on_broken_pipe(self) -> None:
@@ -382,7 +384,7 @@ def _console() -> Any:
             _forget_output()
 
         def render_str(self, text: str, **options: Any) -> Any:
-            return super().render_str(visible(text), **options)
+            return super().render_str(replace_controls(text), **options)
 
     return Patient()
 

@@ -1,7 +1,7 @@
-"""Arms: what is promised of the pseudo-regret, upper bounds with the numbers they prescribe, and lower bounds.
+"""Upper and lower bounds on the pseudo-regret of bandits with K arms.
 
-Losses are in [0, 1] (but for `explore_then_commit`) and K is the number of arms. `gaps` are the mean losses of the arms
-less that of the best arm, a 0 for each best arm among them.
+Losses lie in [0, 1], except for `explore_then_commit`. `gaps` are the mean losses minus the smallest mean loss; the gap
+of a best arm is 0.
 """
 
 from typing import Annotated, Any
@@ -11,16 +11,16 @@ from jaxtyping import ArrayLike, Float
 from scipy import special
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Horizons, Interval, OpenUnitFloat, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 def _gaps(gaps: Any, name: str) -> np.ndarray:
     gaps = np.asarray(check.numbers(name, check.vector(name, gaps), ge=0.0), float)
     if gaps.min() > 0:
-        raise ArgumentError(name, f"must hold a 0, that of the best arm, got {check.shown(gaps)}")
+        raise ArgumentError(name, f"must hold a 0, that of the best arm, got {check.quote(gaps)}")
     return gaps
 
 
@@ -28,19 +28,19 @@ Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
 @cites("lattimore2020bandit")
-@checked
+@validate_arguments
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
 ) -> Float[np.ndarray, "..."]:
-    """m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)): Lattimore and Szepesvari (2020), Theorem 6.1.
+    """Regret bound of explore-then-commit: m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)).
 
-    For losses that are sub-Gaussian about their means with the parameter `std`, which is 1/2 for losses in [0, 1].
+    Lattimore and Szepesvari (2020), Theorem 6.1, for sub-Gaussian losses.
 
     Args:
-        gaps: of the arms [K].
-        pulls_each: m.
+        gaps: gaps of the arms [K].
+        pulls_each: m, pulls of each arm.
         n_rounds: T, one or several, at least m K.
-        std: the sub-Gaussian parameter of the losses.
+        std: sub-Gaussian parameter of the losses about their means; 1/2 for losses in [0, 1].
 
     Example:
         >>> from jaxonline.bounds import explore_then_commit
@@ -54,12 +54,14 @@ def explore_then_commit(
 
 
 @cites("auer2002finite")
-@checked
+@validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps: Auer et al. (2002), Theorem 1.
+    """Regret bound of UCB1: 8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps.
+
+    Auer et al. (2002), Theorem 1.
 
     Args:
-        gaps: of the arms [K].
+        gaps: gaps of the arms [K].
         n_rounds: T, one or several.
 
     Example:
@@ -72,15 +74,16 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("lai1985asymptotically")
-@checked
+@validate_arguments
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
-    """The constant of Lai and Robbins (1985) for arms with losses of 0 and 1: sum of gap / kl(mean, least mean).
+    """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum of gap / kl(mean, least mean).
 
-    The regret of every learner that is consistent (its regret grows less than any power of T, whatever the means) is at
-    least this constant times ln T (1 - o(1)), and that of `KLUCB` and `BernoulliThompson` at most so (1 + o(1)).
+    The regret of every consistent learner (its regret grows more slowly than any power of T, for all means) is at least
+    this constant times ln T (1 - o(1)); the regret of `KLUCB` and `BernoulliThompson` is at most the constant times ln
+    T (1 + o(1)).
 
     Args:
-        means: of the losses [K].
+        means: mean losses of the arms [K].
 
     Example:
         >>> from jaxonline.bounds import lai_robbins
@@ -94,13 +97,13 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
 
 
 @cites("audibert2009minimax")
-@checked
+@validate_arguments
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """49 sqrt(K T) for every law of losses in [0, 1]: Audibert and Bubeck (2009), Theorem 5.
+    """Regret bound of MOSS: 49 sqrt(K T) for every distribution of losses (Audibert and Bubeck 2009, Theorem 5).
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
+        n_rounds: T, one or several, each for a learner that knows it.
 
     Example:
         >>> from jaxonline.bounds import moss
@@ -111,16 +114,15 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("auer2002nonstochastic")
-@checked
+@validate_arguments
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """From below: for every learner some arms, with losses of 0 and 1, cost min(sqrt(K T), T) / 20.
+    """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
-    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1: it is the mean over the arms of the environment
-    `HiddenBestArm.over_horizon`.
+    Auer, Cesa-Bianchi, Freund and Schapire (2002), Theorem 5.1; the mean over the arms of `HiddenBestArm.over_horizon`.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with an environment of its own.
+        n_rounds: T, one or several, each with its own environment.
 
     Example:
         >>> from jaxonline.bounds import minimax
@@ -132,13 +134,13 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
-@checked
+@validate_arguments
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """sqrt(2 T K ln K) for `EXP3.over_horizon`: Bubeck and Cesa-Bianchi (2012), Theorem 3.1.
+    """Regret bound of `EXP3.over_horizon`: sqrt(2 T K ln K) (Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
+        n_rounds: T, one or several, each for a learner that knows it.
 
     Example:
         >>> from jaxonline.bounds import exp3
@@ -149,16 +151,16 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
-@checked
+@validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
-    """sqrt(2 T K ln N) against the best of N experts, for `EXP4.over_horizon`.
+    """Regret bound of `EXP4.over_horizon` against the best of N experts: sqrt(2 T K ln N).
 
     Bubeck and Cesa-Bianchi (2012), Theorem 4.2.
 
     Args:
         n_experts: N.
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
+        n_rounds: T, one or several, each for a learner that knows it.
 
     Example:
         >>> from jaxonline.bounds import exp4
@@ -169,16 +171,16 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 
 
 @cites("neu2015explore")
-@checked
+@validate_arguments
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
-    """2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta) for `EXP3IX.over_horizon`: Neu (2015), Theorem 1.
+    """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
 
-    A bound on the regret itself, against the best arm in hindsight, with probability 1 - delta or more.
+    2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
-        delta: the probability that the bound does not hold.
+        n_rounds: T, one or several, each for a learner that knows it.
+        delta: probability that the bound fails.
 
     Example:
         >>> from jaxonline.bounds import exp3_ix
@@ -190,20 +192,20 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
 
 
 @cites("bubeck2012regret")
-@checked
+@validate_arguments
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True
 ) -> Float[np.ndarray, "..."]:
-    """5.15 sqrt(T K ln(K / delta)) for `EXP3P.over_horizon`: Bubeck and Cesa-Bianchi (2012), Theorem 3.3.
+    """High-probability regret bound of `EXP3P.over_horizon` against the best arm in hindsight.
 
-    A bound on the regret itself, against the best arm in hindsight, with probability 1 - delta or more.
+    5.15 sqrt(T K ln(K / delta)), with probability at least 1 - delta: Bubeck and Cesa-Bianchi (2012), Theorem 3.3.
 
     Args:
         n_arms: K.
-        n_rounds: T, one or several, each with a learner that knows it.
-        delta: the probability that the bound does not hold.
-        known: whether the learner was made for this delta; else, made for delta = 1, it keeps the bound
-            sqrt(T K / ln K) ln(1 / delta) + 5.15 sqrt(T K ln K) for all of them.
+        n_rounds: T, one or several, each for a learner that knows it.
+        delta: probability that the bound fails.
+        known: whether the learner was made for this delta. A learner made for delta = 1 has the bound sqrt(T K / ln K)
+            ln(1 / delta) + 5.15 sqrt(T K ln K) for all delta.
 
     Example:
         >>> from jaxonline.bounds import exp3_p

@@ -1,21 +1,20 @@
-"""Comparators: the best fixed predictor in hindsight.
+"""Comparators: the best predictor in hindsight.
 
-A comparator of a simulation has two halves. `statistic(x, y)` is what a round adds to a sum (inside the simulation,
-any device); `best_loss(sums)` turns sums into the loss of the best fixed predictor (on the host, float64, batched over
-runs): `l2_ball`, `l1_ball`, `best_arm`, `best_expert`. Where no sums are enough, it is computed from instances and
-outcomes themselves: in an RKHS, `rkhs` and `kernel_choice`, with `rkhs_geometry` for lengths and angles of what they
-find; and where the comparator changes from round to round, `changing`.
+A comparator adds `statistic(x, y)` of every round to a sum (inside the simulation, on any device), and
+`best_loss(sums)` computes the loss of the best fixed predictor from the sums (on the host, in float64, batched over
+runs): `l2_ball`, `l1_ball`, `best_arm`, `best_expert`. Other comparators need all instances and outcomes: `rkhs` and
+`kernel_choice`, with `rkhs_geometry` for norms and angles. `time_varying` comparators change from round to round.
 """
 
 from jaxonline.comparators.best_arm import BestArm
 from jaxonline.comparators.best_expert import BestExpert
-from jaxonline.comparators.changing import BestOfEachRound, BestSegments, best_segments
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
 from jaxonline.comparators.l1_ball import L1Ball, L1Solution, best_in_l1_ball
-from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_ball
-from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, rkhs_ball
+from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_l2_ball
+from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, best_in_rkhs_ball
 from jaxonline.comparators.rkhs_geometry import positive_negative_angle, rkhs_norm
-from jaxonline.comparators.sums import sums_of
+from jaxonline.comparators.sums import cumulative_statistic
+from jaxonline.comparators.time_varying import BestOfEachRound, BestSegments, best_segments
 
 __all__ = [
     "BestArm",
@@ -29,12 +28,12 @@ __all__ = [
     "QuadraticSums",
     "RKHSBall",
     "RKHSPredictor",
-    "best_in_ball",
     "best_in_l1_ball",
+    "best_in_l2_ball",
+    "best_in_rkhs_ball",
     "best_kernel",
     "best_segments",
+    "cumulative_statistic",
     "positive_negative_angle",
-    "rkhs_ball",
     "rkhs_norm",
-    "sums_of",
 ]

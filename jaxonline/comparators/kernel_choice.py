@@ -1,4 +1,4 @@
-"""The best of several kernels in hindsight."""
+"""Comparator: the best of several kernels in hindsight."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -6,21 +6,21 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
+from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, best_in_rkhs_ball
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.combined import as_kernels
 from jaxonline.losses.base import AnyLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Convert, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 class BestKernel(NamedTuple):
-    """The kernel whose ball holds the best predictor.
+    """Kernel whose ball contains the best predictor.
 
     Attributes:
-        index: of the kernel.
+        index: index of the kernel.
         best: its best predictor.
-        losses: the best predictor's cumulative loss for each kernel [N].
+        losses: cumulative loss of the best predictor of each kernel [N].
     """
 
     index: int
@@ -28,7 +28,7 @@ class BestKernel(NamedTuple):
     losses: np.ndarray
 
 
-@checked
+@validate_arguments
 def best_kernel(
     kernels: Annotated[Sequence[Kernel], Convert(as_kernels)],
     X: Float[ArrayLike, "n d"],
@@ -36,18 +36,17 @@ def best_kernel(
     radius: PositiveFloat,
     loss: AnyLoss = SQUARED,
 ) -> BestKernel:
-    """The best single kernel in hindsight, with the best predictor in its ball: the comparator of Theorems 2 and 3 of
-    Rokhlin and Gurtovaya (2025).
+    """Best kernel in hindsight, with the best predictor in its ball (Rokhlin and Gurtovaya 2025, Theorems 2 and 3).
 
     Args:
         kernels: at least one.
         X: instances.
         y: targets.
-        radius: of every kernel's ball.
-        loss: convex and twice differentiable, of `jaxonline.losses` or your own.
+        radius: radius of every kernel's ball.
+        loss: convex and twice differentiable, from `jaxonline.losses` or your own.
 
     Raises:
-        ValueError: as `rkhs_ball`.
+        ValueError: as `best_in_rkhs_ball`.
 
     Example:
         >>> import numpy as np
@@ -57,7 +56,7 @@ def best_kernel(
         >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
         1
     """
-    predictors = [rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
+    predictors = [best_in_rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
     losses = np.array([predictor.loss for predictor in predictors])
     index = int(np.argmin(losses))
     return BestKernel(index, predictors[index], losses)

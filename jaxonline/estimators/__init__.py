@@ -1,15 +1,17 @@
-"""Unbiased estimators from limited information, as pure functions and small frozen classes.
+"""Unbiased estimators of gradients, functions of a mean, feature vectors and kernels from limited information.
 
-Of gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes). Of functions of a mean,
-from a random number of copies: `series`, `sequences`, with their laws (`laws`) and exact moments (`series_moments`). Of
-kernels' feature maps: `feature_maps`, with exact moments (`feature_moments`) and the best laws (`best_laws`), and
-`noisy_features`, what is kept of a noisy instance; of the gradient's length: `gradient_length`. Of kernels:
-`surrogates`, `fourier`. `index_sampling` draws the coordinates that are asked for.
+* Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance).
+* Functions of a mean, from a random number of copies: `series` and `sequences`, with the distributions of that number
+  (`count_distributions`) and exact moments (`series_moments`).
+* Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
+  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss.
+* Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
+* `index_sampling` draws the coordinates to observe.
 """
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.estimators.best_laws import best_feature_map
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
@@ -21,7 +23,7 @@ from jaxonline.estimators.gradients import (
     Regularised,
     TwoCopies,
 )
-from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.optimal_feature_maps import best_feature_map
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
@@ -30,13 +32,13 @@ __all__ = [
     "AttributeGradient",
     "AttributePairs",
     "DotProductFeatureMap",
+    "FiniteDistribution",
     "FourierFeatures",
     "FullGradient",
     "GaussianFeatureMap",
     "Geometric",
     "GradientLength",
     "KnownCovariance",
-    "Law",
     "MeanOfCopies",
     "NaiveCopy",
     "PolynomialSequenceEstimator",

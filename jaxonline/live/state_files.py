@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline.parameters import check
-from jaxonline.store.atomic_files import BROKEN, write_whole
-from jaxonline.store.fingerprint import describe
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
+from jaxonline.store.fingerprint import describe_inputs
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
 
 FORMAT = "state of jaxonline.Live, 1"
@@ -51,7 +51,7 @@ def identity(parts: Mapping[str, Any]) -> dict[str, str]:
 
     Not their code: a state survives a new version of the package, if its arrays are still what they were.
     """
-    return describe(parts, version=FORMAT)
+    return describe_inputs(parts, version=FORMAT)
 
 
 def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None:
@@ -72,7 +72,7 @@ def leaves_of(states: PyTree) -> list[np.ndarray]:
     return [np.asarray(plain_leaf(leaf)) for leaf in jax.tree.leaves(states)]
 
 
-def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
+def restore_leaves(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
     """States like these with the numbers of a file.
 
     Raises:
@@ -87,7 +87,7 @@ def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
     return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
 
 
-def packed(saved: Saved) -> bytes:
+def pack(saved: Saved) -> bytes:
     """The content of a file."""
     about = {
         "format": FORMAT, "identity": saved.identity, "words": saved.words, "instance": saved.instance,
@@ -102,7 +102,7 @@ def packed(saved: Saved) -> bytes:
     return content.getvalue()
 
 
-def unpacked(path: str, content: bytes) -> Saved:
+def unpack(path: str, content: bytes) -> Saved:
     """What is in a file.
 
     Raises:
@@ -119,13 +119,13 @@ def unpacked(path: str, content: bytes) -> Saved:
             about["identity"], about["words"], tuple(about["instance"]), tuple(about["outcome"]), about["dtype"], key,
             about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
         )  # fmt: skip
-    except (*BROKEN, TypeError, AttributeError, OSError) as error:
+    except (*DAMAGED_ARCHIVE_ERRORS, TypeError, AttributeError, OSError) as error:
         raise ValueError(f"{path} must be a state that Live.save wrote, and is another file or damaged") from error
 
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:
     """Write a file, whole or not at all."""
-    write_whole(Path(check.instance("path", path, (str, os.PathLike), "a path")), packed(saved))
+    write_atomically(Path(check.instance("path", path, (str, os.PathLike), "a path")), pack(saved))
 
 
 def read_state(path: str | os.PathLike[str]) -> Saved:
@@ -136,4 +136,4 @@ def read_state(path: str | os.PathLike[str]) -> Saved:
         ValueError: it is something else, or damaged.
     """
     content = Path(check.instance("path", path, (str, os.PathLike), "a path")).read_bytes()
-    return unpacked(str(path), content)
+    return unpack(str(path), content)

@@ -1,7 +1,7 @@
 """Frozen dataclasses that are pytrees: numbers are leaves, sizes and functions are static.
 
-Every learner, estimator, environment, noise law and kernel of jaxonline is declared with `struct`. A field is a
-leaf (it can be traced, vmapped, swept) unless it is declared with `static()`.
+Every learner, estimator, environment, noise distribution and kernel is declared with `struct`. A field is a leaf (it
+can be traced, vmapped, swept) unless it is declared with `static()`.
 """
 
 import dataclasses
@@ -14,14 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import check_fields
-from jaxonline.parameters.closures import Portable, portable
+from jaxonline.parameters.closures import Portable, make_portable
+from jaxonline.parameters.short_repr import short_repr
+from jaxonline.parameters.validation import check_fields
 
 T = TypeVar("T")
 
 
 def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
-    """A field that is part of the structure: hashable, and a new value means a new compilation.
+    """Declare a static field of a struct. It must be hashable, and a new value causes a new compilation.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -39,10 +40,9 @@ def static(default: Any = dataclasses.MISSING, **kwargs: Any) -> Any:
 def struct(cls: type[T]) -> type[T]:
     """Turn a class with annotated fields into a frozen dataclass registered as a pytree.
 
-    `__post_init__` is where arguments are checked; it runs when a user constructs the object and never when jax
-    rebuilds it, so checks may look at values. No leaf may be a class, a string or a masked array, and a static field
-    that is declared a `bool` must be one: that is checked of every struct. Where a number is checked to be one, a
-    stack of structs to `vmap` over is made inside `vmap`, as in `jax.vmap(Line)(slopes)`.
+    `__post_init__` checks arguments. It runs when a user constructs the object, and never when JAX rebuilds it, so it
+    may read values. No leaf may be a class, string or masked array. A static field declared `bool` must be one. If a
+    number is checked, a stack of structs for `vmap` is built inside `vmap`, as in `jax.vmap(Line)(slopes)`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -55,7 +55,7 @@ def struct(cls: type[T]) -> type[T]:
         [2.0, 4.0]
     """
     _check_fields(cls)
-    cls = dataclasses.dataclass(frozen=True, eq=False)(cls)
+    cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
     leaves = [field.name for field in fields if not field.metadata.get("static")]
     statics = [field.name for field in fields if field.metadata.get("static")]
@@ -77,12 +77,14 @@ def struct(cls: type[T]) -> type[T]:
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
+    if cls.__repr__ is object.__repr__:
+        cls.__repr__ = short_repr  # type: ignore[assignment]
     return cls
 
 
 def _get_state(self: Any) -> dict[str, Any]:
-    """The fields as pickle and copy write them."""
-    return {name: portable(name, value) for name, value in vars(self).items()}
+    """Return the fields in the form that pickle and copy write."""
+    return {name: make_portable(name, value) for name, value in vars(self).items()}
 
 
 def _set_state(self: Any, state: dict[str, Any]) -> None:
@@ -96,7 +98,7 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 
 def _check_fields(cls: type) -> None:
-    """Check fields against their annotations before the `__post_init__` of the class itself."""
+    """Check fields against their annotations before the class's own `__post_init__`."""
     own = cls.__dict__.get("__post_init__")
     if own is None:
         own = getattr(cls, "__post_init__", lambda self: None)
@@ -113,16 +115,16 @@ def _check_fields(cls: type) -> None:
         own(self)
         for name in leaves:
             for leaf in jax.tree.leaves(getattr(self, name)):
-                check.no_string(name, leaf)
+                check.not_string(name, leaf)
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
 
 
 def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
-    """Make every leaf an array: floating leaves of `dtype`, integers, booleans and keys as they are.
+    """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
-    Done once at the door of the simulator, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` are one
-    program, and no leaf is weakly typed. `name` is what errors call the tree.
+    The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
+    is weakly typed. Errors use `name` for the tree.
 
     Raises:
         TypeError: a leaf is neither a number nor an array.
@@ -133,10 +135,10 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
         if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
             raise TypeError(
-                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.shown(leaf)}"
+                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.quote(leaf)}"
             )
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
-            check.fits(where, leaf, dtype)
+            check.fits_dtype(where, leaf, dtype)
         leaf = jnp.asarray(leaf)
         return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.asarray(leaf, leaf.dtype)
 
@@ -147,7 +149,7 @@ def stack(trees: Sequence[T]) -> T:
     """Stack structs of one structure along a new leading axis of every leaf.
 
     Raises:
-        ValueError: the structures (static fields, shapes of leaves) differ.
+        ValueError: static fields or shapes of leaves differ.
     """
     first, kind = trees[0], structure_of(trees[0])
     for index, tree in enumerate(trees):
@@ -158,12 +160,12 @@ def stack(trees: Sequence[T]) -> T:
 
 
 def structure_of(tree: Any) -> Any:
-    """What trees must share to be stacked."""
+    """Return the static fields and leaf shapes, which stacked trees must share."""
     return jax.tree.structure(tree), [jnp.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
-    """Where two structs differ in more than numbers: classes, static fields, shapes."""
+    """Yield the differences of two structs other than numbers: classes, static fields, shapes."""
     at = at or "its root"
     if type(first) is not type(other) and not _are_numbers(first, other):
         yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"
@@ -174,7 +176,7 @@ def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
             if not field.metadata.get("static"):
                 yield from _differences(*parts, path)
             elif parts[0] is not parts[1] and parts[0] != parts[1]:
-                yield f"{path} = {check.shown(parts[1])}, item 0 {check.shown(parts[0])}"
+                yield f"{path} = {check.quote(parts[1])}, item 0 {check.quote(parts[0])}"
     elif _are_numbers(first, other) and jnp.shape(first) != jnp.shape(other):
         hint = "; give all the same size (n_terms=, for coefficients of a series)"
         yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
@@ -185,7 +187,7 @@ def _are_numbers(*values: Any) -> bool:
 
 
 def replace(obj: T, **changes: Any) -> T:
-    """A copy of a struct with some fields changed; the arguments are checked again.
+    """Copy a struct with some fields changed; all arguments are checked again.
 
     Example:
         >>> import jaxonline as jo

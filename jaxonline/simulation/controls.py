@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import NoisyExample, StatesMoments
+from jaxonline.estimators.gradients import HasGradientMoments, NoisyExample
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, EnvironmentTraits, ForwardsToLearner, Round, Specs, same_loss
@@ -25,12 +25,12 @@ from jaxonline.learners import GradientLearner
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
-from jaxonline.parameters.closures import interned
+from jaxonline.parameters.closures import intern_functions
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.lazy_arrays import zeroed
+from jaxonline.store.lazy_arrays import zero_nonfinite_controls
 
 DIVERGED = 10  # times the loss of predictor 0: a shadow whose expected loss is more tells nothing about its learner
 
@@ -208,7 +208,7 @@ def _is_known(team: Team) -> bool:
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False
-    linear = learner.optimizer == interned(optax.sgd(1.0)) and isinstance(learner.estimator, StatesMoments)
+    linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(learner.estimator, HasGradientMoments)
     laws = (feedback.noise, feedback.label_noise)
     stated = not any(isinstance(law, CustomNoise) and law.covariance is None for law in laws)
     judged = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious
@@ -221,7 +221,7 @@ def without_diverged(learners: Iterable[str], control: Any) -> Any:
     Warns:
         ControlVariateWarning: such learners.
     """
-    found, bad = zeroed(control, np.ones(control.shape[:2], bool))
+    found, bad = zero_nonfinite_controls(control, np.ones(control.shape[:2], bool))
     if bad:
         names = [repr(name) for i, name in enumerate(learners) if i in bad]
         warnings.warn(

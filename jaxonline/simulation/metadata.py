@@ -7,7 +7,8 @@ from importlib import metadata
 from typing import Any
 
 from jaxonline.game import Entrant, Game
-from jaxonline.parameters.describe import described
+from jaxonline.losses.actions import ARM_LOSSES
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team
 
 PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
@@ -17,15 +18,34 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
     """Game, comparator, learners with their parameters, and versions: entries of `Result.meta`."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
-        "game": described(game),
-        "comparator": None if comparator is None else described(comparator),
+        "game": short_repr(game),
+        "comparator": None if comparator is None else short_repr(comparator),
+        **({} if comparator is None else {"regret_label": regret_label(game, comparator)}),
         "learners": {
-            name: described(learner) + (f" through {described(item.feedback)}" if isinstance(item, Entrant) else "")
+            name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
         },
         "versions": dict(versions()),
     }
+
+
+def regret_label(game: Game, comparator: Any) -> str:
+    """The regret that a study measures, for titles and axes.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.simulation.metadata import regret_label
+        >>> arms, loss = jo.environments.BernoulliArms([0.2, 0.8]), jo.losses.ArmLoss()
+        >>> regret_label(jo.Game(arms, jo.Bandit(), loss=loss, regret=jo.game.PseudoRegret()), jo.BestArm())
+        'pseudo-regret against the best arm (loss)'
+        >>> regret_label(jo.Game(jo.environments.LinearModel([1.0]), jo.FullInformation()), jo.L2Ball(1.0))
+        'regret against the best in hindsight'
+    """
+    best = getattr(comparator, "label", "the best")
+    hindsight = "" if game.regret.on_expected_outcomes else " in hindsight"
+    unit = " (loss)" if isinstance(game.loss, ARM_LOSSES) else ""
+    return f"{getattr(game.regret, 'label', 'regret')} against {best}{hindsight}{unit}"
 
 
 @functools.cache

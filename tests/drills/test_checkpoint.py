@@ -27,7 +27,7 @@ from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
 from jaxonline.simulation.segments import Carry, Totals
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
-from jaxonline.store.layout import Rows
+from jaxonline.store.layout import JobArrays
 
 
 class Killed(BaseException):
@@ -136,7 +136,7 @@ def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "forget_state", die)
+        patch.setattr(Store, "delete_state", die)
         with pytest.raises(Killed):
             study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
     assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (1, 1)
@@ -178,7 +178,7 @@ def test_every_leaf_of_a_carry_comes_back(tmp_path):
     carry = Carry(States(leaves, None, None), Totals({}, (), jnp.zeros(2), jnp.zeros(2)))
     read = [{"a": np.arange(2.0), "b/c": np.ones((2, 3), np.float32)}, {"a": np.zeros(2)}]
     with Store(Folder(tmp_path), {}, 1.0) as store:
-        progress = InProgress(store, Rows("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)
+        progress = InProgress(store, JobArrays("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)
         assert progress.restore(carry) is None
         progress.keep(Position(17, carry, read))
         found = progress.restore(carry)
@@ -234,7 +234,7 @@ def test_after_an_edit_the_old_numbers_do_not_come_back(tmp_path, monkeypatch):
         ("the global SCALE of law", sys.modules[__name__], "SCALE", np.float32(3.0)),
     ]:
         monkeypatch.setattr(owner, attribute, value)
-        with pytest.raises(ValueError, match=f"holds another study: .*{name}"):
+        with pytest.raises(ValueError, match=f"another study: .*{name}"):
             noisy(checkpoint=tmp_path / "old")
         folders.append(noisy(checkpoint=tmp_path / name).cumulative_loss)
         monkeypatch.undo()
@@ -266,7 +266,7 @@ def test_what_cannot_be_seen_needs_a_version(tmp_path, monkeypatch):
 def test_without_the_description_another_key_is_another_study(tmp_path):
     noisy(checkpoint=tmp_path, key=1)
     (tmp_path / "zarr.json").unlink()
-    with pytest.raises(ValueError, match="holds a block of another study"):
+    with pytest.raises(ValueError, match="a block of another study"):
         noisy(checkpoint=tmp_path, key=2)
 
 

@@ -198,7 +198,7 @@ def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkey
     def split(job, reporter, store, hold):
         for turn in range(writers):
             about, layout = store._about, store.layout
-            with Store(Folder(tmp_path / "kept"), about, 30.0, layout, alone=False) as own:
+            with Store(Folder(tmp_path / "kept"), about, 30.0, layout, exclusive=False) as own:
                 some = [*job.plan.blocks[turn::writers], 0]
                 seen.extend(block for block, _ in runner.play_blocks(job, some, reporter, own))
         return runner.play_job(job, reporter, store, hold)
@@ -238,7 +238,7 @@ def test_more_runs_and_rounds_are_those_of_a_study_played_in_one_go(reference, t
     with warnings.catch_warnings(action="error"), xarray.open_zarr(tmp_path / "kept") as data:
         np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
     for shorter in ({"n_rounds": 40, "record_at": 2}, {"record_at": 2}):
-        with pytest.raises(ValueError, match=r"holds another study: (n_rounds|recorded rounds) \(was"):
+        with pytest.raises(ValueError, match=r"another study: (n_rounds|recorded rounds) \(was"):
             study(SWEEP, n_runs=7, checkpoint=checkpoint, **shorter)
 
 

@@ -19,7 +19,7 @@ from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
-from jaxonline.store.filesystem import Bucket, Folder, place_of
+from jaxonline.store.filesystem import Bucket, Folder, storage_at
 from jaxonline.study import Context
 
 
@@ -38,10 +38,10 @@ def test_a_study_in_memory(reference, tmp_path):
     assert_same_bits(jo.load_result(url), reference)
     with warnings.catch_warnings(action="error"), xarray.open_zarr(url) as data:
         np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
-    with pytest.raises(ValueError, match=f"checkpoint {url} holds another study: key"):
+    with pytest.raises(ValueError, match=f"checkpoint {url} .*another study: key"):
         study(SWEEP, n_runs=7, checkpoint=url, key=4)
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
-    files = place_of(url)
+    files = storage_at(url)
     for key, content in stores.tree(tmp_path).items():
         assert key == "blocks/lock" or files.read(key) == content
     saved = f"memory://{tmp_path.name}/saved"
@@ -50,10 +50,10 @@ def test_a_study_in_memory(reference, tmp_path):
     assert_same_bits(jo.load_result(saved), reference)
     with pytest.raises(FileExistsError, match="is no result of jaxonline"):
         reference.save(url)
-    place_of(saved).write({"note.txt": b"mine"})
+    storage_at(saved).write({"note.txt": b"mine"})
     with pytest.raises(FileExistsError, match="is no result of jaxonline"):
         reference.save(saved)
-    assert place_of(saved).read("note.txt") == b"mine"
+    assert storage_at(saved).read("note.txt") == b"mine"
     with pytest.raises(FileNotFoundError, match="memory://nowhere"):
         jo.load_result("memory://nowhere")
 
@@ -84,10 +84,10 @@ def test_at_a_url_the_old_result_stays_until_the_new_one_is_whole(tmp_path, monk
 
     url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "write", until_it_is_full))
     assert jo.load_result(url).learners == ("α", "b, c")
-    place_of(url).write({".unfinished/a/c.0": b"of a process that was killed"})
+    storage_at(url).write({".unfinished/a/c.0": b"of a process that was killed"})
     made_up().select("b, c").save(url)
     assert jo.load_result(url).learners == ("b, c",)
-    assert ".unfinished" not in place_of(url).names()
+    assert ".unfinished" not in storage_at(url).names()
 
 
 def test_at_a_url_the_new_result_is_whole_before_the_old_one_goes(tmp_path, monkeypatch):
@@ -102,18 +102,18 @@ def test_numbers_of_a_part_at_a_url(tmp_path):
         context = part("one part")
     assert context.checkpoint.folder == f"memory://{tmp_path.name}/one-part"
     for value in (3.0, 4.0):
-        found = context.keep(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
+        found = context.compute_once(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
         assert (found["a/b"].tolist(), found["none"].shape) == ([3.0, 3.0], (0, 2))
 
 
 def test_numbers_that_are_damaged_are_computed_again(tmp_path):
     for value in (3.0, 4.0):
         with warnings.catch_warnings(action="ignore" if value == 4.0 else "error"):
-            found = Context(checkpoint=tmp_path).keep(1, lambda value=value: {"a": np.full(2, value)})
+            found = Context(checkpoint=tmp_path).compute_once(1, lambda value=value: {"a": np.full(2, value)})
         assert found["a"].tolist() == [value, value]
         (tmp_path / "a" / "c.0").write_bytes(b"damaged")
-    with pytest.warns(DamagedStoreWarning, match="its numbers are damaged, and are computed again"):
-        Context(checkpoint=tmp_path).keep(1, lambda: {"a": np.zeros(2)})
+    with pytest.warns(DamagedStoreWarning, match="numbers are damaged"):
+        Context(checkpoint=tmp_path).compute_once(1, lambda: {"a": np.zeros(2)})
 
 
 S3 = """
@@ -138,7 +138,7 @@ assert_same_bits(study(SWEEP, n_runs=7, checkpoint=jo.Checkpoint(url, every=0.5)
 assert_same_bits(jo.load_result(url), reference)
 with xarray.open_zarr(url) as data:
     np.testing.assert_array_equal(data.cumulative_loss, reference.cumulative_loss)
-with pytest.raises(ValueError, match="holds another study"):
+with pytest.raises(ValueError, match="another study"):
     study(SWEEP, n_runs=7, checkpoint=url, key=4)
 with pytest.raises(OSError, match="s3://nobodys/kept"):
     study(SWEEP, n_runs=7, checkpoint="s3://nobodys/kept")

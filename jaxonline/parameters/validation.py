@@ -1,4 +1,4 @@
-"""Values checked against the annotations of the parameters that take them."""
+"""Validation of values against the annotations of the parameters that take them."""
 
 import functools
 import inspect
@@ -8,22 +8,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter, fields_of, parameters_of
+from jaxonline.parameters.signatures import Parameter, fields_of, parameters_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checked(function: F) -> F:
-    """A function whose arguments are checked against its annotations at every call.
+def validate_arguments(function: F) -> F:
+    """Decorator: check the arguments against the annotations at each call.
 
     Raises:
-        ArgumentError: an argument is outside the range that its annotation declares.
-        ArgumentTypeError: an argument has another type than its annotation declares.
+        ArgumentError: an argument is outside of its declared range.
+        ArgumentTypeError: an argument has another type than declared.
 
     Example:
-        >>> from jaxonline.parameters.checked import checked
+        >>> from jaxonline.parameters.validate_arguments import validate_arguments
         >>> from jaxonline.parameters.types import Count
-        >>> @checked
+        >>> @validate_arguments
         ... def squares(n: Count) -> list[int]:
         ...     return [k**2 for k in range(n)]
         >>> squares(0)
@@ -48,7 +48,7 @@ _signature = functools.cache(inspect.signature)
 
 
 def check_fields(obj: Any) -> None:
-    """Check, and convert, the fields of a dataclass against its annotations; frozen ones, too."""
+    """Check and convert the fields of a (frozen) dataclass by its annotations."""
     for parameter in fields_of(type(obj)):
         value = getattr(obj, parameter.name)
         if (new := check_value(parameter, value)) is not value:
@@ -56,13 +56,13 @@ def check_fields(obj: Any) -> None:
 
 
 def check_value(parameter: Parameter, value: Any) -> Any:
-    """The value that a parameter takes, converted if its annotation says so.
+    """Check a value and return it, converted if the annotation says so.
 
-    Values that are not known yet (tracers, shape structs) are converted like others, and are not checked; but integers,
-    which are sizes, must be known.
+    Values that are unknown while JAX traces are converted but not checked. Only integers, which are sizes, must be
+    known.
 
     Raises:
-        ArgumentError: the value is outside the declared range.
+        ArgumentError: the value is outside of the declared range.
         ArgumentTypeError: the value has another type.
     """
     name, takes = parameter.name, parameter.takes - {"nothing", "horizon"}
@@ -70,7 +70,7 @@ def check_value(parameter: Parameter, value: Any) -> Any:
         return value
     if parameter.convert is not None:
         return parameter.convert(value, name)
-    if not parameter.constrained or (check.unknown(value) and takes != {"integer"}):
+    if not parameter.constrained or (check.is_abstract(value) and takes != {"integer"}):
         return value
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
@@ -82,7 +82,7 @@ def check_value(parameter: Parameter, value: Any) -> Any:
     if takes == {"number"}:
         return check.number(name, value, **limits)
     if takes == {"number", "array"}:
-        return check.numbers(name, check.listed(name, value), **limits)
+        return check.numbers(name, check.list_to_array(name, value), **limits)
     if takes == {"array"}:
         return check.array(name, value, ndim=parameter.dimensions, **limits)
     if takes == {"text"}:
@@ -95,6 +95,6 @@ def check_value(parameter: Parameter, value: Any) -> Any:
 
 
 def _with_articles(kinds: tuple[type, ...]) -> str:
-    """ "a Law or an EWA"."""
+    """Join class names with articles: "a Law or an EWA"."""
     names = [kind.__name__ for kind in kinds]
     return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)
