@@ -25,8 +25,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
     Example:
         >>> import tempfile
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -35,11 +35,7 @@ def check_shapes(result: Any) -> None:
 
 
 def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), names: Sequence[str] = ()) -> Any:
-    """Select learners and runs by position; with new `names`, a learner may be selected twice.
-
-    Raises:
-        ValueError: `runs` are not valid positions.
-    """
+    """Select learners and runs by position; with new `names`, a learner may be selected twice."""
     if not isinstance(runs, slice):
         at, size = np.asarray(runs), len(result.runs)
         mask = at.shape == (size,) and at.dtype == bool
@@ -58,11 +54,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 
 def merge_runs(result: Any, other: Any) -> Any:
-    """Merge the runs of two results.
-
-    Raises:
-        ValueError: learners, rounds or measures differ, or both have the same run.
-    """
+    """Merge the runs of two results; a ValueError if learners, rounds or measures differ, or a run occurs in both."""
     for name in ("learners", "rounds", "measures"):
         own, its = (list(getattr(each, name)) for each in (result, other))
         if own != its:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Result:
     """The numbers of a study: L learners, R runs, G recorded rounds. All numbers are float64.
 
-    A run fails for a learner if one of its losses is NaN or infinite. A run overflows if the learner runs out of storage,
-    and then the learner is no longer the algorithm. Such runs are excluded from the means and counted in `failed` and
-    `overflowed`. Excluding runs biases a mean, so check these counts first.
+    A run fails for a learner if one of its losses is NaN or infinite. A run overflows if the learner runs out of
+    storage, and then the learner is no longer the algorithm. Such runs are excluded from the means and counted in
+    `failed` and `overflowed`. Excluding runs biases a mean, so check these counts first.
 
     Attributes:
         learners: names [L].
@@ -35,23 +35,22 @@ class Result:
         rounds: the recorded rounds t [G], increasing; the last is the horizon.
         measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors; always with
             "cumulative_loss" and "queries". More than 64 MB stay in the store of a study and are read when indexed.
-        comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G] (a broadcast
-            view if learners or runs share it); None without a comparator.
+        comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G] (a
+            broadcast view if learners or runs share it); None without a comparator.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
         meta: how the study was made: game, comparator and learners with their parameters, versions, key, block size,
-            devices, notion of regret, the probability of an overflow by learner ("overflow_probability"), and, if the study
-            is unfinished, the number of missing runs by learner ("missing").
-        interval: the default interval for means, one of `jo.intervals`: Student's, or `Anytime` if the number of runs was
-            chosen by `simulate(precision=...)`.
+            devices, notion of regret, the probability of an overflow by learner ("overflow_probability"), and, if the
+            study is unfinished, the number of missing runs by learner ("missing").
+        interval: the default interval for means, one of `jo.intervals`: Student's, or `Anytime` if the number of runs
+            was chosen by `simulate(precision=...)`.
 
     Raises:
-        ValueError: if a learner or a run occurs twice, an array has another shape, or a measure has a reserved name ("run",
-            "round", "learner", "comparator_loss", ...).
+        ValueError: if a learner or a run occurs twice, an array has another shape, or a measure has a reserved name
+            ("run", "round", "learner", "comparator_loss", ...).
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
         >>> result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0))
@@ -117,28 +116,21 @@ class Result:
         return (*(("regret", "comparator_loss") if self.comparator_loss is not None else ()), *self.measures)
 
     def values(self, quantity: str = "regret") -> np.ndarray:
-        """A quantity [L, R, G, ...], without control variates, with NaN in excluded runs; antithetic runs are means of two.
-
-        Args:
-            quantity: "regret", "comparator_loss", or the name of a measure.
-
-        Raises:
-            ValueError: if the study does not have the quantity.
-        """
+        """A quantity [L, R, G, ...] without control variates; NaN in excluded runs, means in antithetic runs."""
         return estimates.values(self, quantity)
 
     def adjusted(self, quantity: str = "regret") -> np.ndarray:
         """As `values`, minus beta times the control variate of the run, for "regret" and "cumulative_loss".
 
-        Means, bands, rankings, differences and growth use these values. Their expectation is that of `values`, since the beta
-        of a run is estimated from the other runs (`results.statistics.variance_reduction`).
+        Means, bands, rankings, differences and growth use these values. Each beta comes from the other runs, so the
+        expectation is that of `values` (`results.statistics.variance_reduction`).
         """
         return estimates.adjusted_values(self, quantity)
 
     def variance_reduction(self, quantity: str = "regret") -> np.ndarray:
-        """The variance of plain runs divided by that of the averaged values, at the horizon [L], per simulated run.
+        """The variance of plain runs divided by that of the averaged values [L], at the horizon and per simulated run.
 
-        A run of `simulate(antithetic=True)` consists of two. NaN if runs do not vary. `table` includes it for such studies.
+        An antithetic run counts as two. NaN if runs do not vary. `table` includes it for such studies.
         """
         return estimates.reduction(self, quantity)
 
@@ -150,14 +142,14 @@ class Result:
         Args:
             quantity: "regret", "comparator_loss", or the name of a measure.
             level: of each interval.
-            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are those of one round.
+            interval: one of `jo.intervals`; by default that of the result. The limits of `Bounded` are those of one
+                round.
 
         Warns:
             SkewedRunsWarning: Student's interval understates one side because the runs are skewed at the horizon.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> loss = np.array([[[1.0], [3.0]]])
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
             >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1]), measures=measures)
@@ -171,10 +163,8 @@ class Result:
     ) -> Estimate:
         """As `mean`, with bands that hold at all recorded rounds together for each learner (`simultaneous`).
 
-        Intervals other than Student's are corrected for the number of recorded rounds (Bonferroni).
-
-        Raises:
-            ValueError: the quantity is a vector in each round.
+        Intervals other than Student's are corrected for the number of rounds (Bonferroni). The quantity must be a
+        number in each round.
         """
         return estimates.bands(self, quantity, level, interval)
 
@@ -183,17 +173,11 @@ class Result:
     ) -> Ranking:
         """Rank learners by their mean at the horizon, and test which of them differ.
 
-        Learners face the same instances and noise in the same run, so tests are paired. All pairs are compared with Holm's
-        correction.
-
-        Args:
-            quantity: as in `mean`.
-            level: of all statements together, and of each interval.
-            interval: of the means and of the tests of pairs; by default that of the result, and paired t-tests.
+        Learners face the same instances and noise in the same run, so tests are paired; Holm's correction is for all
+        pairs. The `level` is of all statements together, and of each interval. By default, tests are paired t-tests.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> noise = np.random.default_rng(0).normal(size=(3, 30, 1))
             >>> loss = np.array([5.0, 1.0, 1.0]).reshape(3, 1, 1) + noise
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
@@ -212,9 +196,9 @@ class Result:
         level: float = 0.95,
         interval: ConfidenceInterval | None = None,
     ) -> Estimate:
-        """Mean of `first` minus `second` over common runs, with its interval (Student's by default); fields have shape [G].
+        """Mean of `first` minus `second` over common runs, with its interval (by default Student's); fields are [G].
 
-        The interval is narrower than the two of `mean` suggest, since learners face the same instances and noise in a run.
+        It is narrower than the two of `mean` suggest, since learners face the same instances and noise in a run.
         """
         at = self._at("first", first), self._at("second", second)
         return estimates.paired_difference(self, *at, quantity, level, interval)
@@ -229,20 +213,16 @@ class Result:
     ) -> dict[str, Growth]:
         """The exponent a by learner with which the mean grows like t^a, with its interval (`statistics.growth`).
 
-        The regret of a learner with steps eta / sqrt(t) grows at most like sqrt(t); that of a learner that converges to a wrong
-        hypothesis grows like t.
+        It is at most 1/2 for the regret of a learner with steps eta / sqrt(t), and 1 for one that converges to a wrong
+        hypothesis.
 
         Args:
-            first_round: the first recorded round that is used; by default an eighth of the horizon.
+            first_round: the first recorded round that is used, by default an eighth of the horizon; two must remain.
             quantity: as in `mean`.
             level: of the intervals.
 
-        Raises:
-            ValueError: fewer than two recorded rounds from `first_round` on.
-
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> rounds = np.array([10, 100, 1000])
             >>> loss = np.sqrt(rounds) * np.ones((1, 2, 1))
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
@@ -264,23 +244,14 @@ class Result:
         }
 
     def select(self, *learners: str, runs: Any = slice(None)) -> "Result":
-        """Select learners in the given order (all if none is named), and runs.
+        """Select learners by name, in the given order (all if none is named), and runs by position.
 
-        Args:
-            learners: names.
-            runs: positions on the axis of runs, a slice or an array; for example to choose a step size on some runs.
-
-        Raises:
-            ValueError: an unknown learner, or a run that is selected twice.
+        `runs` is a slice or an array; for example choose a step size on some runs and report the others.
         """
         return parts.select_runs(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
     def merge_runs(self, other: "Result") -> "Result":
-        """Merge the runs of two parts of a study.
-
-        Raises:
-            ValueError: learners, rounds or measures differ, or both have the same run.
-        """
+        """Merge the distinct runs of two parts of a study with the same learners, rounds and measures."""
         return parts.merge_runs(self, other)
 
     def _at(self, argument: str, name: str) -> int:
@@ -294,8 +265,8 @@ class Result:
     def save(self, path: str | Path) -> Path:
         """Write a zarr store, laid out as the store of a study; an existing result is replaced atomically.
 
-        At a URL (`s3://...`) the new store is written to `.unfinished` below it, before the existing one is removed. Arrays
-        that a result reads lazily from the replaced store (more than 64 MB) become unreadable: load the new store.
+        At a URL (`s3://...`) the new store is complete in `.unfinished` before the existing one is removed. Arrays that
+        a result reads lazily from the replaced store (more than 64 MB) become unreadable: load the new store.
 
         Raises:
             FileExistsError: if the path holds anything else than a result.
@@ -314,13 +285,7 @@ class Result:
     ) -> list[dict[str, Any]]:
         """One row per learner at the horizon: learner, queries, regret with interval, per round, bound, excluded runs.
 
-        Args:
-            bounds: a theorem's bound, by learner.
-            level: of the interval.
-            interval: of the regret, as in `mean`.
-
-        Raises:
-            ValueError: a bound for an unknown learner, or a bound that is not a number.
+        `bounds` are a theorem's bounds by learner; `interval` is as in `mean`.
         """
         return tables.horizon_rows(self, bounds, level, interval)
 
@@ -333,18 +298,13 @@ class Result:
     def to_pandas(
         self, quantity: str | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None
     ) -> "pandas.DataFrame":
-        """A tidy table with one row for each learner, recorded round and, for vectors, entry.
+        """A tidy DataFrame with one row for each learner, recorded round and, for vectors, entry.
 
-        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean).
-
-        Args:
-            quantity: as in `mean`; by default the regret, or the cumulative loss without a comparator.
-            level: of each interval.
-            interval: as in `mean`.
+        Columns: learner, round, (entry,) quantity, label, mean, standard_error, low, high, runs (in the mean). By
+        default of the regret, or of the cumulative loss without a comparator.
 
         Example:
-            >>> import numpy as np
-            >>> import jaxonline as jo
+            >>> import numpy as np, jaxonline as jo
             >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
             >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
             >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
@@ -370,15 +330,11 @@ class Result:
     ) -> str:
         r"""The table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
-        The best learner is bold if it differs from each of the others (`ranking`, level 95 %).
-
-        Args:
-            quantity: as in `mean`; by default the regret, or the cumulative loss without a comparator.
-            bounds: a theorem's bound, by learner.
-            interval: as in `ranking`.
+        The best learner is bold if it differs from each of the others (`ranking`, 95 %). `bounds` are a theorem's by
+        learner.
         """
         return summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True).latex()
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Plot the mean against rounds with bands and bounds; see `jaxonline.results.report.curves.plot_result`."""
+        """Plot the mean against rounds with bands and bounds; see `results.report.curves.plot_result`."""
         return curves.plot_result(self, path, **options)

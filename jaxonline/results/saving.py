@@ -129,10 +129,7 @@ def _save_at_url(result: Any, url: str) -> str:
 
 
 def _files(result: Any) -> Iterator[dict[str, bytes]]:
-    """The files of a result's store, in batches: laid out as that of a study, without its blocks.
-
-    The first document comes last. It contains a hash of all numbers, so that it changes with them.
-    """
+    """The files of a result's store, in batches; the first document comes last and contains a hash of all numbers."""
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
     outputs = *result.measures, *FIRST_ROUND_ARRAYS
@@ -227,11 +224,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
-    """Check the learners in the first document, which has no checksum, against the array of names, which has one.
-
-    Raises:
-        ValueError: they differ.
-    """
+    """Check the learners in the first document, which has no checksum, against the array of names, which has one."""
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     kept = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
     if is_intact(kept) and kept != spec.encode(np.array(learners, object)):

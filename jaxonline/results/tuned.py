@@ -20,13 +20,12 @@ MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
 
 
 class Rung(NamedTuple):
-    """The outcome of one rung of successive halving.
+    """One rung of successive halving.
 
     Attributes:
         settings: positions of the remaining settings among all [S].
-        runs: runs per setting, including earlier rungs.
-        new_runs: runs per setting that this rung added.
-        of: means at the horizon over the runs, with 95 % intervals [S]; infinite if a run failed.
+        runs: runs per setting, including the `new_runs` of this rung.
+        of: means at the horizon with 95 % intervals [S]; infinite if a run failed.
         failed: runs [S] with a NaN or infinite loss.
     """
 
@@ -54,8 +53,7 @@ class Tuned:
         seconds: duration, including compilation.
 
     Example:
-        >>> import numpy as np
-        >>> import jaxonline as jo
+        >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.DataStream(np.eye(1), np.ones(1)), jo.FullInformation())
         >>> make = lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)
         >>> tuned = jo.tune(game, make, {"step": [0.1, 0.5, 0.8]}, n_runs=2, n_rounds=10, rungs=1)
@@ -86,7 +84,7 @@ class Tuned:
 
     @property
     def at_edge(self) -> tuple[str, ...]:
-        """The names of numbers whose chosen value is the smallest or largest tried, so that a better value may lie beyond."""
+        """The names of numbers whose chosen value is the smallest or largest tried: a better one may lie beyond."""
         return at_edge(self.settings, self.chosen)
 
     @property
@@ -164,7 +162,6 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
     """The names of numbers whose chosen value is the smallest or largest of two or more that were tried.
 
     Example:
-        >>> from jaxonline.results.tuned import at_edge
         >>> at_edge([{"step": 0.1, "radius": 1}, {"step": 0.3, "radius": 1}, {"step": 1.0, "radius": 1}], 2)
         ('step',)
     """
@@ -187,7 +184,6 @@ def format_setting(setting: Setting) -> str:
     """A setting as a short text.
 
     Example:
-        >>> from jaxonline.results.tuned import format_setting
         >>> format_setting({"step_size": 0.1, "kind": "adam"})
         'step_size = 0.1, kind = adam'
     """
