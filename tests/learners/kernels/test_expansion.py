@@ -18,7 +18,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion
-from jaxonline.learners.kernels.expansion import Feature, Reserved
+from jaxonline.learners.kernels.expansion import Feature, ReservedChunks
 from jaxonline.losses import Squared
 from jaxonline.parameters.struct import replace
 
@@ -37,7 +37,7 @@ def beta(n):
 
 def add(w, alpha, psi, product):
     """w + alpha Psi~, as the learner does it: stored first, if it is deep."""
-    reserved = Reserved.of(w, psi.level)
+    reserved = ReservedChunks.for_level(w, psi.level)
     w = replace(w, rows=w.rows + reserved.rows(w, psi))
     return expansion.add(w, alpha, psi, product, expansion.squared_norm(psi), reserved)
 
@@ -49,7 +49,7 @@ def dense(weight, vectors):
 @pytest.mark.parametrize(
     ("d", "tensor_levels"), some([(2, 0), (2, 1), (2, 2), (2, 3), (2, 7), (20, 1)], (2, 0), (20, 1))
 )
-def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
+def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
     """Products, sums, norms and a projection after estimates of all levels, with tensors up to level D and copies in
     chunks of D + 1 beyond, in float64 to 1e-12. 20 is a dimension over which sums are not written out."""
     rng = np.random.default_rng(0)
@@ -63,8 +63,8 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
     def one_more(w, seen):
         alpha, shrink, *numbers = seen
         psi = Feature(*numbers)
-        shallow = expansion.shallow(w.tensors, psi)
-        product = jnp.where(psi.level > tensor_levels, expansion.deep(w, psi), shallow)
+        shallow = expansion.shallow_product(w.tensors, psi)
+        product = jnp.where(psi.level > tensor_levels, expansion.deep_product(w, psi), shallow)
         w = expansion.shrink(add(w, alpha, psi, product), shrink)
         return w, (product, expansion.squared_norm(psi), w.squared_norm)
 
@@ -83,12 +83,12 @@ def test_it_is_a_sum_of_tensors(x64, d, tensor_levels):
 
     x = rng.normal(size=d)
     value = sum((part * dense(math.sqrt(beta(n)), [x] * n)).sum() for n, part in enumerate(parts))
-    np.testing.assert_allclose(jax.jit(expansion.polynomial)(w, jnp.asarray(x)), value, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(expansion.evaluate)(w, jnp.asarray(x)), value, rtol=1e-12)
     assert int(w.used) == sum(math.ceil(n / (tensor_levels + 1)) for n in levels if n > tensor_levels)
     assert not bool(w.overflow)
 
 
-def test_what_finds_no_room_is_missing_and_marked(x64):
+def test_a_feature_without_room_is_missing_and_marks_an_overflow(x64):
     """Two chunks of two copies: a feature of three copies fits, the next one does not, and w stays as it was but for
     what needs no chunk."""
     w = expansion.empty(2, 1, 2, 3, jnp.float64)
@@ -103,10 +103,10 @@ def test_what_finds_no_room_is_missing_and_marked(x64):
     second = one_more(first, jnp.int32(2))
     assert (int(second.used), bool(second.overflow)) == (2, True)
     x = jnp.array([0.3, 0.4])
-    assert float(expansion.polynomial(second, x)) == float(expansion.polynomial(first, x)) == pytest.approx(0.7**3)
+    assert float(expansion.evaluate(second, x)) == float(expansion.evaluate(first, x)) == pytest.approx(0.7**3)
     third = one_more(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
-    assert float(expansion.polynomial(third, x)) == pytest.approx(0.7**3 + 0.7)
+    assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def double_sums(learner, X, lengths):
     ("kernel", "radius", "step"),
     some([("gaussian", None, 0.004), ("exponential", 0.5, 0.05)], ("exponential", 0.5, 0.05)),
 )
-def test_the_norm_by_recurrence_is_the_double_sum(dtype, kernel, radius, step):
+def test_the_norm_by_recurrence_equals_the_double_sum(dtype, kernel, radius, step):
     """After every one of 500 rounds. In float32 the largest relative error was 1.2e-6 to 4.8e-6 in 8 runs. (In float64
     it is that of the pseudocode in `test_noisy_kernel`, over fewer rounds.)"""
     with jax.enable_x64(dtype == np.float64):
