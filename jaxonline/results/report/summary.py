@@ -158,7 +158,7 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
     """`Result.meta` as an HTML list, with the named learners."""
     items = {}
     for name, value in meta.items():
-        if name in meta.get("versions", ()):
+        if name == "methods" or name in meta.get("versions", ()):
             continue
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}
