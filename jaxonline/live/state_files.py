@@ -21,7 +21,7 @@ FORMAT = "state of jaxonline.Live, 1"
 
 
 class Saved(NamedTuple):
-    """The content of a file: hashes and text of learner and feedback, shapes, dtype, key, round, state, open instance."""
+    """The content of a file: hashes and text of learner and feedback, shapes, dtype, key, round, state, instance."""
 
     identity: dict[str, str]
     words: str
@@ -35,7 +35,7 @@ class Saved(NamedTuple):
 
 
 def identity(parts: Mapping[str, Any]) -> dict[str, str]:
-    """Hashes of learner, feedback and loss by name, without their code: a state survives a new version of the package."""
+    """Hashes of learner, feedback and loss by name, without their code: a state survives new package versions."""
     return describe_inputs(parts, version=FORMAT)
 
 

@@ -13,7 +13,7 @@ FONT_SETTINGS: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "pa
 
 
 class ResultFigure(Figure):
-    """A figure that notebooks show, with embedded TrueType fonts in PDF files."""
+    """A figure that notebooks show, and whose PDF files embed TrueType fonts."""
 
     def savefig(self, *args: Any, **options: Any) -> None:
         """As `Figure.savefig`; Matplotlib's global settings stay unchanged."""
