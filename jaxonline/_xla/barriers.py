@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from jaxonline._xla.loop_bounds import largest
+from jaxonline._xla.loop_bounds import batch_max
 
 
 def compute_once(function: Callable[..., Array], *args: Any) -> Array:
@@ -68,7 +68,7 @@ def opaque_one(values: PyTree) -> Int[Array, ""]:
     floating = [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.floating) and leaf.size]
     if not floating:
         return jnp.int32(1)
-    return 1 + largest(opaque_zero(floating[0].ravel()[0]))
+    return 1 + batch_max(opaque_zero(floating[0].ravel()[0]))
 
 
 def opaque_zero(number: Float[Array, ""]) -> Int[Array, ""]:

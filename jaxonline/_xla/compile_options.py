@@ -23,21 +23,21 @@ import jax
 from jax.extend.source_info_util import register_exclusion
 from jax.sharding import Mesh
 
-from jaxonline._xla.precision import exact_products
+from jaxonline._xla.matmul_precision import exact_products
 from jaxonline._xla.threads import usable_cores
 
 register_exclusion(f"{Path(__file__).parents[1]}{os.sep}")
 
 # What makes compilation faster, as far as the installed compiler knows of it.
-QUICK = {"xla_cpu_use_fusion_emitters": False}
-_PLAIN = QUICK | {"xla_cpu_parallel_codegen_split_count": 1}
+WITHOUT_MLIR = {"xla_cpu_use_fusion_emitters": False}
+_FAST_COMPILE = WITHOUT_MLIR | {"xla_cpu_parallel_codegen_split_count": 1}
 # What keeps every loop on one core. With two of them it is faster for a program that has both, too.
-_UNSHARED = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+_ONE_CORE_PER_LOOP = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
 _FEW_CORES = 2
 # Loops in the widest registers, if the machine has them: not faster for everybody.
-_WIDE = {"xla_cpu_prefer_vector_width": 512}
+_WIDE_VECTORS = {"xla_cpu_prefer_vector_width": 512}
 # Matrix products that take in what they are subtracted from.
-_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+_FUSED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 
 class Program:
@@ -62,8 +62,8 @@ class Program:
         unshared = on_cpu and usable_cores() <= _FEW_CORES * mesh.devices.size
         kind = on_cpu, quick, unshared, is_debugging()
         if kind not in self._compiled:
-            options = (QUICK if quick else _WIDE) | (_UNSHARED if unshared else {})
-            options = known_options(options) if on_cpu else {}
+            options = (WITHOUT_MLIR if quick else _WIDE_VECTORS) | (_ONE_CORE_PER_LOOP if unshared else {})
+            options = supported_options(options) if on_cpu else {}
             more = dict(self._options)
             if is_debugging():  # jax calls with the same arrays again to see where a NaN comes from
                 more.pop("donate_argnames", None)
@@ -78,13 +78,13 @@ class Program:
         return self._of(args[0], mesh).trace(*args, mesh=mesh, **static)
 
 
-def calls_the_host(jaxpr: Any) -> bool:
+def has_host_callbacks(jaxpr: Any) -> bool:
     """Whether a traced program calls Python while it runs, as `jax.pure_callback` and `jax.debug.print` do."""
     for operation in jaxpr.eqns:
         if "callback" in operation.primitive.name or operation.primitive.name == "debug_print":
             return True
         inner = jax.tree.leaves(list(operation.params.values()), is_leaf=lambda each: hasattr(each, "eqns"))
-        if any(calls_the_host(each) for each in inner if hasattr(each, "eqns")):
+        if any(has_host_callbacks(each) for each in inner if hasattr(each, "eqns")):
             return True
     return False
 
@@ -104,7 +104,7 @@ def fast_compile_options(platform: str, optimised: bool = False) -> dict[str, An
     """
     if platform != "cpu":
         return {}
-    return {"xla_backend_optimization_level": int(optimised)} | known_options(_PLAIN)
+    return {"xla_backend_optimization_level": int(optimised)} | supported_options(_FAST_COMPILE)
 
 
 @functools.cache
@@ -114,19 +114,21 @@ def matmul_options(platform: str) -> dict[str, Any]:
     Args:
         platform: of the device, as "cpu"; others have no such options.
     """
-    return known_options(_PRODUCTS | _WIDE | _UNSHARED) if platform == "cpu" else {}
+    return supported_options(_FUSED_PRODUCTS | _WIDE_VECTORS | _ONE_CORE_PER_LOOP) if platform == "cpu" else {}
 
 
-def known_options(options: dict[str, Any]) -> dict[str, Any]:
+def supported_options(options: dict[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in options.items() if name not in os.environ.get("XLA_FLAGS", "")}
-    every = _PLAIN | _UNSHARED | _WIDE | _PRODUCTS | options  # asked for once, whatever programs there will be
-    if _are_known(tuple(sorted(every.items()))):
+    every = (
+        _FAST_COMPILE | _ONE_CORE_PER_LOOP | _WIDE_VECTORS | _FUSED_PRODUCTS | options
+    )  # asked for once, whatever programs there will be
+    if _are_supported(tuple(sorted(every.items()))):
         return options
-    return {name: value for name, value in options.items() if _are_known(((name, value),))}
+    return {name: value for name, value in options.items() if _are_supported(((name, value),))}
 
 
 @functools.cache
-def _are_known(options: tuple[tuple[str, Any], ...]) -> bool:
+def _are_supported(options: tuple[tuple[str, Any], ...]) -> bool:
     try:
         jax.jit(lambda: 0).lower().compile(compiler_options=dict(options))
     except jax.errors.JaxRuntimeError:
@@ -134,7 +136,7 @@ def _are_known(options: tuple[tuple[str, Any], ...]) -> bool:
     return True
 
 
-def jitted(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def jit_with_options(options: Callable[[str], dict[str, Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator like `jax.jit`, for a function of arrays.
 
     Args:
@@ -160,6 +162,6 @@ def run_compiled(function: Callable[..., Any], *args: Any) -> Any:
     return _call(jax.tree_util.Partial(function) if is_plain else function, *args)
 
 
-@jitted(fast_compile_options)
+@jit_with_options(fast_compile_options)
 def _call(function, *args):
     return function(*args)

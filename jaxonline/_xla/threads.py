@@ -26,21 +26,21 @@ class Cancelled(Exception):
     """Raised in a job that nobody waits for any more."""
 
 
-def in_parallel(jobs: Sequence[Callable[[], Any]], at_once: int | None = None) -> list[Any]:
+def run_parallel(jobs: Sequence[Callable[[], Any]], n_threads: int | None = None) -> list[Any]:
     """Results of the jobs, in their order, each done as it would be here.
 
     Args:
         jobs: are begun in this order; when one fails, those that have not begun are left out.
-        at_once: how many are done at a time; by default one for each core of a CPU, and one on other devices.
+        n_threads: how many are done at a time; by default one for each core of a CPU, and one on other devices.
     """
-    at_once = min(default_at_once() if at_once is None else at_once, max(1, len(jobs)))
-    return list(side_by_side(lambda job: jax.block_until_ready(job()), jobs, at_once, ahead=len(jobs)))
+    n_threads = min(default_threads() if n_threads is None else n_threads, max(1, len(jobs)))
+    return list(map_in_threads(lambda job: jax.block_until_ready(job()), jobs, n_threads, ahead=len(jobs)))
 
 
-def side_by_side(
+def map_in_threads(
     function: Callable[[T], U],
     items: Iterable[T],
-    at_once: int,
+    n_threads: int,
     ended: threading.Event | None = None,
     ahead: int | None = None,
 ) -> Iterator[U]:
@@ -49,16 +49,16 @@ def side_by_side(
     Args:
         function: is called in threads, where several items are worked on at a time.
         items: are asked for here, no more than `ahead` of them before the first result is handed out.
-        at_once: how many are worked on at a time; 1 is this thread.
+        n_threads: how many are worked on at a time; 1 is this thread.
         ended: is set when one has failed, or when no more results are asked for. Then those that have not begun are
             left out, and the others should look, and raise `Cancelled`, as they are waited for.
-        ahead: twice `at_once` by default.
+        ahead: twice `n_threads` by default.
     """
-    if at_once == 1:
+    if n_threads == 1:
         yield from map(function, items)
         return
     ended, failures = threading.Event() if ended is None else ended, []
-    elsewhere, ahead = as_here(function, at_once), 2 * at_once if ahead is None else ahead
+    elsewhere, ahead = bind_context(function, n_threads), 2 * n_threads if ahead is None else ahead
 
     def run(item: T) -> U:
         if ended.is_set():
@@ -71,7 +71,7 @@ def side_by_side(
             raise
 
     waiting: deque[Future[U]] = deque()
-    pool = ThreadPoolExecutor(max_workers=at_once)
+    pool = ThreadPoolExecutor(max_workers=n_threads)
     try:
         for item in items:
             waiting.append(pool.submit(run, item))
@@ -89,16 +89,16 @@ def side_by_side(
 
 
 @contextlib.contextmanager
-def sharing_cores(at_once: int) -> Iterator[None]:
+def share_cores(n_threads: int) -> Iterator[None]:
     """In this context a job has its share of the cores only, as so many are done at a time."""
-    token = _sharing.set(_sharing.get() * at_once)
+    token = _sharing.set(_sharing.get() * n_threads)
     try:
         yield
     finally:
         _sharing.reset(token)
 
 
-def as_here(function: Callable[..., U], at_once: int = 1) -> Callable[..., U]:
+def bind_context(function: Callable[..., U], n_threads: int = 1) -> Callable[..., U]:
     """The function for another thread, of so many: float64 is enabled there where it is enabled here.
 
     Without that jax takes what was compiled there for something else, too. Context variables, as those of NumPy's
@@ -108,14 +108,14 @@ def as_here(function: Callable[..., U], at_once: int = 1) -> Callable[..., U]:
     enabled, here = jnp.result_type(float) == jnp.float64, contextvars.copy_context()
 
     def there(*args: Any) -> U:
-        with jax.enable_x64(enabled), sharing_cores(at_once):
+        with jax.enable_x64(enabled), share_cores(n_threads):
             return function(*args)
 
     return lambda *args: here.copy().run(there, *args)
 
 
-def default_at_once() -> int:
-    """How many jobs `in_parallel` does at a time by default."""
+def default_threads() -> int:
+    """How many jobs `run_parallel` does at a time by default."""
     return usable_cores() if jax.default_backend() == "cpu" else 1
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from jaxonline._xla.threads import default_at_once, in_parallel
+from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
@@ -249,7 +249,7 @@ def run_claims(
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
     options, claims = SamplingOptions(samples, seed, mesh), select(pattern, cost)
-    at_once = default_at_once() if at_once is None else check.count("at_once", at_once)
+    at_once = default_threads() if at_once is None else check.count("at_once", at_once)
     if mesh is None and min(at_once, len(claims)) > 1:  # a wave of two devices draws two blocks where one is needed
         options = dataclasses.replace(options, mesh=default_mesh(jax.local_devices()[:1]))
     told = None if progress is None else _Told(progress, len(claims))
@@ -265,7 +265,7 @@ def run_claims(
 
     # the programs of learners are the largest, and the last: begun first, nobody waits for them in the end
     jobs = [functools.partial(checked, number) for number in reversed(range(len(claims)))]
-    return in_parallel(jobs, at_once)[::-1]
+    return run_parallel(jobs, at_once)[::-1]
 
 
 class _Told:

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.engines.lane_sums import block_sums, columns_of, draw_coordinate, sum_rows
+from jaxonline.engines.lane_sums import as_columns, block_sums, draw_coordinate, sum_rows
 from jaxonline.estimators.index_sampling import EvenCount, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
@@ -38,11 +38,11 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Gt, Shape
 
 _MAX_SECANTS = 64
-_SETTLE = 32  # rounds after which tau begins at 0 again, and c at 1
-_LEAST_SCALE = 1e-6  # the c below which it begins at 1 again at once
-_SLACK = 128  # roundings by which the sum of many numbers may be above the radius
-_TRUSTED = 256  # roundings from which a difference of two norms counts as a slope
-_LANES = 32  # a multiple of this many lanes, which fill the registers
+_REBASE_ROUNDS = 32  # rounds after which tau begins at 0 again, and c at 1
+_MIN_SCALE = 1e-6  # the c below which it begins at 1 again at once
+_NORM_TOLERANCE = 128  # roundings by which the sum of many numbers may be above the radius
+_SLOPE_TOLERANCE = 256  # roundings from which a difference of two norms counts as a slope
+_LANE_MULTIPLE = 32  # a multiple of this many lanes, which fill the registers
 
 
 class _AER(NamedTuple):
@@ -115,14 +115,14 @@ class _Rule(NamedTuple):
     """How the lanes of an algorithm are updated.
 
     Attributes:
-        settle: (lanes, size of a block) -> the same hypotheses, represented anew, so that no rounding adds up.
-        may_go_on: lanes -> whether the next round may be played before they are represented anew.
+        rebase: (lanes, size of a block) -> the same hypotheses, represented anew, so that no rounding adds up.
+        is_well_scaled: lanes -> whether the next round may be played before they are represented anew.
         play: (lanes, round) -> the lanes after the round.
         total: lanes -> w_2 + ... + w_t.
     """
 
-    settle: Callable[[Any, int], Any]
-    may_go_on: Callable[[Any], Any]
+    rebase: Callable[[Any, int], Any]
+    is_well_scaled: Callable[[Any], Any]
     play: Callable[[Any, _Round], Any]
     total: Callable[[Any], Array]
 
@@ -199,12 +199,12 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
     (S, m), G, width, half = rows.shape, len(rates), X.shape[1], n_attributes // 2
     n = int(np.ceil(np.cbrt(width) - 1e-9))  # blocks of blocks, blocks in each
     size = -(-width // n**2)
-    lanes = jnp.arange(-(-S * G // _LANES) * _LANES, dtype=jnp.int32)
+    lanes = jnp.arange(-(-S * G // _LANE_MULTIPLE) * _LANE_MULTIPLE, dtype=jnp.int32)
     stream = jnp.minimum(lanes // G, S - 1)
     rates, radii = rates[lanes % G][None], radii[lanes % G][None]
     spread = d.astype(X.dtype) / half
     rounds = jnp.arange(1, m + 1, dtype=jnp.int32)
-    subsets, points = jax.vmap(lambda t: jax.vmap(lambda key: _choose(key, t, d, half, X.dtype))(keys))(rounds)
+    subsets, points = jax.vmap(lambda t: jax.vmap(lambda key: _draw_attributes(key, t, d, half, X.dtype))(keys))(rounds)
     together = len(keys) == 1
 
     def now(t):  # counts from 0
@@ -219,18 +219,18 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
     of_coordinates, of_blocks, of_lanes = zeros
     if law == "aer":
         first = _AER(of_coordinates, of_lanes, of_blocks, of_lanes, of_lanes, of_coordinates)
-        rule = _Rule(_settled_aer, lambda _: True, _aer, lambda lanes: lanes.total)
+        rule = _Rule(_rebase_aer, lambda _: True, _play_aer, lambda lanes: lanes.total)
     else:
         first = _AERR(of_coordinates, of_lanes + 1, of_blocks, of_lanes, of_coordinates)
-        rule = _Rule(_settled_aerr, _may_go_on, _aerr, _total_aerr)
+        rule = _Rule(_rebase_aerr, _is_well_scaled, _play_aerr, _total_aerr)
 
     def play_some(state):
         t, until, lanes = state
-        then = jnp.minimum(t + _SETTLE, until)
+        then = jnp.minimum(t + _REBASE_ROUNDS, until)
         t, lanes = jax.lax.while_loop(
-            lambda state: (state[0] < then) & rule.may_go_on(state[1]),
+            lambda state: (state[0] < then) & rule.is_well_scaled(state[1]),
             lambda state: (state[0] + 1, rule.play(state[1], now(state[0]))),
-            (t, rule.settle(lanes, size)),
+            (t, rule.rebase(lanes, size)),
         )
         return t, until, lanes
 
@@ -242,7 +242,7 @@ def _play(law, X, y, rates, radii, rows, keys, n_attributes, ends, d):
     return jax.lax.scan(play_until, (jnp.int32(0), first), ends)[1]
 
 
-def _choose(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, dtype: Any) -> tuple[Array, Array]:
+def _draw_attributes(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, dtype: Any) -> tuple[Array, Array]:
     """As `AttributeGradient` draws in the game: the subset for x, and the numbers in (0, 1] that draw for y^."""
     subset_key, weighted_key = jax.random.split(part_key(key, t, UPDATE))
     return uniform_subset(subset_key, d, half), 1 - jax.random.uniform(weighted_key, (half,), dtype)
@@ -252,25 +252,25 @@ def _choose(key: Key[Array, ""], t: Int[Array, ""], d: int, half: int, dtype: An
 # AER
 
 
-def _settled_aer(lanes: _AER, size: int) -> _AER:
+def _rebase_aer(lanes: _AER, size: int) -> _AER:
     """The same hypotheses with tau = 0: much later, |a| - tau would be all rounding."""
-    a = _signed(lanes.a, lanes.tau)
+    a = _soft_threshold(lanes.a, lanes.tau)
     alive = sum_rows(jnp.where(a != 0, 1.0, jnp.zeros_like(a)))
     return lanes._replace(a=a, tau=jnp.zeros_like(lanes.tau), alive=alive)
 
 
-def _aer(lanes: _AER, now: _Round) -> _AER:
+def _play_aer(lanes: _AER, now: _Round) -> _AER:
     """A round of AER."""
     a, tau, sums, norm, alive, total = lanes
     y_hat = jnp.zeros_like(norm)
     for point in now.points[:, None]:
-        index, chosen = draw_coordinate(a, sums, point, lambda part: _soft(part, tau))
-        y_hat += jnp.sign(_signed(chosen, tau)) * now.x(index)
+        index, chosen = draw_coordinate(a, sums, point, lambda part: _threshold(part, tau))
+        y_hat += jnp.sign(_soft_threshold(chosen, tau)) * now.x(index)
     y_hat *= norm / jnp.maximum(now.t - 1, 1) / len(now.points)
 
     force, limit = 2 * (y_hat - now.y) * now.spread / now.rates, now.t * now.radii
-    j, places = columns_of(now.subset), now.at(now.subset)
-    old = _signed(a[places], tau)
+    j, places = as_columns(now.subset), now.at(now.subset)
+    old = _soft_threshold(a[places], tau)
     new = old - force * now.x(j)
     size = jnp.abs(new) + tau
     a = a.at[places].set(jnp.sign(new) * size, unique_indices=True)
@@ -285,10 +285,10 @@ def _aer(lanes: _AER, now: _Round) -> _AER:
     )
 
     def measured(before, norm_before, tau, alive):
-        sums = block_sums(lambda part: _soft(part, tau), a, now.size)
+        sums = block_sums(lambda part: _threshold(part, tau), a, now.size)
         norm = sum_rows(sums)
         fall, width = norm_before - norm, tau - before
-        trusted = (fall > _TRUSTED * rounding) & (width > 0)
+        trusted = (fall > _SLOPE_TOLERANCE * rounding) & (width > 0)
         slope = jnp.where(trusted, fall / jnp.where(width > 0, width, 1.0), alive)
         return tau, sums, norm, jnp.minimum(alive, jnp.ceil(1.02 * slope)), jnp.minimum(alive, slope)
 
@@ -298,20 +298,20 @@ def _aer(lanes: _AER, now: _Round) -> _AER:
         return measured(tau, norm, higher, alive), steps + 1
 
     def goes_on(state):
-        return jnp.any(state[0][2] - limit > _SLACK * rounding) & (state[1] < _MAX_SECANTS)
+        return jnp.any(state[0][2] - limit > _NORM_TOLERANCE * rounding) & (state[1] < _MAX_SECANTS)
 
     (tau, sums, norm, alive, _), _ = jax.lax.while_loop(
         goes_on, secant, (measured(tau, norm, least, alive), jnp.int32(0))
     )
-    return _AER(a, tau, sums, norm, alive, total + _signed(a, tau) * (1 / now.t))
+    return _AER(a, tau, sums, norm, alive, total + _soft_threshold(a, tau) * (1 / now.t))
 
 
-def _soft(a, tau):
+def _threshold(a, tau):
     """(|a| - tau)_+, without a part that does not depend on tau: XLA would keep it as an array, for loops."""
     return jnp.where(a > tau, a - tau, jnp.where(a < -tau, -tau - a, 0.0))
 
 
-def _signed(a, tau):
+def _soft_threshold(a, tau):
     """sgn(a) (|a| - tau)_+."""
     return jnp.where(a > tau, a - tau, jnp.where(a < -tau, a + tau, 0.0))
 
@@ -320,21 +320,21 @@ def _signed(a, tau):
 # AERR
 
 
-def _settled_aerr(lanes: _AERR, size: int) -> _AERR:
+def _rebase_aerr(lanes: _AERR, size: int) -> _AERR:
     """The same hypotheses with c = 1."""
     u, ones = lanes.u * lanes.c, jnp.ones_like(lanes.c)
     return _AERR(u, ones, block_sums(jnp.square, u, size), jnp.zeros_like(ones), _total_aerr(lanes))
 
 
-def _may_go_on(lanes: _AERR) -> Bool[Array, ""]:
-    return jnp.all(lanes.c > _LEAST_SCALE)
+def _is_well_scaled(lanes: _AERR) -> Bool[Array, ""]:
+    return jnp.all(lanes.c > _MIN_SCALE)
 
 
 def _total_aerr(lanes: _AERR) -> Float[Array, "N L"]:
     return lanes.passed * lanes.u + lanes.kept
 
 
-def _aerr(lanes: _AERR, now: _Round) -> _AERR:
+def _play_aerr(lanes: _AERR, now: _Round) -> _AERR:
     """A round of AERR."""
     u, c, sums, passed, kept = lanes
     square = sum_rows(sums)
@@ -345,7 +345,7 @@ def _aerr(lanes: _AERR, now: _Round) -> _AERR:
         y_hat += jnp.where(alive, square / jnp.where(alive, chosen, 1.0), 0.0) * now.x(index)
     y_hat *= c / len(now.points)
 
-    change = -2 * (y_hat - now.y) * now.spread * now.rates / c * now.x(columns_of(now.subset))
+    change = -2 * (y_hat - now.y) * now.spread * now.rates / c * now.x(as_columns(now.subset))
     places, block = now.at(now.subset), now.subset // now.size
     u = u.at[places].add(change, unique_indices=True)
     kept = kept.at[places].add(-change * passed, unique_indices=True)

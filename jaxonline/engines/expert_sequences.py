@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
 from jaxonline import random
 from jaxonline.engines.scanning import cast_to, scan_first
-from jaxonline.engines.vaw_blocks import BLOCK, scan_blocks
+from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, scan_blocks
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
 from jaxonline.game.protocols import Specs
@@ -121,7 +121,7 @@ def play_sequence(
     if isinstance(learner, Truncated) and isinstance(learner.learner, VAW):
         return play_sequence(learner.learner, learner.clip(X), learner.nan_outside_range(y), key, n_rounds)
     if isinstance(learner, VAW):
-        forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK, n_rounds)
+        forecasts, state = scan_blocks(learner.features, X, y, learner.regularizer, BLOCK_ROUNDS, n_rounds)
         return Aggregation(forecasts.vaw if learner.forward else forecasts.ridge, learner.weights(state)), state
 
     key = None if key is None else random.inlined(key)

@@ -7,17 +7,17 @@ import jax
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline._xla.compile_options import jitted, matmul_options
-from jaxonline._xla.threads import default_at_once, in_parallel
+from jaxonline._xla.compile_options import jit_with_options, matmul_options
+from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.engines.scanning import cast_to
-from jaxonline.engines.vaw_blocks import BLOCK, Forecasts, scan_blocks
+from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, Forecasts, scan_blocks
 from jaxonline.estimators.fourier import Features
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Positive
 
 KERNELS_PER_CORE = 12  # at most: their matrices of 100 x 100 float64 fit a core's second cache
-TURNS_PER_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time
+BATCHES_PER_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time
 
 
 @checked
@@ -53,7 +53,7 @@ def expert_forecasts(
     """
     X, y = check.rows("X", X, "y", y)
     jobs, gather = expert_jobs(*cast_to(dtype, features=features, X=X, y=y, regularizer=regularizer))
-    return gather(in_parallel(jobs))
+    return gather(run_parallel(jobs))
 
 
 def expert_jobs(
@@ -67,28 +67,30 @@ def expert_jobs(
 
     Of `n_rounds` only the first are played, as in `expert_sequences.play_sequence`.
     """
-    N, platform, cores = len(jax.tree.leaves(features)[0]), jax.default_backend(), default_at_once()
-    n_jobs, turns = 1, 1
+    N, platform, cores = len(jax.tree.leaves(features)[0]), jax.default_backend(), default_threads()
+    n_jobs, n_batches = 1, 1
     if platform == "cpu":
-        n_jobs = cores * -(-N // (KERNELS_PER_CORE * TURNS_PER_JOB * cores))
-        turns = -(-N // (KERNELS_PER_CORE * n_jobs))
-    at_once = -(-N // (turns * n_jobs))
+        n_jobs = cores * -(-N // (KERNELS_PER_CORE * BATCHES_PER_JOB * cores))
+        n_batches = -(-N // (KERNELS_PER_CORE * n_jobs))
+    at_once = -(-N // (n_batches * n_jobs))
     features = jax.tree.map(np.asarray, features)
 
     def job(first):
-        kernels = np.arange(first, first + turns * at_once).reshape(turns, at_once) % N  # too many repeat the first
+        kernels = (
+            np.arange(first, first + n_batches * at_once).reshape(n_batches, at_once) % N
+        )  # the first ones fill up the last job
         part = jax.tree.map(lambda leaf: leaf[kernels], features)
-        return lambda: _forecast_in_turns(part, X, y, regularizer, n_rounds)
+        return lambda: _forecast_batches(part, X, y, regularizer, n_rounds)
 
     def gather(parts):
         joined: list[Any] = [np.concatenate(of)[:N].T for of in zip(*parts, strict=True)]
         return Forecasts(*joined)
 
-    return [job(first) for first in range(0, N, turns * at_once)], gather
+    return [job(first) for first in range(0, N, n_batches * at_once)], gather
 
 
-@jitted(matmul_options)
-def _forecast_in_turns(features, X, y, regularizer, n_rounds):
-    """Forecasts [kernels, T], with two leading axes of the features: turns, and kernels that are played at once."""
-    of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK, n_rounds)[0])
+@jit_with_options(matmul_options)
+def _forecast_batches(features, X, y, regularizer, n_rounds):
+    """Forecasts [kernels, T], with two leading axes of the features: n_batches, and kernels that are played at once."""
+    of_kernels = jax.vmap(lambda kernel: scan_blocks(kernel, X, y, regularizer, BLOCK_ROUNDS, n_rounds)[0])
     return jax.tree.map(lambda values: values.reshape(-1, len(y)), jax.lax.map(of_kernels, features))

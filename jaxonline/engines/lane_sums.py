@@ -6,7 +6,7 @@ import jax.numpy as jnp
 EXACT = jax.lax.Precision.HIGHEST
 
 
-def columns_of(subset):
+def as_columns(subset):
     """Coordinates [half, 1] or [half, lanes]."""
     return subset[:, None] if subset.ndim == 1 else subset
 
@@ -25,16 +25,16 @@ def draw_coordinate(a, sums, point, weight):
     n, lanes = round(len(sums) ** 0.5), jnp.arange(a.shape[1], dtype=jnp.int32)
     size = len(a) // len(sums)
     tops = jnp.sum(sums.reshape(n, n, -1), axis=1)
-    top, rest = _find(tops, point * sum_rows(tops))
+    top, rest = _search(tops, point * sum_rows(tops))
     of_top = jnp.where(_rows(n)[..., None] == top[None], sums.reshape(n, n, -1), 0.0)
-    middle, rest = _find(jnp.sum(of_top, axis=0), rest)
+    middle, rest = _search(jnp.sum(of_top, axis=0), rest)
     block = top * n + middle
     part = a[block * size + _rows(size), lanes[None]]
-    low, _ = _find(weight(part), rest)
+    low, _ = _search(weight(part), rest)
     return block * size + low, sum_rows(jnp.where(_rows(size) == low, part, 0.0))
 
 
-def _find(weights, point):
+def _search(weights, point):
     """The first row up to which the weights sum to `point`, in every lane, and what of `point` is left for that row.
 
     The sums are a product with a matrix: XLA makes many small operations of `cumsum`.

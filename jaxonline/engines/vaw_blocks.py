@@ -12,7 +12,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Count, Positive
 
-BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
+BLOCK_ROUNDS = 32  # rounds absorbed at once: measured best for 20 to 200 features
 
 
 class Forecasts(NamedTuple):
@@ -33,7 +33,7 @@ def forecast(
     y: Float[ArrayLike, "T"],
     *,
     regularizer: Positive = 1.0,
-    block: Count = BLOCK,
+    block: Count = BLOCK_ROUNDS,
     dtype: Literal["float64", "float32"] = "float64",
 ) -> tuple[Forecasts, Any]:
     """All predictions of `VAW` and of online ridge over a sequence, and the final `VAWState` of both.

@@ -6,7 +6,7 @@ from jaxonline._xla.barriers import materialise as materialise
 from jaxonline._xla.barriers import opaque_zero
 
 
-def after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, ""]:
+def index_after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, ""]:
     """An integer, known only when a value is: an array that the value is made of is read before it changes.
 
     Args:
@@ -18,8 +18,8 @@ def after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, "
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.linalg.ordering import after
-        >>> after(3, jnp.float32(0.5)).item()
+        >>> from jaxonline.linalg.ordering import index_after
+        >>> index_after(3, jnp.float32(0.5)).item()
         3
     """
     return number + opaque_zero(value)

@@ -11,21 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-BLOCK = 16
+BLOCK_RUNS = 16
 """Runs of a block. Other numbers of runs than multiples of it are padded, which takes longer than the sums."""
 
-_MOST = 64  # blocks; beyond it the library's search takes fewer operations
+_MAX_BLOCKS = 64  # blocks; beyond it the library's search takes fewer operations
 
 
-def piece_of(share: float, size: int, most: int) -> int:
+def chunk_size(share: float, size: int, most: int) -> int:
     """How many calls are made together: `share` for each run, `most` at most; whole blocks where they are many."""
     piece = round(share * size)
-    if piece >= 2 * BLOCK:
-        piece = BLOCK * round(piece / BLOCK)
+    if piece >= 2 * BLOCK_RUNS:
+        piece = BLOCK_RUNS * round(piece / BLOCK_RUNS)
     return max(1, min(piece, most))
 
 
-class Ends(NamedTuple):
+class RunEnds(NamedTuple):
     """Where the calls of each run end.
 
     Attributes:
@@ -37,28 +37,28 @@ class Ends(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, number: Int[Array, "size"]) -> "Ends":
+    def from_counts(cls, number: Int[Array, "size"]) -> "RunEnds":
         """The ends for these numbers of calls.
 
         Example:
             >>> import jax.numpy as jnp
-            >>> from jaxonline.linalg.prefix_sums import Ends
-            >>> ends = Ends.of(jnp.array([2, 0, 3]))
-            >>> ends.of_runs().tolist(), ends.total().item(), ends.runs(jnp.arange(6)).tolist()
+            >>> from jaxonline.linalg.prefix_sums import RunEnds
+            >>> ends = RunEnds.from_counts(jnp.array([2, 0, 3]))
+            >>> ends.per_run().tolist(), ends.total().item(), ends.find_runs(jnp.arange(6)).tolist()
             ([2, 2, 5], 5, [0, 0, 2, 2, 2, 3])
         """
         size = len(number)
-        blocks = -(-size // BLOCK)
-        if blocks > _MOST:
+        blocks = -(-size // BLOCK_RUNS)
+        if blocks > _MAX_BLOCKS:
             return cls(jnp.cumsum(number, dtype=jnp.int32)[None], size)
-        padded = jnp.pad(number, (0, blocks * BLOCK - size)).reshape(blocks, BLOCK)
-        place, block = np.arange(BLOCK), np.arange(blocks)
+        padded = jnp.pad(number, (0, blocks * BLOCK_RUNS - size)).reshape(blocks, BLOCK_RUNS)
+        place, block = np.arange(BLOCK_RUNS), np.arange(blocks)
         upto, before = place[:, None] >= place, block[:, None] > block
         inside = jnp.sum(jnp.where(upto[None], padded[:, None], jnp.int32(0)), axis=2, dtype=jnp.int32)
         others = jnp.sum(jnp.where(before, inside[None, :, -1], jnp.int32(0)), axis=1, dtype=jnp.int32)
         return cls(inside + others[:, None], size)
 
-    def of_runs(self) -> Int[Array, "size"]:
+    def per_run(self) -> Int[Array, "size"]:
         """The end of each run."""
         return self.ends.reshape(-1)[: self.size]
 
@@ -66,11 +66,11 @@ class Ends(NamedTuple):
         """The number of all calls."""
         return self.ends[-1, -1]
 
-    def runs(self, places: Int[Array, "piece"]) -> Int[Array, "piece"]:
+    def find_runs(self, places: Int[Array, "piece"]) -> Int[Array, "piece"]:
         """The run to which each place of the list belongs; `size` beyond the end."""
         blocks, block = self.ends.shape
         if blocks == 1:
-            method = "scan_unrolled" if block > BLOCK else "compare_all"
+            method = "scan_unrolled" if block > BLOCK_RUNS else "compare_all"
             found = jnp.searchsorted(self.ends[0], places, side="right", method=method)
             return jnp.minimum(found.astype(jnp.int32), self.size)
         places = places[:, None]

@@ -27,10 +27,10 @@ def _halve(A: Float[Array, "n n"], leaf: int) -> tuple[Float[Array, "n n"], Floa
     L21 = product(A[h:, :h], W11.T)
     L22, W22 = _halve(A[h:, h:] - product(L21, L21.T), leaf)
     W21 = -product(product(W22, L21), W11)
-    return _joined(L11, L21, L22), _joined(W11, W21, W22)
+    return _join_blocks(L11, L21, L22), _join_blocks(W11, W21, W22)
 
 
-def _joined(A: Array, B: Array, C: Array) -> Array:
+def _join_blocks(A: Array, B: Array, C: Array) -> Array:
     """[[A, 0], [B, C]]: as a sum of padded blocks it takes less time than as a concatenation."""
     h, k = len(A), len(C)
     return jnp.pad(A, (0, k)) + jnp.pad(B, ((h, 0), (0, k))) + jnp.pad(C, (h, 0))

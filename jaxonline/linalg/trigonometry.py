@@ -27,13 +27,13 @@ def sincos(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array
     return _sine(angle, 0.0), -_sine(angle, 0.5)
 
 
-def sincos_of_eighth(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def sincos_small(angle: Float[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Sine and cosine of angles within +- pi / 4, right to rounding in float32 and float64, from their series.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.linalg.trigonometry import sincos_of_eighth
-        >>> [round(value.item(), 4) for value in sincos_of_eighth(jnp.float32(0.5))]
+        >>> from jaxonline.linalg.trigonometry import sincos_small
+        >>> [round(value.item(), 4) for value in sincos_small(jnp.float32(0.5))]
         [0.4794, 0.8776]
     """
     square = angle * angle

@@ -28,6 +28,6 @@ from jaxonline.random.elementwise import rademacher as rademacher
 from jaxonline.random.elementwise import randint as randint
 from jaxonline.random.elementwise import uniform as uniform
 from jaxonline.random.keys import fold_in as fold_in
-from jaxonline.random.lanes import stacked as stacked
 from jaxonline.random.threefry import inlined as inlined
 from jaxonline.random.threefry import words as words
+from jaxonline.random.vectorised import stack_draws as stack_draws

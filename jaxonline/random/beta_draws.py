@@ -17,11 +17,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, UInt
 
-from jaxonline.linalg.trigonometry import sincos_of_eighth
+from jaxonline.linalg.trigonometry import sincos_small
 from jaxonline.random.threefry import is_threefry, threefry
 
-SERIES = 0.25  # up to here ln(1 + w) is taken from its series, which the cancellation does not touch
-TERMS = 10  # of the series; the next one is 2e-7 of the first
+SERIES_RADIUS = 0.25  # up to here ln(1 + w) is taken from its series, which the cancellation does not touch
+SERIES_TERMS = 10  # of the series; the next one is 2e-7 of the first
 
 
 def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -> Float[Array, "K"]:
@@ -53,12 +53,12 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
     words = random_words(key, jnp.int32(0), 3 * len(a)).reshape(3, -1)
     first = _propose(words, a, b)
 
-    def some_open(carry: tuple[Array, ...]) -> Bool[Array, ""]:
+    def is_open(carry: tuple[Array, ...]) -> Bool[Array, ""]:
         return ~jnp.all(carry[1])
 
-    def look(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+    def retry(carry: tuple[Array, ...]) -> tuple[Array, ...]:
         draws, accepted, rejected, turn = carry
-        here = _first(~accepted)
+        here = _first_true(~accepted)
         x, y = (jnp.sum(jnp.where(here, shape, 0.0)) for shape in (a, b))
         proposed = jnp.sum(jnp.where(here, words, 0), axis=-1, dtype=words.dtype)
         proposal = _propose(jnp.where(rejected, random_words(key, turn, 3), proposed), x, y)
@@ -66,7 +66,7 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
         return jnp.where(here, proposal.draw, draws), accepted | (here & good), ~good, turn + (~good).astype(turn.dtype)
 
     start = first.draw, first.surely_accepted(), jnp.bool_(False), jnp.int32(0)
-    return jax.lax.while_loop(some_open, look, start)[0]
+    return jax.lax.while_loop(is_open, retry, start)[0]
 
 
 def random_words(key: Key[Array, ""], turn: Int[Array, ""], number: int) -> UInt[Array, "n"]:
@@ -107,7 +107,7 @@ class _Proposal(NamedTuple):
 
 def _propose(words: UInt[Array, "3 ..."], a: Float[Array, "..."], b: Float[Array, "..."]) -> _Proposal:
     shapes = a - 1 / 3, b - 1 / 3
-    normals = two_normals(words[0], words[1], a.dtype)
+    normals = box_muller(words[0], words[1], a.dtype)
     v, w = (z * jax.lax.rsqrt(9.0 * d) for z, d in zip(normals, shapes, strict=True))
     g, h = (d * (1.0 + each) ** 3 for d, each in zip(shapes, (v, w), strict=True))
     return _Proposal(g / (g + h), open_uniform(words[2], a.dtype), shapes, (v, w))
@@ -119,14 +119,14 @@ def _exponent(d: Float[Array, "..."], w: Float[Array, "..."]) -> Float[Array, ".
     return jnp.where(impossible, -jnp.inf, 3.0 * d * log1p_remainder(jnp.where(impossible, 0.0, w)))
 
 
-def two_normals(
+def box_muller(
     first: UInt[Array, "..."], second: UInt[Array, "..."], dtype: Any
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Two independent standard normal numbers from two words: a length, and an angle whose eighths are unfolded."""
     length = jnp.sqrt(-2.0 * jnp.log(open_uniform(first, dtype)))
     quarter = second >> 30
     angle = ((second << 2).astype(jnp.int32).astype(dtype)) * (math.pi / 2 * 2.0**-32)  # within +- pi / 4
-    sine, cosine = sincos_of_eighth(angle)
+    sine, cosine = sincos_small(angle)
     odd = (quarter & 1) == 1
     x, y = jnp.where(odd, -sine, cosine), jnp.where(odd, cosine, sine)
     sign = jnp.where(quarter < 2, length, -length)
@@ -135,15 +135,15 @@ def two_normals(
 
 def log1p_remainder(w: Float[Array, "..."]) -> Float[Array, "..."]:
     """ln(1 + w) - w + w^2/2 - w^3/3 for w above -1: at most 0, and about -w^4/4."""
-    small = jnp.where(jnp.abs(w) < SERIES, w, 0.0)
+    small = jnp.where(jnp.abs(w) < SERIES_RADIUS, w, 0.0)
     tail = jnp.zeros_like(w)
-    for power in range(TERMS + 3, 3, -1):
+    for power in range(SERIES_TERMS + 3, 3, -1):
         tail = 1.0 / power - small * tail
     series = -(small**4) * tail
-    return jnp.where(jnp.abs(w) < SERIES, series, jnp.log(1.0 + w) - w + w**2 / 2 - w**3 / 3)
+    return jnp.where(jnp.abs(w) < SERIES_RADIUS, series, jnp.log(1.0 + w) - w + w**2 / 2 - w**3 / 3)
 
 
-def _first(flags: Bool[Array, "K"]) -> Bool[Array, "K"]:
+def _first_true(flags: Bool[Array, "K"]) -> Bool[Array, "K"]:
     """The first of the flags that are set, alone."""
     places = jnp.arange(len(flags), dtype=jnp.int32)
     return places == jnp.min(jnp.where(flags, places, len(flags)))

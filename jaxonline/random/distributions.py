@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key, Shaped
 
-from jaxonline.random.lanes import at_once
-from jaxonline.random.permutations import order_of
+from jaxonline.random.permutations import permutation_indices
 from jaxonline.random.threefry import to_jax
+from jaxonline.random.vectorised import draw_fused
 
 
 def gamma(
@@ -37,7 +37,7 @@ def gamma(
         >>> bool(jo.random.gamma(jax.random.key(0), 2.0) > 0)
         True
     """
-    return at_once(lambda key: jax.random.gamma(key, a, shape, dtype), key, _shape_of(shape, a))
+    return draw_fused(lambda key: jax.random.gamma(key, a, shape, dtype), key, _shape_of(shape, a))
 
 
 def beta(
@@ -65,7 +65,7 @@ def beta(
         >>> 0 <= jo.random.beta(jax.random.key(0), 2.0, 3.0).item() <= 1
         True
     """
-    return at_once(lambda key: jax.random.beta(key, a, b, shape, dtype), key, _shape_of(shape, a, b))
+    return draw_fused(lambda key: jax.random.beta(key, a, b, shape, dtype), key, _shape_of(shape, a, b))
 
 
 def t(
@@ -91,7 +91,7 @@ def t(
         >>> jo.random.t(jax.random.key(0), 5.0, (3,)).shape
         (3,)
     """
-    return at_once(lambda key: jax.random.t(key, df, shape, dtype), key, _shape_of(shape, df))
+    return draw_fused(lambda key: jax.random.t(key, df, shape, dtype), key, _shape_of(shape, df))
 
 
 def poisson(
@@ -119,7 +119,7 @@ def poisson(
         >>> bool(jo.random.poisson(jo.random.inlined(key), 4.0) == jax.random.poisson(key, 4.0))
         True
     """
-    return at_once(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, _shape_of(shape, lam))
+    return draw_fused(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, _shape_of(shape, lam))
 
 
 def geometric(
@@ -145,7 +145,7 @@ def geometric(
         >>> jo.random.geometric(jax.random.key(0), 1.0).item()
         1
     """
-    return at_once(lambda key: jax.random.geometric(key, p, shape, dtype), key, _shape_of(shape, p))
+    return draw_fused(lambda key: jax.random.geometric(key, p, shape, dtype), key, _shape_of(shape, p))
 
 
 def categorical(
@@ -172,7 +172,7 @@ def categorical(
         0
     """
     shape_of_draw = shape if jnp.ndim(logits) > 1 else _shape_of(shape)
-    return at_once(lambda key: jax.random.categorical(key, logits, axis=axis, shape=shape), key, shape_of_draw)
+    return draw_fused(lambda key: jax.random.categorical(key, logits, axis=axis, shape=shape), key, shape_of_draw)
 
 
 def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Shaped[Array, "n ..."]:
@@ -195,9 +195,9 @@ def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Sha
         [0, 1, 2, 3, 4]
     """
     if jnp.ndim(x) == 0:
-        return order_of(key, int(x))  # type: ignore[arg-type]
+        return permutation_indices(key, int(x))  # type: ignore[arg-type]
     rows = jnp.asarray(x)
-    return rows[order_of(key, len(rows))]
+    return rows[permutation_indices(key, len(rows))]
 
 
 def choice(
@@ -226,7 +226,7 @@ def choice(
         [0, 1, 2]
     """
     draw_shape = shape if jnp.ndim(x) <= 1 else None
-    return at_once(lambda key: jax.random.choice(key, x, shape, replace, p), key, draw_shape)
+    return draw_fused(lambda key: jax.random.choice(key, x, shape, replace, p), key, draw_shape)
 
 
 def multivariate_normal(
@@ -254,7 +254,7 @@ def multivariate_normal(
         >>> jo.random.multivariate_normal(jax.random.key(0), jnp.zeros(2), jnp.eye(2)).shape
         (2,)
     """
-    return at_once(lambda key: jax.random.multivariate_normal(key, mean, covariance, shape, dtype), key, None)
+    return draw_fused(lambda key: jax.random.multivariate_normal(key, mean, covariance, shape, dtype), key, None)
 
 
 def _shape_of(shape: tuple[int, ...] | None, *parameters: Any) -> tuple[int, ...]:

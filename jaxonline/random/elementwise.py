@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Shaped, UInt
 
-from jaxonline.random.gaussian import normal_of
-from jaxonline.random.lanes import at_once
+from jaxonline.random.gaussian import normal_from_uniform
+from jaxonline.random.vectorised import draw_fused
 
 
 def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -32,7 +32,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         >>> bool((jo.random.normal(key, (3,)) == jax.random.normal(key, (3,))).all())
         True
     """
-    return at_once(lambda key: jax.random.normal(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.normal(key, shape, dtype), key, shape)
 
 
 def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -56,14 +56,14 @@ def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         >>> bool(abs(jo.random.fast_normal(key) / jax.random.normal(key) - 1) < 6e-6)
         True
     """
-    return at_once(lambda key: _fast_normal(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: _fast_normal(key, shape, dtype), key, shape)
 
 
 def _fast_normal(key, shape, dtype):
     if jax.dtypes.canonicalize_dtype(dtype) != jnp.float32:
         return jax.random.normal(key, shape, dtype)
     lowest = np.nextafter(np.float32(-1.0), np.float32(0.0))
-    return normal_of(jax.random.uniform(key, shape, jnp.float32, lowest, 1.0))
+    return normal_from_uniform(jax.random.uniform(key, shape, jnp.float32, lowest, 1.0))
 
 
 def uniform(
@@ -91,7 +91,7 @@ def uniform(
         >>> 2.0 <= jo.random.uniform(jax.random.key(0), minval=2.0, maxval=3.0).item() < 3.0
         True
     """
-    return at_once(lambda key: jax.random.uniform(key, shape, dtype, minval, maxval), key, shape)
+    return draw_fused(lambda key: jax.random.uniform(key, shape, dtype, minval, maxval), key, shape)
 
 
 def bernoulli(
@@ -123,7 +123,7 @@ def bernoulli(
         raise TypeError(f"p must be floating, got {p.dtype}")
     if len(shape) < p.ndim or any(n not in (1, size) for n, size in zip(p.shape[::-1], shape[::-1], strict=False)):
         raise ValueError(f"p must broadcast to the shape {shape}, got the shape {p.shape}")
-    return at_once(lambda key: jax.random.uniform(key, shape, p.dtype), key, shape) < p
+    return draw_fused(lambda key: jax.random.uniform(key, shape, p.dtype), key, shape) < p
 
 
 def rademacher(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = int) -> Shaped[Array, "..."]:
@@ -146,7 +146,7 @@ def rademacher(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = in
         >>> abs(jo.random.rademacher(jax.random.key(0), (3,))).tolist()
         [1, 1, 1]
     """
-    return at_once(lambda key: jax.random.rademacher(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.rademacher(key, shape, dtype), key, shape)
 
 
 def randint(
@@ -174,7 +174,7 @@ def randint(
         >>> jo.random.randint(jax.random.key(0), (), 0, 10).item() in range(10)
         True
     """
-    return at_once(lambda key: jax.random.randint(key, shape, minval, maxval, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.randint(key, shape, minval, maxval, dtype), key, shape)
 
 
 def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -197,7 +197,7 @@ def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         >>> bool(jo.random.exponential(jax.random.key(0)) >= 0)
         True
     """
-    return at_once(lambda key: jax.random.exponential(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.exponential(key, shape, dtype), key, shape)
 
 
 def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -220,7 +220,7 @@ def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float
         >>> jo.random.laplace(jax.random.key(0), (3,)).shape
         (3,)
     """
-    return at_once(lambda key: jax.random.laplace(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.laplace(key, shape, dtype), key, shape)
 
 
 def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -243,7 +243,7 @@ def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         >>> jo.random.cauchy(jax.random.key(0), (3,)).shape
         (3,)
     """
-    return at_once(lambda key: jax.random.cauchy(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.cauchy(key, shape, dtype), key, shape)
 
 
 def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
@@ -266,7 +266,7 @@ def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         >>> jo.random.gumbel(jax.random.key(0), (3,)).shape
         (3,)
     """
-    return at_once(lambda key: jax.random.gumbel(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.gumbel(key, shape, dtype), key, shape)
 
 
 def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) -> UInt[Array, "..."]:
@@ -289,4 +289,4 @@ def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) ->
         >>> jo.random.bits(jax.random.key(0), (2,)).dtype
         dtype('uint32')
     """
-    return at_once(lambda key: jax.random.bits(key, shape, dtype), key, shape)
+    return draw_fused(lambda key: jax.random.bits(key, shape, dtype), key, shape)

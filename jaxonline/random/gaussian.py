@@ -30,7 +30,7 @@ _MANTISSA = np.int32(0x7FFFFF)
 
 
 @jax.jit  # traced once for all calls that are alike
-def normal_of(u: Float[Array, "..."]) -> Float[Array, "..."]:
+def normal_from_uniform(u: Float[Array, "..."]) -> Float[Array, "..."]:
     """2^(1/2) erf^-1(u) for float32 u in (-1, 1): normal for a uniform u."""
     bits = jax.lax.bitcast_convert_type((1.0 - u) * (1.0 + u), jnp.int32)
     k = ((bits - _ONE) >> 23).astype(jnp.float32)

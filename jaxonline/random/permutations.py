@@ -14,7 +14,7 @@ from jaxtyping import Array, Int, Key
 from jaxonline.random.threefry import split_in_two
 
 
-def order_of(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
+def permutation_indices(key: Key[Array, ""], n: int) -> Int[Array, "n"]:
     """`jax.random.permutation(key, n)` in int32, the same numbers."""
     order = jnp.arange(n, dtype=jnp.int32)
     for _ in range(math.ceil(3 * math.log(max(1, n)) / math.log(2**32 - 1))):  # until equal words are unlikely

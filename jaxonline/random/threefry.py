@@ -19,7 +19,7 @@ from jaxonline._xla.barriers import compute_once
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = np.uint32(0x1BD11BDA)
-_FEW = 4
+_MAX_UNROLLED_KEYS = 4
 
 
 def threefry(
@@ -66,7 +66,7 @@ def is_threefry(key: Key[Array, "..."]) -> bool:
     return jax.random.key_impl(key) in ("threefry2x32", INLINED, FUSED)
 
 
-def fused(key: Key[Array, "..."]) -> Key[Array, "..."]:
+def fused_key(key: Key[Array, "..."]) -> Key[Array, "..."]:
     """An inlined key whose single numbers are fused with the operations that use them, too."""
     return jax.random.wrap_key_data(jax.random.key_data(key), impl=FUSED) if is_inlined(key) else key
 
@@ -134,7 +134,7 @@ def _pair(first: Array, second: Array) -> Array:
 def _split(key: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**32:
         return jax.random.key_data(jax.random.split(_for_jax(key), shape))
-    if math.prod(shape) <= _FEW:  # one by one: an axis of two or three keys is too short for a register
+    if math.prod(shape) <= _MAX_UNROLLED_KEYS:  # one by one: an axis of two or three keys is too short for a register
         few = [_fold_in(key, place) for place in range(math.prod(shape))]
         return jnp.stack(few).reshape(*shape, 2) if few else jnp.zeros((*shape, 2), jnp.uint32)
     return jnp.stack(threefry(key, *_counters(tuple(shape))), axis=-1)
@@ -175,11 +175,11 @@ def concatenated_key(keys: tuple[Key[Array, ""], ...], each: int) -> Key[Array, 
     It draws one axis of 32-bit numbers, which continues with the last key where it is longer, and makes no other keys.
     """
     words = jnp.stack([jax.random.key_data(key) for key in keys])
-    return jax.random.wrap_key_data(words, impl=_concatenated(len(keys), each))
+    return jax.random.wrap_key_data(words, impl=_concatenated_generator(len(keys), each))
 
 
 @functools.cache
-def _concatenated(number: int, each: int):
+def _concatenated_generator(number: int, each: int):
     """The generator of `concatenated_key`."""
 
     def random_bits(keys: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
@@ -202,14 +202,14 @@ def _concatenated(number: int, each: int):
     )  # fmt: skip
 
 
-def key_of_words(words: UInt[Array, "n"]) -> Key[Array, ""]:
+def key_from_words(words: UInt[Array, "n"]) -> Key[Array, ""]:
     """A key whose random words are the given ones, n of 32 bits."""
-    return jax.random.wrap_key_data(words, impl=_given(words.shape[-1]))
+    return jax.random.wrap_key_data(words, impl=_given_words_generator(words.shape[-1]))
 
 
 @functools.cache
-def _given(number: int):
-    """The generator of `key_of_words`."""
+def _given_words_generator(number: int):
+    """The generator of `key_from_words`."""
 
     def random_bits(words: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or shape != words.shape:

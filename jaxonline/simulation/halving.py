@@ -15,18 +15,18 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.tuned import Rung
 
-Play = Callable[[np.ndarray, range], np.ndarray]
+PlaySettings = Callable[[np.ndarray, range], np.ndarray]
 
 
-def least(means: Float[ArrayLike, "S"]) -> int:
+def argmin_finite(means: Float[ArrayLike, "S"]) -> int:
     """The position of the least mean, the first of equal ones; what is NaN or infinite is out.
 
     Raises:
         ValueError: all are.
 
     Example:
-        >>> from jaxonline.simulation.halving import least
-        >>> least([float("nan"), 3.0, 1.0, 1.0])
+        >>> from jaxonline.simulation.halving import argmin_finite
+        >>> argmin_finite([float("nan"), 3.0, 1.0, 1.0])
         2
     """
     means = np.asarray(means)
@@ -37,13 +37,13 @@ def least(means: Float[ArrayLike, "S"]) -> int:
     return int(np.argmin(np.where(np.isfinite(means), means, np.inf)))
 
 
-def judged(values: Float[np.ndarray, "S R"]) -> Estimate:
+def estimate_settings(values: Float[np.ndarray, "S R"]) -> Estimate:
     """Means of settings over their runs with intervals; infinite where a run is, and runs that are NaN are left out.
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.simulation.halving import judged
-        >>> judged(np.array([[1.0, 3.0], [1.0, np.nan], [np.inf, 0.0]])).mean.tolist()
+        >>> from jaxonline.simulation.halving import estimate_settings
+        >>> estimate_settings(np.array([[1.0, 3.0], [1.0, np.nan], [np.inf, 0.0]])).mean.tolist()
         [2.0, 1.0, inf]
     """
     failed = np.isinf(values)
@@ -52,7 +52,7 @@ def judged(values: Float[np.ndarray, "S R"]) -> Estimate:
     return of._replace(mean=np.where(out, np.inf, of.mean), low=low, high=high)
 
 
-def rungs_of(n_settings: int, n_runs: int, rungs: int | None = None, factor: int = 3) -> list[tuple[int, int]]:
+def plan_rungs(n_settings: int, n_runs: int, rungs: int | None = None, factor: int = 3) -> list[tuple[int, int]]:
     """How many settings are in each rung, and how many runs each of them has then.
 
     Args:
@@ -66,8 +66,8 @@ def rungs_of(n_settings: int, n_runs: int, rungs: int | None = None, factor: int
         ValueError: more rungs than there are runs for.
 
     Example:
-        >>> from jaxonline.simulation.halving import rungs_of
-        >>> rungs_of(9, 30, factor=3), rungs_of(9, 30, rungs=1), rungs_of(8, 16, factor=2)
+        >>> from jaxonline.simulation.halving import plan_rungs
+        >>> plan_rungs(9, 30, factor=3), plan_rungs(9, 30, rungs=1), plan_rungs(8, 16, factor=2)
         ([(9, 10), (3, 30)], [(9, 30)], [(8, 4), (4, 8), (2, 16)])
     """
     check.count("factor", factor, ge=2)
@@ -82,7 +82,7 @@ def rungs_of(n_settings: int, n_runs: int, rungs: int | None = None, factor: int
     return [(-(-n_settings // factor**up), n) for up, n in enumerate(runs)]
 
 
-def successive_halving(play: Play, rungs: Sequence[tuple[int, int]]) -> tuple[int, tuple[Rung, ...]]:
+def successive_halving(play: PlaySettings, rungs: Sequence[tuple[int, int]]) -> tuple[int, tuple[Rung, ...]]:
     """The setting with the least mean in the last rung, and what each rung found.
 
     A rung plays what is new of the runs of its settings, and judges them by all runs that they have. It ends early
@@ -91,7 +91,7 @@ def successive_halving(play: Play, rungs: Sequence[tuple[int, int]]) -> tuple[in
     Args:
         play: plays some settings [S] in a range of runs: what is to be small [S, R], infinite in a run that failed,
             which puts its setting out, and NaN in one that is to be left out.
-        rungs: how many settings are in each rung, all in the first, and how many runs each of them has (`rungs_of`).
+        rungs: how many settings are in each rung, all in the first, and how many runs each of them has (`plan_rungs`).
 
     Raises:
         ValueError: no setting is left with a finite mean.
@@ -108,9 +108,9 @@ def successive_halving(play: Play, rungs: Sequence[tuple[int, int]]) -> tuple[in
     for i, (_, n_runs) in enumerate(rungs):
         new = range(values.shape[1], n_runs)
         values = np.concatenate([values, np.asarray(play(left, new), float)], axis=1)
-        of = judged(values)
+        of = estimate_settings(values)
         found.append(Rung(left, n_runs, len(new), of, np.isinf(values).sum(axis=1)))
-        best = least(of.mean)
+        best = argmin_finite(of.mean)
         if i + 1 == len(rungs):
             break
         order = np.argsort(np.where(np.isnan(of.mean), np.inf, of.mean), kind="stable")

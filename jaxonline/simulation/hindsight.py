@@ -18,8 +18,8 @@ from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs
 from jaxonline.store.blocks import Store
 from jaxonline.store.layout import BEST, CUBE, Kept, Rows
 
-MAX_BYTES = 1 << 28  # of histories on the host at a time
-PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
+MAX_HISTORY_BYTES = 1 << 28  # of histories on the host at a time
+ROUNDS_PER_CALL = 256  # rounds collected at a time, at most: one program for all long horizons
 
 
 class Hindsight:
@@ -41,7 +41,7 @@ class Hindsight:
 
     def __init__(
         self, game: Game, comparator: HindsightComparator, plan: Plan, runs: np.ndarray, code: str = "",
-        max_bytes: int = MAX_BYTES,
+        max_bytes: int = MAX_HISTORY_BYTES,
     ):  # fmt: skip
         if not game.oblivious:
             raise ArgumentError(
@@ -52,19 +52,19 @@ class Hindsight:
             )
         self.comparator = comparator
         self._matchup = Matchup(cast_leaves(game, game.dtype), None, None, {}, code=code)
-        self._plan = plan.of_one_run() if game.deterministic else plan.on_one_device()
+        self._plan = plan.single_run() if game.deterministic else plan.single_device()
         self._runs = [0] if game.deterministic else runs.tolist()
         self._max_bytes = max_bytes
         self.rows = Rows("hindsight", "hindsight", (BEST,), (0, 1), 1, CUBE[2:] if game.deterministic else CUBE[1:])
 
-    def pieces(self) -> int:
+    def n_steps(self) -> int:
         """Runs to solve."""
         return len(set(self._runs))
 
-    def recording(self, rounds: Sequence[int]) -> "Hindsight":
+    def with_rounds(self, rounds: Sequence[int]) -> "Hindsight":
         """The same with other recorded rounds."""
         other = copy(self)
-        other._plan = self._plan.recording(rounds)
+        other._plan = self._plan.with_rounds(rounds)
         return other
 
     def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
@@ -76,14 +76,14 @@ class Hindsight:
                 if kept is not None and kept.rounds == self._plan.n_rounds:
                     best[run] = kept.arrays[BEST][0, 0]
         reporter.skip(len(best))
-        for run, X, y in self._histories([run for run in runs if run not in best]):
+        for run, X, y in self._iterate_histories([run for run in runs if run not in best]):
             best[run] = _best_losses(self.comparator, X, y, self._plan.rounds)
             if store is not None:
                 store.blocks.write(self.rows, run, Kept(self._plan.n_rounds, {BEST: best[run][None, None]}))
             reporter.advance("best in hindsight")
         return np.stack([best[run] for run in self._runs])
 
-    def _histories(self, runs: Sequence[int]) -> Iterator[tuple[int, PyTree, PyTree]]:
+    def _iterate_histories(self, runs: Sequence[int]) -> Iterator[tuple[int, PyTree, PyTree]]:
         """Instances and outcomes of each run, in float64."""
         width = self._plan.width
         round_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tuple(self._matchup.game.specs)))
@@ -92,16 +92,16 @@ class Hindsight:
             own = [run for run in runs if run // width == block]
             for start in range(0, len(own), at_once):
                 some = own[start : start + at_once]
-                seen = self._collected(block, [run % width for run in some])
+                seen = self._collect_histories(block, [run % width for run in some])
                 for i, run in enumerate(some):
                     yield run, *jax.tree.map(lambda part, i=i: part[:, i].astype(np.float64), seen)
 
-    def _collected(self, block: int, rows: list[int]) -> tuple[PyTree, PyTree]:
+    def _collect_histories(self, block: int, rows: list[int]) -> tuple[PyTree, PyTree]:
         """Instances and outcomes [T, rows, ...] of some runs of a block."""
         plan, mesh = self._plan, self._plan.mesh
         keys = keys_of_runs(plan.key, np.array([block], np.int32), width=plan.width, mesh=mesh)
         states = begin(self._matchup, keys, mesh=mesh).states
-        length, pieces = min(PIECE, plan.n_rounds), []
+        length, pieces = min(ROUNDS_PER_CALL, plan.n_rounds), []
         for t in range(0, plan.n_rounds, length):
             states, seen = collect(self._matchup, keys, jnp.int32(t), states, length=length, mesh=mesh)
             pieces.append(jax.tree.map(lambda part: np.asarray(part[0])[:, rows], seen))

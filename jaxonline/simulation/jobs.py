@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     mesh: Mesh
     blocks: list[int]
 
-    def pieces(self) -> int:
+    def n_steps(self) -> int:
         """Segments to play, over all waves of blocks."""
         return sum(1 for _ in self.segments()) * -(-len(self.blocks) // self.mesh.devices.size)
 
@@ -38,17 +38,17 @@ class Plan(NamedTuple):
                 yield t, min(t + longest, recorded)
             before = recorded
 
-    def recording(self, rounds: Sequence[int]) -> "Plan":
+    def with_rounds(self, rounds: Sequence[int]) -> "Plan":
         """The same with other recorded rounds."""
         return self._replace(rounds=np.asarray(rounds))
 
-    def on_one_device(self) -> "Plan":
+    def single_device(self) -> "Plan":
         """The same on the first device only."""
         return self._replace(mesh=blocks.default_mesh([self.mesh.devices.flat[0]]))
 
-    def of_one_run(self) -> "Plan":
+    def single_run(self) -> "Plan":
         """Run 0 alone."""
-        return self.on_one_device()._replace(width=1, blocks=[0])
+        return self.single_device()._replace(width=1, blocks=[0])
 
 
 class Job(NamedTuple):
@@ -61,11 +61,11 @@ class Job(NamedTuple):
     plan: Plan
     programs: BlockPrograms | None = None
 
-    def recording(self, rounds: Sequence[int]) -> "Job":
+    def with_rounds(self, rounds: Sequence[int]) -> "Job":
         """The same with other recorded rounds."""
-        return self._replace(plan=self.plan.recording(rounds))
+        return self._replace(plan=self.plan.with_rounds(rounds))
 
-    def blocks_in_words(self, some: Sequence[int]) -> str:
+    def block_label(self, some: Sequence[int]) -> str:
         """The job, and which of its blocks are played, where it has several: "EXP3, blocks 3-4 of 7"."""
         n = len(self.plan.blocks)
         first, last = (self.plan.blocks.index(block) + 1 for block in (some[0], some[-1]))

@@ -116,7 +116,7 @@ class Pulls:
         Raises:
             TypeError: moves are no arms, or outcomes no vectors.
         """
-        arm, outcome = _arm(record.y_hat), record.y
+        arm, outcome = _arm_of(record.y_hat), record.y
         if getattr(outcome, "ndim", None) != 1 or getattr(arm, "shape", None) != ():
             raise TypeError(f"Pulls needs arms as moves and vectors as outcomes, got {record.y_hat} and {outcome}")
         if not jnp.issubdtype(arm.dtype, jnp.integer):
@@ -125,7 +125,7 @@ class Pulls:
 
     def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:
         """With the arm of round t."""
-        return carry.at[_arm(record.y_hat)].add(1)
+        return carry.at[_arm_of(record.y_hat)].add(1)
 
     def read(self, carry: Int[Array, "K"]) -> Int[Array, "K"]:
         """The numbers."""
@@ -150,7 +150,7 @@ class Switches:
 
     def init(self, record: Round) -> tuple[PyTree, Int[Array, ""]]:
         """No move yet."""
-        last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), _arm(record.y_hat))
+        last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), _arm_of(record.y_hat))
         return last, jnp.int32(0)
 
     def add(
@@ -158,7 +158,7 @@ class Switches:
     ) -> tuple[PyTree, Int[Array, ""]]:
         """One more where the move is another one; none in round 1."""
         last, number = carry
-        move = _arm(record.y_hat)
+        move = _arm_of(record.y_hat)
         other = jax.tree.map(lambda a, b: jnp.any(a != b), move, last)
         changed = jnp.any(jnp.stack(jax.tree.leaves(other))) & (t > 1)
         return move, number + changed.astype(jnp.int32)
@@ -233,12 +233,12 @@ class OfInfo:
         return jax.tree.map(lambda part: part / jnp.maximum(t, 1).astype(part.dtype), total)
 
 
-def _arm(move: Any) -> Any:
+def _arm_of(move: Any) -> Any:
     return move.arm if isinstance(move, Draw) else move
 
 
 # what else a result has under a name
-RESERVED = (
+RESERVED_NAMES = (
     "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round", "blocks",
     CONTROL, HALF_DIFFERENCE,
 )  # fmt: skip
@@ -263,7 +263,7 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
             )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
             raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct), got {check.shown(measure)}")
-        if measure.name in RESERVED:
+        if measure.name in RESERVED_NAMES:
             raise ArgumentError(
                 "measures", f"must have names of their own, got {measure.name!r}, which results have already"
             )

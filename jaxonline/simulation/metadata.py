@@ -13,7 +13,7 @@ from jaxonline.simulation.sweeps import Team
 PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
 
 
-def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) -> dict[str, Any]:
+def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) -> dict[str, Any]:
     """Game, comparator, learners with their parameters, and versions: entries of `Result.meta`."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {

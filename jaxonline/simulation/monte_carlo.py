@@ -13,7 +13,7 @@ from jaxonline.game import Game
 from jaxonline.game.protocols import Comparator, HindsightComparator, Measure
 from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions, check_options
-from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.collecting import collect_result
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
@@ -135,7 +135,7 @@ def simulate(
     """
     if cluster is not None and checkpoint is None:
         raise ValueError("cluster needs a checkpoint, into which the workers write what they have played, got None")
-    with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
+    with contextlib.nullcontext() if cluster is None else connect_workers(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
             measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision,

@@ -11,7 +11,7 @@ from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters import check
 from jaxonline.parameters.warning_classes import DivergedRunsWarning, OverflowWarning
 
-LIKELY = 0.01  # in one run
+LIKELY_PROBABILITY = 0.01  # in one run
 
 
 def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dict[str, float]:
@@ -26,7 +26,7 @@ def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dic
 
 def warn_of_likely_overflow(learners: Mapping[str, object], probabilities: Mapping[str, float], n_rounds: int) -> None:
     """One warning that names all learners with more than 1 %."""
-    likely = {name: probability for name, probability in probabilities.items() if probability > LIKELY}
+    likely = {name: probability for name, probability in probabilities.items() if probability > LIKELY_PROBABILITY}
     facts = (f"{name!r} with probability {probability:.2g}" for name, probability in likely.items())
     what = f"a run of {n_rounds:,} rounds may end out of storage, and is then left out of the means"
     _warn(learners, likely, what, facts)

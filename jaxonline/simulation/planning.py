@@ -11,10 +11,10 @@ from jaxonline.game import Entrant, Game
 from jaxonline.game.protocols import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.checking import SimulationOptions
-from jaxonline.simulation.controls import with_controls
+from jaxonline.simulation.control_variates import add_control_variates
 from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.jobs import Job, Plan
-from jaxonline.simulation.metadata import in_words
+from jaxonline.simulation.metadata import describe_study
 from jaxonline.simulation.overflow import overflow_probabilities
 from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.study_inputs import layout_of, outputs_of, study_inputs
@@ -39,14 +39,14 @@ class StudyPlan(NamedTuple):
     layout: StoreLayout
     meta: dict[str, Any]
 
-    def recording(self, rounds: Sequence[int]) -> "StudyPlan":
+    def with_rounds(self, rounds: Sequence[int]) -> "StudyPlan":
         """The same with other recorded rounds."""
-        hindsight = self.hindsight and self.hindsight.recording(rounds)
-        return self._replace(jobs=tuple(job.recording(rounds) for job in self.jobs), hindsight=hindsight)
+        hindsight = self.hindsight and self.hindsight.with_rounds(rounds)
+        return self._replace(jobs=tuple(job.with_rounds(rounds) for job in self.jobs), hindsight=hindsight)
 
-    def pieces(self) -> int:
+    def n_steps(self) -> int:
         """Pieces of work, of which progress is reported."""
-        return sum(job.plan.pieces() for job in self.jobs) + (self.hindsight.pieces() if self.hindsight else 0)
+        return sum(job.plan.n_steps() for job in self.jobs) + (self.hindsight.n_steps() if self.hindsight else 0)
 
 
 def plan_study(options: SimulationOptions) -> StudyPlan:
@@ -61,7 +61,7 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
         hindsight = Hindsight(game, comparator, plan, options.runs, code)
     is_shared = summed is not None and game.oblivious
     own = None if is_shared else summed
-    counted = with_controls(teams) if options.control_variates else [(team.entrant, {}) for team in teams]
+    counted = add_control_variates(teams) if options.control_variates else [(team.entrant, {}) for team in teams]
     ends = accumulate(len(team.members) for team in teams)
     jobs = [
         _job_of(team, entrant, own, options.measures | control, plan, options.antithetic, code, end)
@@ -83,7 +83,7 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
 def _meta_of(options: SimulationOptions) -> dict[str, Any]:
     """What the result says of how it was made."""
     return {
-        **in_words(options.game, options.comparator, options.learners, options.teams),
+        **describe_study(options.game, options.comparator, options.learners, options.teams),
         "n_runs": options.n_runs, "n_rounds": options.n_rounds, "block_size": options.width,
         "regret": type(options.game.regret).__name__, "devices": options.mesh.devices.size,
         "device_kind": options.device_kind, "dtype": str(options.game.dtype),
@@ -108,6 +108,6 @@ def _job_of(
 def _comparator_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
     """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
     matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
-    plan = plan.of_one_run() if game.deterministic else plan
+    plan = plan.single_run() if game.deterministic else plan
     rows = Rows("comparator", "comparator", (BEST,), (0, 1), plan.width, CUBE[2:] if game.deterministic else CUBE[1:])
     return Job("best in hindsight", rows, matchup, plan)

@@ -89,14 +89,14 @@ def until_precise(
         PrecisionWarning: the precision is not reached.
     """
     result, n = None, 0
-    until = _whole(precision.least_runs, step, most_runs)
+    until = _round_up(precision.least_runs, step, most_runs)
     while True:
         result, n = play(range(n, until), result), until
         excess = precision.excess(result)
         if excess <= 1.0 or n == most_runs:
             break
         wanted = n * min(4.0, max(1.0, excess**2)) if math.isfinite(excess) else 2 * n
-        until = _whole(max(int(wanted), n + 1), step, most_runs)
+        until = _round_up(max(int(wanted), n + 1), step, most_runs)
     if excess > 1.0:
         warnings.warn(
             f"the precision is not reached in n_runs={most_runs:,}: the widest interval of the "
@@ -108,5 +108,5 @@ def until_precise(
     return dataclasses.replace(result, meta=meta, interval=INTERVAL)
 
 
-def _whole(runs: int, step: int, most: int) -> int:
+def _round_up(runs: int, step: int, most: int) -> int:
     return min(most, -(-runs // step) * step)

@@ -2,7 +2,7 @@
 
 Whatever takes long has an argument `progress`: False for silence, True for a bar on standard error (a plain line now
 and then where that is no terminal), or a function `progress(done, total, what)`. Work inside a piece of work is handed
-`reporter.within(what)`, and counts as a fraction of the piece.
+`reporter.nested(what)`, and counts as a fraction of the piece.
 """
 
 import sys
@@ -38,7 +38,7 @@ class Reporter:
         >>> seen = []
         >>> with Reporter(lambda done, total, what: seen.append((done, total, what)), total=2) as reporter:
         ...     reporter.advance("first")
-        ...     inner = reporter.within("second")
+        ...     inner = reporter.nested("second")
         ...     inner(1, 4, "a quarter")
         ...     reporter.advance("second")
         >>> seen
@@ -54,7 +54,7 @@ class Reporter:
         if callable(progress):
             self._report = progress
         elif progress:
-            self._bar = _bar() if sys.stderr.isatty() else None
+            self._bar = _rich_bar() if sys.stderr.isatty() else None
             self._report = _PlainLines() if self._bar is None else self._update_bar
         self._task: Any = None
 
@@ -73,7 +73,7 @@ class Reporter:
         with self._lock:
             self._done += pieces
 
-    def say(self, line: str) -> None:
+    def announce(self, line: str) -> None:
         """Something worth knowing before the work begins."""
         if self._bar is not None:
             self._bar.console.print(line, markup=False, highlight=False)
@@ -89,11 +89,11 @@ class Reporter:
             if self._report is not None:
                 self._report(self._done, self._total, what)
 
-    def within(self, what: str) -> Progress:
+    def nested(self, what: str) -> Progress:
         """The progress of the work inside the next piece, which is called `what`."""
-        return False if self._report is None else _Part(self, what)
+        return False if self._report is None else _StepProgress(self, what)
 
-    def part(self, fraction: float, what: str) -> None:
+    def advance_part(self, fraction: float, what: str) -> None:
         """A fraction of the next piece is done."""
         with self._lock:
             if self._report is not None:
@@ -103,7 +103,7 @@ class Reporter:
         self._bar.update(self._task, completed=done, total=total, description=plain(what))
 
 
-class _Part:
+class _StepProgress:
     """Reports the progress of work inside a piece of work."""
 
     def __init__(self, reporter: Reporter, what: str):
@@ -112,10 +112,10 @@ class _Part:
 
     def __call__(self, done: float, total: float, what: str = "") -> None:
         words = f"{self._what}: {what}" if what else self._what
-        self._reporter.part(min(done / max(total, 1), 1.0), words)
+        self._reporter.advance_part(min(done / max(total, 1), 1.0), words)
 
 
-def _bar() -> Any:
+def _rich_bar() -> Any:
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

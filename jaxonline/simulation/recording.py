@@ -8,7 +8,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 
 SPACINGS = ("linear", "log")
-MOST_ROUNDS = 2**31 - 2  # and the next number is the first that is not played
+MAX_ROUNDS = 2**31 - 2  # and the next number is the first that is not played
 
 
 def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = "linear") -> np.ndarray:
@@ -32,9 +32,9 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
         >>> record_rounds(1000, 4, "log")
         array([   1,   10,  100, 1000])
     """
-    if check.count("n_rounds", n_rounds) > MOST_ROUNDS:
+    if check.count("n_rounds", n_rounds) > MAX_ROUNDS:
         raise ArgumentError(
-            "n_rounds", f"must be at most {MOST_ROUNDS:,}, as rounds are counted in int32, got {n_rounds:,}"
+            "n_rounds", f"must be at most {MAX_ROUNDS:,}, as rounds are counted in int32, got {n_rounds:,}"
         )
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
@@ -59,7 +59,7 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
-def selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
+def select_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
     """The indices of the runs that are played, all by default.
 
     Raises:

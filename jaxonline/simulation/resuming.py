@@ -14,7 +14,7 @@ from jaxonline.store.key_arrays import leaf_like, plain_leaf
 from jaxonline.store.layout import Rows
 from jaxonline.store.zarr_format import node
 
-READ = "recorded/"  # the names of numbers of recorded rounds start with it
+RECORDED_PREFIX = "recorded/"  # the names of numbers of recorded rounds start with it
 
 
 class Position(NamedTuple):
@@ -59,23 +59,27 @@ class InProgress:
         )  # fmt: skip
         read: dict[str, Numbers] = {}
         for name in together:
-            if name.startswith(READ):
-                number, _, output = name.removeprefix(READ).partition("/")
+            if name.startswith(RECORDED_PREFIX):
+                number, _, output = name.removeprefix(RECORDED_PREFIX).partition("/")
                 read.setdefault(number, {})[output] = together[name]
         return Position(states[0][0], restored, list(read.values()))
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether it is time to keep the blocks. The clock starts when this is first asked."""
         now = time.monotonic()
         self._since = now if self._since is None else self._since
         return now - self._since >= self._wait
 
-    def keep(self, position: Position) -> None:
+    def save(self, position: Position) -> None:
         """Keep the blocks. Where that takes long it is done more rarely."""
         start = time.monotonic()
         leaves = jax.tree_util.tree_leaves_with_path(jax.device_get(jax.tree.map(plain_leaf, position.carry)))
         numbers = {_name_of(path): np.asarray(leaf) for path, leaf in leaves}
-        numbers |= {f"{READ}{i}/{name}": array for i, read in enumerate(position.read) for name, array in read.items()}
+        numbers |= {
+            f"{RECORDED_PREFIX}{i}/{name}": array
+            for i, read in enumerate(position.read)
+            for name, array in read.items()
+        }
         for device, block in enumerate(self._blocks[: self._real]):
             own = {name: part[device] for name, part in numbers.items()}
             self._store.keep_state(self._rows, block, position.round, own)
@@ -85,7 +89,7 @@ class InProgress:
     def finish(self, position: Position) -> None:
         """The blocks are finished, and in the store: their states go, or stay as they are now, for more rounds."""
         if self._store.keep_states:
-            self.keep(position._replace(read=[]))
+            self.save(position._replace(read=[]))
             return
         for block in self._blocks[: self._real]:
             self._store.forget_state(self._rows, block)
@@ -119,7 +123,7 @@ class Pace:
             self.rounds = max(self.rounds // 2, 1)
 
 
-def pieces(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
+def split_segments(segments: Iterable[tuple[int, int]], start: int, pace: Pace) -> Iterator[tuple[int, int]]:
     """Segments after round `start`, in pieces of at most the rounds of the pace, as pairs like segments."""
     for first, until in segments:
         t = max(first, start)

@@ -9,19 +9,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline._xla.threads import Cancelled, sharing_cores, side_by_side
+from jaxonline._xla.threads import Cancelled, map_in_threads, share_cores
 from jaxonline.parameters.struct import replace
 from jaxonline.results.statistics.variance_reduction import HALF_DIFFERENCE
 from jaxonline.simulation import blocks
 from jaxonline.simulation.jobs import Job, Numbers, Plan, join_blocks
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
+from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segments
 from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
-from jaxonline.simulation.sums import in_float64
+from jaxonline.simulation.sums import to_float64
 from jaxonline.store.blocks import Store
 from jaxonline.store.layout import BEST, FIRSTS, Kept
 
-PATIENCE = 4.0  # seconds after which it has been seen at the latest that nobody waits any more
+CANCEL_SECONDS = 4.0  # seconds after which it has been seen at the latest that nobody waits any more
 
 
 def play_job(job: Job, reporter: Reporter, store: Store | None, hold: bool = True) -> Numbers | None:
@@ -31,10 +31,10 @@ def play_job(job: Job, reporter: Reporter, store: Store | None, hold: bool = Tru
         The numbers; None where they are not to be held in memory, as they are in the store.
     """
     plan, played = job.plan, dict[int, Any]()
-    for block, numbers in () if store is None else finished(job, store):
+    for block, numbers in () if store is None else finished_blocks(job, store):
         played[block] = numbers if hold else None
     to_play = [block for block in plan.blocks if block not in played]
-    reporter.skip(plan.pieces() - plan._replace(blocks=to_play).pieces())
+    reporter.skip(plan.n_steps() - plan._replace(blocks=to_play).n_steps())
     for block, numbers in play_blocks(job, to_play, reporter, store):
         played[block] = numbers if hold else None
     return join_blocks([played[block] for block in plan.blocks]) if hold else None
@@ -48,13 +48,13 @@ def play_blocks(
     Blocks share no file of the store, so that several processes may play different ones. One that was finished with
     fewer rounds goes on from its state there, where that was kept.
     """
-    plan, ended, n_threads = job.plan, threading.Event(), blocks.threads(job.plan.mesh, len(some))
-    matchup, key = blocks.on_every_device((job.matchup, plan.key), plan.mesh)
+    plan, ended, n_threads = job.plan, threading.Event(), blocks.thread_count(job.plan.mesh, len(some))
+    matchup, key = blocks.replicate((job.matchup, plan.key), plan.mesh)
     job = job._replace(matchup=matchup, plan=plan._replace(key=key))
     programs = _programs(job, n_threads)
-    if programs.call_the_host:  # a call waits until a thread of XLA brings its arguments: one must be left for that
+    if programs.host_callbacks:  # a call waits until a thread of XLA brings its arguments: one must be left for that
         n_threads = 1
-    earlier = {} if store is None else _shorter(job, some, store)
+    earlier = {} if store is None else _shorter_blocks(job, some, store)
 
     def rounds(block: int) -> int:
         return earlier[block].rounds if block in earlier else 0
@@ -72,7 +72,7 @@ def play_blocks(
         for device, block in enumerate(wave[:real].tolist()):
             numbers = {name: array[device] for name, array in recorded.items()}
             if block in earlier:
-                numbers = _with_first_rounds(earlier[block].arrays, numbers, len(job.plan.rounds))
+                numbers = _prepend_rounds(earlier[block].arrays, numbers, len(job.plan.rounds))
             if store is not None:
                 store.blocks.write(job.rows, block, Kept(job.plan.n_rounds, numbers))
             played.append((block, numbers))
@@ -80,7 +80,7 @@ def play_blocks(
             in_progress.finish(end)
         return played
 
-    for played in side_by_side(play, waves(), n_threads, ended):
+    for played in map_in_threads(play, waves(), n_threads, ended):
         yield from played
 
 
@@ -91,12 +91,12 @@ def _programs(job: Job, n_threads: int) -> BlockPrograms:
     if job.programs is not None and not several:
         return job.programs
     if n_threads == 1 or several:
-        return BlockPrograms.when_called(plan.width, plan.mesh)
-    with sharing_cores(n_threads):
-        return BlockPrograms.compiled(job.matchup, plan.key, plan.width, plan.mesh)
+        return BlockPrograms.lazy(plan.width, plan.mesh)
+    with share_cores(n_threads):
+        return BlockPrograms.compile(job.matchup, plan.key, plan.width, plan.mesh)
 
 
-def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> Iterator[tuple[int, Numbers]]:
+def finished_blocks(job: Job, store: Store, some: Sequence[int] | None = None) -> Iterator[tuple[int, Numbers]]:
     """The blocks of a job, or some of them, that are finished in the store, and their numbers."""
     there = store.states(job.rows) if not store.keep_states else set()
     for block in sorted(store.blocks.finished(job.rows).intersection(job.plan.blocks if some is None else some)):
@@ -107,7 +107,7 @@ def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> Itera
             yield block, kept.arrays
 
 
-def _shorter(job: Job, some: Sequence[int], store: Store) -> dict[int, Kept]:
+def _shorter_blocks(job: Job, some: Sequence[int], store: Store) -> dict[int, Kept]:
     """The blocks that are finished with fewer rounds, and have a state from which they can go on."""
     there = store.blocks.finished(job.rows) & store.states(job.rows)
     found = {block: store.blocks.read(job.rows, block) for block in some if block in there}
@@ -139,9 +139,9 @@ def _play_wave(
     plan, matchup = job.plan, job.matchup
     keys = programs.keys_of_runs(plan.key, wave)
     wanted, ends = set(plan.rounds.tolist()), {until for _, until in plan.segments()}
-    name = job.blocks_in_words(wave.tolist())
+    name = job.block_label(wave.tolist())
     start, carry, read = 0, programs.begin(matchup, keys), []
-    pace = Pace(PATIENCE, rounds=1024)
+    pace = Pace(CANCEL_SECONDS, rounds=1024)
     if in_progress is not None:
         position = in_progress.restore(carry)
         if position is not None and _follows(position, plan, begun):
@@ -160,10 +160,10 @@ def _play_wave(
             reporter.advance(name)
         pace.played()
 
-    for t, until in pieces(plan.segments(), start, pace):
-        if in_progress is not None and t > start and in_progress.due():
+    for t, until in split_segments(plan.segments(), start, pace):
+        if in_progress is not None and t > start and in_progress.is_due():
             finish_piece()
-            in_progress.keep(Position(t, carry, read))
+            in_progress.save(Position(t, carry, read))
         if ended.is_set():
             raise Cancelled
         carry, totals = programs.advance(matchup, keys, np.int32(t), np.int32(until), carry)
@@ -184,7 +184,7 @@ def _follows(position: Position, plan: Plan, begun: int) -> bool:
     return position.round < plan.n_rounds and recorded - len(position.read) in (0, known)
 
 
-def _with_first_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
+def _prepend_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
     """The first rounds from earlier, where later ones lack them; a wave that began anew has all of them."""
     return {
         name: array if name in FIRSTS
@@ -197,7 +197,7 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
     """The totals at a recorded round as arrays by name [devices, learners, runs, ...], sums in float64."""
     if matchup.antithetic:
         one = replace(matchup, antithetic=False)
-        return _mean_of_plays(
+        return _average_mirrored(
             *(_numbers_of(one, jax.tree.map(lambda part, i=i: part[:, :, i], totals)) for i in (0, 1))
         )
 
@@ -205,13 +205,13 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
         return np.ascontiguousarray(np.moveaxis(part, 2, 1)) if matchup.members > 1 else part[:, None]
 
     totals = jax.tree.map(with_members, totals)
-    numbers = in_float64(totals.measures) | {name: getattr(totals, name) for name in FIRSTS}
+    numbers = to_float64(totals.measures) | {name: getattr(totals, name) for name in FIRSTS}
     if matchup.comparator is not None:
-        numbers[BEST] = np.asarray(matchup.comparator.best_loss(in_float64(totals.statistic)))
+        numbers[BEST] = np.asarray(matchup.comparator.best_loss(to_float64(totals.statistic)))
     return numbers
 
 
-def _mean_of_plays(first: Numbers, second: Numbers) -> Numbers:
+def _average_mirrored(first: Numbers, second: Numbers) -> Numbers:
     """Of runs that were played twice: means, and half the difference of the losses, or regrets where they are known."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
         mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRSTS}

@@ -54,7 +54,7 @@ Grid = Mapping[str, Sequence[Any] | Range]
 
 
 @runtime_checkable
-class AsksAndTells(Protocol):
+class Sampler(Protocol):
     """What decides which settings are tried, in the light of those before."""
 
     def ask(self, n_settings: int) -> Sequence[Setting]:
@@ -66,7 +66,7 @@ class AsksAndTells(Protocol):
         ...
 
 
-def checked_grid(grid: Any) -> dict[str, Any]:
+def check_grid(grid: Any) -> dict[str, Any]:
     """A grid as it is searched: by name a `Range`, or a list of numbers of one kind, or of choices.
 
     Raises:
@@ -88,7 +88,7 @@ def check_setting_name(name: Any) -> str:
     return name
 
 
-def asked_for(sampler: AsksAndTells, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
+def ask_settings(sampler: Sampler, n_settings: int, grid: Mapping[str, Any]) -> list[Setting]:
     """So many settings that a sampler asks for, checked: all names, and finite numbers.
 
     Raises:
@@ -125,18 +125,18 @@ def _axis(name: str, values: Any) -> Any:
     return tried
 
 
-def _product(grid: Mapping[str, Any]) -> list[Setting]:
+def _all_settings(grid: Mapping[str, Any]) -> list[Setting]:
     """All settings of a grid of lists, the last name the fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
-def drawn(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list[Setting]:
+def draw_settings(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list[Setting]:
     """So many settings at random, spread evenly (a Latin hypercube): of n numbers one in each n-th part of a range.
 
     Example:
         >>> import jaxonline as jo
-        >>> from jaxonline.simulation.search_space import drawn
-        >>> settings = drawn({"step": jo.Range(0.0, 1.0), "radius": [1, 2]}, 4, [0])
+        >>> from jaxonline.simulation.search_space import draw_settings
+        >>> settings = draw_settings({"step": jo.Range(0.0, 1.0), "radius": [1, 2]}, 4, [0])
         >>> sorted(int(4 * each["step"]) for each in settings), sorted(each["radius"] for each in settings)
         ([0, 1, 2, 3], [1, 1, 2, 2])
     """
@@ -149,16 +149,16 @@ def drawn(grid: Mapping[str, Any], n_settings: int, seed: Sequence[int]) -> list
     return [dict(zip(grid, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def sampler_of(
+def make_sampler(
     grid: Mapping[str, Any], n_settings: int | None, given: Any, seed: Sequence[int]
-) -> tuple[AsksAndTells, int]:
+) -> tuple[Sampler, int]:
     """What is asked for settings, and for how many in all.
 
     Args:
-        grid: as `checked_grid` returns it.
+        grid: as `check_grid` returns it.
         n_settings: how many are tried, None for all of a grid of lists.
         given: a sampler as it is, an `optuna.Study`, "optuna" for a new one with Optuna's default sampler, or None.
-        seed: of what is drawn.
+        seed: of what is draw_settings.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed (extra `tuning`).
@@ -169,20 +169,20 @@ def sampler_of(
     if plain:
         if n_settings is not None:
             raise ArgumentError("n_settings", f"must be left out where all of a grid is tried, got {n_settings}")
-        settings = _product(grid)
-        return _Given(settings), len(settings)
+        settings = _all_settings(grid)
+        return _ListSampler(settings), len(settings)
     if n_settings is None:
         raise ArgumentError("n_settings", "must say how many are tried where there is a range or a sampler, got None")
     check.count("n_settings", n_settings)
     if given is None:
-        return _Given(drawn(grid, n_settings, seed)), n_settings
+        return _ListSampler(draw_settings(grid, n_settings, seed)), n_settings
     kind = given if isinstance(given, str) else type(given).__module__.partition(".")[0]
     if kind != "optuna":
-        return check.instance("sampler", given, isinstance(given, AsksAndTells), SAMPLERS), n_settings
-    return _Optuna(given, grid, seed[-1]), n_settings
+        return check.instance("sampler", given, isinstance(given, Sampler), SAMPLERS), n_settings
+    return _OptunaSampler(given, grid, seed[-1]), n_settings
 
 
-class _Given:
+class _ListSampler:
     """Settings that are known beforehand, as a sampler."""
 
     def __init__(self, settings: Sequence[Setting]):
@@ -196,7 +196,7 @@ class _Given:
         """They are what they are."""
 
 
-class _Optuna:
+class _OptunaSampler:
     """A study of Optuna, through its ask-and-tell interface."""
 
     def __init__(self, given: Any, grid: Mapping[str, Any], seed: int):

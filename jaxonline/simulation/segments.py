@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, PyTree
 
-from jaxonline._xla.compile_options import Program, calls_the_host
+from jaxonline._xla.compile_options import Program, has_host_callbacks
 from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
 from jaxonline.game.binding import overflow_of
 from jaxonline.game.defaults import FeedbackDefaults, method_of
@@ -65,7 +65,7 @@ class Carry(NamedTuple):
     totals: Totals
 
 
-def over_members(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
+def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
     """`function(matchup, keys, ...)` for the members of a sweep: random draws are made once, and shared by all.
 
     A sweep of one has no axis here: a batch axis of one would change the last bits, and cost time.
@@ -93,13 +93,13 @@ def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
     return replace(matchup, entrant=entrant, members=1, antithetic=False)
 
 
-def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
-    """As `over_members`, and for both plays of antithetic runs, along an axis in front: noise is drawn once for both.
+def map_mirrored_runs(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
+    """As `map_learners`, and for both plays of antithetic runs, along an axis in front: noise is drawn once for both.
 
     A play with the sign -1 has the negative noise of that with the sign 1; a feedback without noise has none to turn.
     """
     if not matchup.antithetic:
-        return over_members(function, matchup, *axes)
+        return map_learners(function, matchup, *axes)
 
     def one(sign, keys, *rest):
         entrant, game = matchup.entrant, matchup.game
@@ -107,20 +107,20 @@ def over_plays(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Ca
         if game.regret.learner_on_copies:
             game = replace(game, feedback=method_of(game.feedback, FeedbackDefaults.mirrored)(sign))
         turned = replace(matchup, game=game, entrant=entrant, antithetic=False)
-        return over_members(function, turned, *axes)(keys, *rest)
+        return map_learners(function, turned, *axes)(keys, *rest)
 
     plays = jax.vmap(one, in_axes=(0, None, *axes))
     return functools.partial(plays, jnp.array([1.0, -1.0], matchup.game.dtype))
 
 
-def _played(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
+def _play_round(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
     return play_round(matchup.game, matchup.entrant, keys, t, states, code=matchup.code)
 
 
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
     """The carry of a run before round 1."""
     states = start(matchup.game, matchup.entrant, keys)
-    _, record = jax.eval_shape(functools.partial(_played, matchup, keys, jnp.int32(1)), states)
+    _, record = jax.eval_shape(functools.partial(_play_round, matchup, keys, jnp.int32(1)), states)
     statistic = ()
     if matchup.comparator is not None:
         statistic = Statistic.empty(matchup.comparator, Specs(record.x_comparator, record.y_comparator))
@@ -130,7 +130,7 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
 
 def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
     """The carry after round t."""
-    states, record = _played(matchup, keys, t, carry.states)
+    states, record = _play_round(matchup, keys, t, carry.states)
     totals = carry.totals
     measures = {name: measure.add(totals.measures[name], t, record) for name, measure in matchup.measures.items()}
     statistic = totals.statistic
@@ -139,10 +139,10 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
     nonfinite = totals.first_nonfinite
     if "cumulative_loss" in measures:
         # the sum is not finite from the first loss on that is not, or that is too much for it
-        nonfinite = _first(nonfinite, ~jnp.isfinite(measures["cumulative_loss"].total), t)
+        nonfinite = _first_round(nonfinite, ~jnp.isfinite(measures["cumulative_loss"].total), t)
     first_overflow, overflow = totals.first_overflow, overflow_of(record.info)
     if overflow is not None:
-        first_overflow = _first(first_overflow, overflow, t)
+        first_overflow = _first_round(first_overflow, overflow, t)
     return Carry(states, Totals(measures, statistic, nonfinite, first_overflow))
 
 
@@ -156,7 +156,7 @@ def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
     return totals._replace(measures=measures, statistic=statistic)
 
 
-def _first(so_far: Array, now: Array, t: Array) -> Array:
+def _first_round(so_far: Array, now: Array, t: Array) -> Array:
     """The first round in which something happened, 0 as long as it has not."""
     return jnp.where((so_far == 0) & now, t, so_far)
 
@@ -168,7 +168,7 @@ def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) ->
     def block(key, index):
         return jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
 
-    return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(key, block_indices)
+    return blocks.map_blocks(block, mesh, n_shared=1, n_blockwise=1)(key, block_indices)
 
 
 @functools.partial(Program, static_argnames=("mesh",))
@@ -176,9 +176,9 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
     """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
 
     def block(matchup, keys):
-        return jax.vmap(over_plays(begin_run, matchup))(keys)
+        return jax.vmap(map_mirrored_runs(begin_run, matchup))(keys)
 
-    return blocks.over_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
+    return blocks.map_blocks(block, mesh, n_shared=1, n_blockwise=1)(matchup, keys)
 
 
 def has_long_rounds(matchup: Matchup) -> bool:
@@ -193,7 +193,7 @@ def advance(
     """Play rounds t + 1, ..., until; returns the carries, and what is recorded then."""
 
     def block(matchup, t, until, keys, carry):
-        play, read = over_plays(advance_run, matchup, 0, None), over_plays(read_run, matchup, 0, None)
+        play, read = map_mirrored_runs(advance_run, matchup, 0, None), map_mirrored_runs(read_run, matchup, 0, None)
 
         def one_round(t, carry):
             return jax.vmap(lambda keys, carry: play(keys, carry, t))(keys, carry)
@@ -201,7 +201,7 @@ def advance(
         carry = jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
         return carry, jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
 
-    return blocks.over_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, until, keys, carry)
+    return blocks.map_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, until, keys, carry)
 
 
 @functools.partial(Program, static_argnames=("mesh", "length"), donate_argnames=("states",))
@@ -216,13 +216,13 @@ def collect(
 
     def block(matchup, t, keys, states):
         def one_round(states, t):
-            play = jax.vmap(lambda keys, states: _played(matchup, keys, t, states))
+            play = jax.vmap(lambda keys, states: _play_round(matchup, keys, t, states))
             states, record = play(keys, states)
             return states, (record.x_comparator, record.y_comparator)
 
         return jax.lax.scan(one_round, states, t + jnp.arange(1, length + 1, dtype=jnp.int32))
 
-    return blocks.over_blocks(block, mesh, n_shared=2, n_blockwise=2)(matchup, t, keys, states)
+    return blocks.map_blocks(block, mesh, n_shared=2, n_blockwise=2)(matchup, t, keys, states)
 
 
 class BlockPrograms(NamedTuple):
@@ -231,10 +231,10 @@ class BlockPrograms(NamedTuple):
     keys_of_runs: Callable[[Array, np.ndarray], StreamKeys]
     begin: Callable[[Matchup, StreamKeys], Carry]
     advance: Callable[[Matchup, StreamKeys, np.int32, np.int32, Carry], tuple[Carry, Totals]]
-    call_the_host: bool = False
+    host_callbacks: bool = False
 
     @classmethod
-    def when_called(cls, width: int, mesh: Mesh) -> "BlockPrograms":
+    def lazy(cls, width: int, mesh: Mesh) -> "BlockPrograms":
         """Traced and compiled by the first call, where that has not been done."""
         return cls(
             functools.partial(keys_of_runs, width=width, mesh=mesh),
@@ -243,21 +243,21 @@ class BlockPrograms(NamedTuple):
         )
 
     @classmethod
-    def compiled(cls, matchup: Matchup, key: Array, width: int, mesh: Mesh) -> "BlockPrograms":
+    def compile(cls, matchup: Matchup, key: Array, width: int, mesh: Mesh) -> "BlockPrograms":
         """Compiled already, so that what jax is set to in the thread that calls them does not matter."""
         traced = list(traced_programs(matchup, key, width, mesh))
         compiled = (program.lower().compile() for program in traced)
-        return cls(*compiled, call_the_host=calls_the_host(traced[-1].jaxpr))
+        return cls(*compiled, host_callbacks=has_host_callbacks(traced[-1].jaxpr))
 
 
 def traced_programs(matchup: Matchup, key: Array, width: int, mesh: Mesh) -> Iterator[Any]:
     """The programs of a job, one after the other, to be compiled; calls with arguments like these take them."""
-    matchup, key = blocks.specs((matchup, key), mesh)
+    matchup, key = blocks.array_specs((matchup, key), mesh)
     wave, t = np.zeros(mesh.devices.size, np.int32), np.int32(0)
     of_keys = keys_of_runs.trace(key, wave, width=width, mesh=mesh)
     yield of_keys
-    keys = blocks.specs(of_keys.out_info, mesh, blockwise=True)
+    keys = blocks.array_specs(of_keys.out_info, mesh, blockwise=True)
     of_start = begin.trace(matchup, keys, mesh=mesh)
     yield of_start
-    carry = blocks.specs(of_start.out_info, mesh, blockwise=True)
+    carry = blocks.array_specs(of_start.out_info, mesh, blockwise=True)
     yield advance.trace(matchup, keys, t, t, carry, mesh=mesh)

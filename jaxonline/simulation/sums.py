@@ -10,10 +10,10 @@ from jaxtyping import Array, Int, PyTree
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.compensated import Compensated
 
-CHUNK = 16  # rounds whose terms are added together before the long sum is touched
+CHUNK_ROUNDS = 16  # rounds whose terms are added together before the long sum is touched
 
 
-def in_float64(read: PyTree) -> PyTree:
+def to_float64(read: PyTree) -> PyTree:
     """What was read as float64 arrays on the host, compensated sums put together."""
 
     def convert(part: Any) -> Any:
@@ -34,40 +34,42 @@ class Statistic(NamedTuple):
     """
 
     sums: Compensated
-    x: PyTree  # leaves [CHUNK, ...]
-    y: PyTree  # leaves [CHUNK, ...]
+    x: PyTree  # leaves [CHUNK_ROUNDS, ...]
+    y: PyTree  # leaves [CHUNK_ROUNDS, ...]
 
     @classmethod
     def empty(cls, comparator: Any, specs: Specs) -> "Statistic":
         """Before round 1."""
 
         def chunk(spec):
-            return jax.tree.map(lambda leaf: jnp.zeros((CHUNK, *leaf.shape), leaf.dtype), spec)
+            return jax.tree.map(lambda leaf: jnp.zeros((CHUNK_ROUNDS, *leaf.shape), leaf.dtype), spec)
 
         sums = Compensated.zeros(jax.eval_shape(comparator.statistic, *specs))
         return cls(sums, chunk(specs.instance), chunk(specs.outcome))
 
     def add(self, comparator: Any, t: Int[Array, ""], x: PyTree, y: PyTree) -> "Statistic":
         """With round t = 1, 2, ... added."""
-        place = (t - 1) % CHUNK
+        place = (t - 1) % CHUNK_ROUNDS
 
         def put(rows, row):
             return jax.tree.map(lambda leaf, new: leaf.at[place].set(new), rows, row)
 
         kept = Statistic(self.sums, put(self.x, x), put(self.y, y))
-        sums = jax.lax.cond(t % CHUNK == 0, lambda: self.sums.add(kept._chunk(comparator, CHUNK)), lambda: self.sums)
+        sums = jax.lax.cond(
+            t % CHUNK_ROUNDS == 0, lambda: self.sums.add(kept._chunk(comparator, CHUNK_ROUNDS)), lambda: self.sums
+        )
         return kept._replace(sums=sums)
 
     def read(self, comparator: Any, t: Int[Array, ""]) -> Compensated:
         """The sums after round t, rounds of an unfinished chunk included."""
-        return self.sums.add(self._chunk(comparator, t % CHUNK))
+        return self.sums.add(self._chunk(comparator, t % CHUNK_ROUNDS))
 
     def _chunk(self, comparator: Any, number: Int[Array, ""] | int) -> PyTree:
         terms = jax.vmap(comparator.statistic)(self.x, self.y)
-        used = jnp.arange(CHUNK, dtype=jnp.int32) < number
+        used = jnp.arange(CHUNK_ROUNDS, dtype=jnp.int32) < number
 
         def add_up(leaf):
-            mask = used.reshape((CHUNK,) + (1,) * (leaf.ndim - 1))
+            mask = used.reshape((CHUNK_ROUNDS,) + (1,) * (leaf.ndim - 1))
             return jnp.where(mask, leaf, jnp.zeros((), leaf.dtype)).sum(axis=0)
 
         return jax.tree.map(add_up, terms)

@@ -53,7 +53,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         wanted = "a learner, with init, predict and update"
         check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
     stack(list(items.values()))  # raises where they differ in more than numbers
-    return Sweep(distinct("labels", map(str, items)), tuple(items.values()))
+    return Sweep(check_distinct("labels", map(str, items)), tuple(items.values()))
 
 
 class Team(NamedTuple):
@@ -99,18 +99,18 @@ def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = ja
     return Team(name, members, Entrant(stacked, bound.entrant.feedback), bound.game, bound.record)
 
 
-RESERVED = ("best in hindsight", "comparator")
+RESERVED_NAMES = ("best in hindsight", "comparator")
 
 
 def check_name(name: str) -> None:
     """Check that a learner's name is not empty, and not one that the simulator has for something else."""
-    if check.text("learners' name", name) in RESERVED:
+    if check.text("learners' name", name) in RESERVED_NAMES:
         raise ValueError(
             f"learners' name must be another one than {name!r}, which the simulator has for the comparator"
         )
 
 
-def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
+def check_distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
     """Names, checked to be distinct."""
     names = tuple(names)
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -17,15 +17,15 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import SearchEdgeWarning
 from jaxonline.results.tuned import Tuned, at_edge, edge_in_words
 from jaxonline.simulation import blocks
-from jaxonline.simulation.halving import judged, rungs_of, successive_halving
+from jaxonline.simulation.halving import estimate_settings, plan_rungs, successive_halving
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.progress import Progress, Reporter
-from jaxonline.simulation.search_space import Grid, asked_for, checked_grid, sampler_of
-from jaxonline.simulation.tuning_trials import Tried, maker
+from jaxonline.simulation.search_space import Grid, ask_settings, check_grid, make_sampler
+from jaxonline.simulation.tuning_trials import Trials, learner_factory
 from jaxonline.store.checkpoints import Checkpoint
 
-TUNING = np.uint32(2**32 - 1)  # which no run of a study has for its index
-AT_ONCE = 8  # settings that a sampler is asked for
+TUNING_STREAM = np.uint32(2**32 - 1)  # which no run of a study has for its index
+BATCH_SETTINGS = 8  # settings that a sampler is asked for
 
 
 def tune(
@@ -66,7 +66,7 @@ def tune(
         learner: a function of the settings that makes one, by their names, or a learner (also an `Entrant`) whose
             fields are set: `{"radius": ...}`, `{"step_size.eta": ...}`.
         grid: by name what is tried: a list of values, or a `Range`. All combinations of lists are tried; where there is
-            a range, `n_settings` of them, drawn at random and spread evenly.
+            a range, `n_settings` of them, draw_settings at random and spread evenly.
         n_runs: of each setting in the last rung.
         n_rounds: the horizon.
         key: that of the study for which is chosen, a seed or a jax key.
@@ -107,11 +107,11 @@ def tune(
     """
     began = time.perf_counter()
     check.instance("game", game, Game, "a Game")
-    axes, root = checked_grid(grid), _root(key, runs_key)
-    asked, n_tried = sampler_of(axes, n_settings, sampler, np.asarray(jax.random.key_data(root)).ravel().tolist())
-    heights = rungs_of(n_tried, check.count("n_runs", n_runs), rungs, factor)
+    axes, root = check_grid(grid), _tuning_key(key, runs_key)
+    asked, n_tried = make_sampler(axes, n_settings, sampler, np.asarray(jax.random.key_data(root)).ravel().tolist())
+    heights = plan_rungs(n_tried, check.count("n_runs", n_runs), rungs, factor)
     if together is None:
-        together = heights[-1][0] if sampler is None else AT_ONCE
+        together = heights[-1][0] if sampler is None else BATCH_SETTINGS
     at_once = n_tried if sampler is None else check.count("together", together)
     counted, beside = with_defaults(measures), () if comparator is None else ("regret", "comparator_loss")
     if quantity is None:
@@ -119,7 +119,7 @@ def tune(
     check.choice("quantity", quantity, (*beside, *counted))
     if quantity in axes:
         raise ValueError(f"a name in grid must be another one than that of the quantity, got {quantity!r}")
-    tried = Tried(game, maker(learner), quantity, check.count("together", together))
+    tried = Trials(game, learner_factory(learner), quantity, check.count("together", together))
     fewest = heights[0][1]
     width = blocks.default_width(-(-fewest // 2), jax.default_backend())
     # no more devices than the first rung keeps busy: for others it would be another program
@@ -135,7 +135,7 @@ def tune(
     with Reporter(progress, pieces) as reporter:
 
         def play(some: Sequence[int], runs: range, name: str) -> np.ndarray:
-            own = {"runs": runs, "n_runs": runs.stop, "progress": reporter.within(name)}
+            own = {"runs": runs, "n_runs": runs.stop, "progress": reporter.nested(name)}
             own |= {} if folder is None else {"checkpoint": folder / name.replace(" ", "-")}
             values = tried.play(some, **own, **options)
             reporter.advance(name)
@@ -147,10 +147,10 @@ def tune(
                 return play(some.tolist(), runs, f"rung {number}")
             values: list[np.ndarray] = []  # of the batches that are asked for
             while len(tried.settings) < n_tried:
-                batch = asked_for(asked, min(at_once, n_tried - len(tried.settings)), axes)
+                batch = ask_settings(asked, min(at_once, n_tried - len(tried.settings)), axes)
                 new = [tried.add(each) for each in batch]
                 values.append(play(new, runs, f"rung 1 batch {1 + len(values)}" if at_once < n_tried else "rung 1"))
-                asked.tell(batch, np.nan_to_num(judged(values[-1]).mean, nan=np.inf, posinf=np.inf).tolist())
+                asked.tell(batch, np.nan_to_num(estimate_settings(values[-1]).mean, nan=np.inf, posinf=np.inf).tolist())
             return np.concatenate(values)
 
         chosen, found = successive_halving(rung, heights)
@@ -162,11 +162,11 @@ def tune(
     return Tuned(settings, chosen, found, tried.learners[chosen], quantity, n_rounds, rounds, seconds)
 
 
-def _root(key: Any, runs_key: Any) -> jax.Array:
+def _tuning_key(key: Any, runs_key: Any) -> jax.Array:
     """The key of the runs that choose."""
     study = check.key_of("key", key)
     if runs_key is None:
-        return jax.random.fold_in(study, TUNING)
+        return jax.random.fold_in(study, TUNING_STREAM)
     own = check.key_of("runs_key", runs_key)
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
         raise ArgumentError("runs_key", "must be another key than that of the study, whose runs are reported")

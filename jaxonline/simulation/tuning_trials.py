@@ -21,7 +21,7 @@ from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.sweeps import sweep
 
 
-def to_judge(result: Result, quantity: str) -> np.ndarray:
+def horizon_values(result: Result, quantity: str) -> np.ndarray:
     """A quantity of learners at the horizon [L, R]: infinite in runs that failed, NaN in others that are left out.
 
     Raises:
@@ -33,17 +33,17 @@ def to_judge(result: Result, quantity: str) -> np.ndarray:
     return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])
 
 
-def maker(learner: Any) -> Callable[[Setting], Any]:
+def learner_factory(learner: Any) -> Callable[[Setting], Any]:
     """What makes the learner of a setting."""
     if isinstance(learner, Entrant):
-        make = maker(learner.learner)
+        make = learner_factory(learner.learner)
         return lambda setting: Entrant(make(setting), learner.feedback)
     if isinstance(learner, Learner) and not isinstance(learner, type):
-        return lambda setting: functools.reduce(_with_field, setting.items(), learner)
+        return lambda setting: functools.reduce(_set_field, setting.items(), learner)
     if not callable(learner):
         check.instance("learner", learner, False, "a learner, or a function of the settings that makes one")
 
-    def made(setting: Setting) -> Any:
+    def make_learner(setting: Setting) -> Any:
         try:
             inspect.signature(learner).bind(**setting)
         except TypeError as error:
@@ -52,19 +52,19 @@ def maker(learner: Any) -> Callable[[Setting], Any]:
             ) from None
         return learner(**setting)
 
-    return made
+    return make_learner
 
 
-def _with_field(owner: Any, field: tuple[str, Any]) -> Any:
+def _set_field(owner: Any, field: tuple[str, Any]) -> Any:
     """A struct with a field set, which may be one of its field: "step_size.eta"."""
     path, value = field
     name, _, inside = path.partition(".")
     fields = [each.name for each in dataclasses.fields(owner) if each.init] if dataclasses.is_dataclass(owner) else []
     check.choice(f"grid: a field of {type(owner).__name__}", name, fields)
-    return replace(owner, **{name: _with_field(getattr(owner, name), (inside, value)) if inside else value})
+    return replace(owner, **{name: _set_field(getattr(owner, name), (inside, value)) if inside else value})
 
 
-class Tried:
+class Trials:
     """The settings that were tried, their learners, and which of them are played as one program.
 
     Args:
@@ -78,15 +78,15 @@ class Tried:
         self.game, self.make, self.quantity, self.together = game, make, quantity, together
         self.settings: list[Setting] = []
         self.learners: list[Any] = []
-        self.kinds: list[_Kind] = []
-        self.kind_of: list[_Kind] = []
+        self.kinds: list[_LearnerKind] = []
+        self.kind_of: list[_LearnerKind] = []
 
     def add(self, setting: Setting) -> int:
         """One more setting; its position."""
         learner = self.make(setting)
         kind = next((each for each in self.kinds if each.fits(learner)), None)
         if kind is None:
-            kind = _Kind(learner)
+            kind = _LearnerKind(learner)
             self.kinds.append(kind)
         self.settings.append(dict(setting))
         self.learners.append(learner)
@@ -94,7 +94,7 @@ class Tried:
         return len(self.settings) - 1
 
     def play(self, some: Sequence[int], *, runs: range, **options: Any) -> np.ndarray:
-        """`to_judge` of some settings [S, R] in some runs."""
+        """`horizon_values` of some settings [S, R] in some runs."""
         teams: dict[str, Any] = {}
         place: dict[int, str] = {}
         for kind in self.kinds:
@@ -105,39 +105,39 @@ class Tried:
                 name = f"settings {1 + len(teams)}"
                 labels = {i: f"{i}: {setting_in_words(self.settings[i])}" for i in part}
                 place |= {i: f"{name}[{label}]" for i, label in labels.items()}
-                members = {label: _alone(self.learners[i]) for i, label in labels.items()}
+                members = {label: _bare_learner(self.learners[i]) for i, label in labels.items()}
                 for again in range(kind.members - len(part)):  # so that it is the same program
-                    members[f"{part[-1]} again, {again}"] = _alone(self.learners[part[-1]])
+                    members[f"{part[-1]} again, {again}"] = _bare_learner(self.learners[part[-1]])
                 teams[name] = kind.entered(sweep(members))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` says so
             result = simulate(self.game, teams, runs=runs, **options)
-        return to_judge(result.select(*(place[i] for i in some)), self.quantity)
+        return horizon_values(result.select(*(place[i] for i in some)), self.quantity)
 
 
-class _Kind:
+class _LearnerKind:
     """Learners that differ in numbers only, and see the rounds through one feedback: so many of them are a program."""
 
     def __init__(self, learner: Any):
-        self.structure = structure_of(_alone(learner))
+        self.structure = structure_of(_bare_learner(learner))
         self.feedback = learner.feedback if isinstance(learner, Entrant) else None
         self.members = 0  # until they are played
 
     def fits(self, learner: Any) -> bool:
         """Whether a learner is one of them."""
         feedback = learner.feedback if isinstance(learner, Entrant) else None
-        return structure_of(_alone(learner)) == self.structure and _same(feedback, self.feedback)
+        return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
 
     def entered(self, team: Any) -> Any:
         """Some of them with their feedback, if they have their own."""
         return team if self.feedback is None else Entrant(team, self.feedback)
 
 
-def _alone(learner: Any) -> Any:
+def _bare_learner(learner: Any) -> Any:
     return learner.learner if isinstance(learner, Entrant) else learner
 
 
-def _same(first: Any, second: Any) -> bool:
+def _are_equal(first: Any, second: Any) -> bool:
     """Whether two pytrees are equal, numbers included."""
     leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=False)
     return structure_of(first) == structure_of(second) and all(np.array_equal(a, b) for a, b in leaves)

@@ -99,13 +99,13 @@ class Context:
                 if before:
                     reporter.advance(before[-1])
 
-            def part(name: str) -> Context:
+            def advance_part(name: str) -> Context:
                 finish()
                 before.append(name)
                 folder = self.checkpoint
                 if folder is not None:
                     folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / folder_name(name)
-                return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
+                return dataclasses.replace(self, checkpoint=folder, progress=reporter.nested(name))
 
             yield part
             finish()

@@ -17,7 +17,7 @@ from jaxonline.results.parts import selected
 from jaxonline.results.tuned import Tuned, at_edge
 from jaxonline.simulation import sweep, tune
 from jaxonline.simulation.halving import successive_halving
-from jaxonline.simulation.tuning_trials import to_judge
+from jaxonline.simulation.tuning_trials import horizon_values
 from jaxonline.study.study import Context
 
 RUNS = ("pilot", "third", "halving")
@@ -120,7 +120,7 @@ class BestOf:
         began, horizon, losses = time.perf_counter(), max(n_rounds // 4, 1), []
         for label, eta in self.etas.items():
             pilots = {name: make(InverseSqrt(eta)) for name, make in learners.items()}
-            losses.append(to_judge(play(part(f"eta {label}"), pilots, horizon), "cumulative_loss"))
+            losses.append(horizon_values(play(part(f"eta {label}"), pilots, horizon), "cumulative_loss"))
         n_runs = max(each.shape[1] for each in losses)  # where precision decides, not all steps need as many
         values = np.stack(
             [np.pad(each, ((0, 0), (0, n_runs - each.shape[1])), constant_values=np.nan) for each in losses]
@@ -140,7 +140,7 @@ class BestOf:
         seconds, members, etas, tuned = time.perf_counter() - began, {}, {}, {}
         for name, make in learners.items():
             own = {label: f"{name}[{label}]" for label in self.etas}
-            values = to_judge(found.select(*own.values(), runs=choosing), "cumulative_loss")
+            values = horizon_values(found.select(*own.values(), runs=choosing), "cumulative_loss")
             tuned[name] = self._tuned(values, make, n_rounds, seconds)
             best = list(self.etas)[tuned[name].chosen]
             for new, label in (*((label, label) for label in self.beside), (name, best)):

@@ -49,7 +49,7 @@ def alone(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def here():
+def current():
     """A scheduler and two workers that are threads of this process."""
     options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.Client(**options, set_as_default=False) as client:
@@ -122,7 +122,7 @@ def test_without_a_checkpoint_there_is_nowhere_to_write():
     ("tcp://127.0.0.1:9", OSError, "no scheduler at tcp://127.0.0.1:9"),
 ])  # fmt: skip
 def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):
-    monkeypatch.setattr("jaxonline.simulation.cluster.PATIENCE", "1s")
+    monkeypatch.setattr("jaxonline.simulation.cluster.SCHEDULER_TIMEOUT", "1s")
     with pytest.raises(error, match=words):
         study(tmp_path / "store", cluster=cluster)
 

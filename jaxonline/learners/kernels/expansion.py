@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from jaxonline.linalg.ordering import materialise
-from jaxonline.linalg.ragged import largest
+from jaxonline.linalg.ragged import batch_max
 from jaxonline.parameters.struct import static, struct
 
 _TOGETHER = 16  # chunks in two registers; S is a multiple of it, since what is left over is slow
@@ -283,6 +283,6 @@ def _sum_of_deep(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, 
             total = total + coefficient * product
         return total, product
 
-    pieces = largest((w.used + _TOGETHER - 1) // _TOGETHER)
+    pieces = batch_max((w.used + _TOGETHER - 1) // _TOGETHER)
     one = jnp.ones((), values.dtype)
     return jax.lax.fori_loop(jnp.int32(0), pieces, some, (0.0 * one, one))[0]

@@ -20,7 +20,7 @@ from jaxonline.estimators.noisy_features import PairProduct
 from jaxonline.learners.kernels import list_sizes
 from jaxonline.learners.kernels.capacity import Storage
 from jaxonline.learners.kernels.expansion import Feature
-from jaxonline.linalg.ragged import Added, ragged_add, ragged_map
+from jaxonline.linalg.ragged import Increment, ragged_add, ragged_map
 
 
 class Requests(NamedTuple):
@@ -59,8 +59,8 @@ class Requests(NamedTuple):
         def one_more(j, _):
             counts = counts_of(j)
             is_too_large = (feature_map.level(counts) > room.deepest) | (feature_map.pairs(counts) > room.most_pairs)
-            of_each = jax.tree.map(lambda count: Added(count, j), counts)
-            return of_each, Added(feature_map.queries(counts)), Added(is_too_large.astype(jnp.int32))
+            of_each = jax.tree.map(lambda count: Increment(count, j), counts)
+            return of_each, Increment(feature_map.queries(counts)), Increment(is_too_large.astype(jnp.int32))
 
         # those that may be looked at have a place, the rest is only counted
         one = jax.eval_shape(counts_of, jnp.int32(0))
@@ -106,8 +106,8 @@ class MapEstimate(NamedTuple):
             product = jnp.stack([jnp.log(jnp.abs(inner)), (inner < 0.0).astype(spec.dtype)])
             of_pair = i < pairs
             return (
-                Added(jnp.where(of_pair, product, jnp.zeros_like(product))),
-                Added(jnp.stack(both), jnp.where(of_pair, twos, i - pairs)),
+                Increment(jnp.where(of_pair, product, jnp.zeros_like(product))),
+                Increment(jnp.stack(both), jnp.where(of_pair, twos, i - pairs)),
             )
 
         number = jnp.where(fits, pairs + jnp.where(level <= rows, (level + 1) // 2, 0), 0)

@@ -14,7 +14,7 @@ import numpy as np
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
-from jaxonline.simulation.cluster import workers_of
+from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.metadata import versions
 from jaxonline.store.atomic_files import write_whole
 from jaxonline.store.lazy_arrays import portions
@@ -76,7 +76,7 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     _check_free(folder, there, own)
     study.check()
     about = {"study": resolved, "versions": versions(), "file": str(source)}
-    playing = contextlib.nullcontext() if cluster is None else workers_of(cluster)
+    playing = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
     with _kept(folder / CONFIGURATION, *own), study.watch() as watch, playing as workers:
         if changed is None or changed:  # first of all: it says whose folder it is
             _write(folder, about | {"finished": False})

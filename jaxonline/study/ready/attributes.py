@@ -27,7 +27,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from threadpoolctl import threadpool_limits
 
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.datasets import mnist
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
@@ -213,7 +213,7 @@ class FewAttributes(Study):
 def _side_by_side(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """A learner is a thread; the threads of the linear algebra would only wait for each other."""
     with threadpool_limits(1):
-        return in_parallel(jobs)
+        return run_parallel(jobs)
 
 
 COLUMNS = (

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline import bounds
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.engines.attribute_streams import play_streams
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.game.keys import ANSWER, INSTANCE, part_key
@@ -65,7 +65,7 @@ def hidden_attribute(seed: int, *, quick: bool) -> list[dict[str, Any]]:
     """
     cases = [(8, 2, 0.05), (16, 2, 0.05), (16, 4, 0.05), (16, 2, 0.025)]
     cases += [] if quick else [(32, 2, 0.05), (32, 4, 0.05), (32, 8, 0.05), (16, 4, 0.025), (16, 4, 0.0125)]
-    return in_parallel([partial(hidden_case, seed, *case, runs=4 if quick else 16) for case in cases])
+    return run_parallel([partial(hidden_case, seed, *case, runs=4 if quick else 16) for case in cases])
 
 
 def hidden_case(seed: int, d: int, k: int, eps: float, runs: int) -> dict[str, Any]:

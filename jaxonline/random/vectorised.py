@@ -21,15 +21,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from jaxonline._xla.barriers import compute_once
-from jaxonline.random.threefry import concatenated_key, fused, is_inlined, key_of_words
+from jaxonline.random.threefry import concatenated_key, fused_key, is_inlined, key_from_words
 
-_REGISTER = 8  # float32 numbers
+_REGISTER_FLOATS = 8  # float32 numbers
 
 
-def stacked(
+def stack_draws(
     draw: Callable[..., Array], keys: Sequence[Key[Array, ""]], shape: tuple[int, ...], dtype: Any = float
 ) -> Array:
-    """`draw(key, shape, dtype)` for each of the keys, stacked: the same numbers, drawn together.
+    """`draw(key, shape, dtype)` for each of the keys, stack_draws: the same numbers, drawn together.
 
     Args:
         draw: a function that makes each number of one random word, as `normal`, `uniform`, `laplace`, `exponential`.
@@ -46,32 +46,32 @@ def stacked(
     Example:
         >>> import jax
         >>> import jaxonline as jo
-        >>> jo.random.stacked(jo.random.normal, list(jax.random.split(jax.random.key(0), 2)), (3,)).shape
+        >>> jo.random.stack_draws(jo.random.normal, list(jax.random.split(jax.random.key(0), 2)), (3,)).shape
         (2, 3)
     """
     dtype, size = jax.dtypes.canonicalize_dtype(dtype), math.prod(shape)
 
     def one_by_one(*keys):
-        return jnp.stack([draw(fused(key), shape, dtype) for key in keys])
+        return jnp.stack([draw(fused_key(key), shape, dtype) for key in keys])
 
     if not all(map(is_inlined, keys)):
         return one_by_one(*keys)
     if len(shape) == 0:
         return compute_once(one_by_one, *keys)
-    if len(shape) > 1 or dtype != jnp.float32 or not 0 < len(keys) * size < 2**32 - _REGISTER:
+    if len(shape) > 1 or dtype != jnp.float32 or not 0 < len(keys) * size < 2**32 - _REGISTER_FLOATS:
         return one_by_one(*keys)
-    whole = (-(-len(keys) * size // _REGISTER) * _REGISTER,)
+    whole = (-(-len(keys) * size // _REGISTER_FLOATS) * _REGISTER_FLOATS,)
 
     def in_registers(*keys):
         words = compute_once(lambda *keys: jax.random.bits(concatenated_key(keys, size), whole), *keys)
-        numbers = compute_once(lambda words: draw(key_of_words(words), whole, dtype), words)
+        numbers = compute_once(lambda words: draw(key_from_words(words), whole, dtype), words)
         return numbers[: len(keys) * size].reshape(len(keys), size)
 
     return jax.lax.platform_dependent(*keys, cpu=in_registers, default=one_by_one)
 
 
-def at_once(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], shape: tuple[int, ...] | None) -> Array:
+def draw_fused(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], shape: tuple[int, ...] | None) -> Array:
     """`draw(key)`, of this shape and of any number of words: a single number is drawn once."""
     if not is_inlined(key):
         return draw(key)
-    return compute_once(lambda key: draw(fused(key)), key) if shape == () else draw(fused(key))
+    return compute_once(lambda key: draw(fused_key(key)), key) if shape == () else draw(fused_key(key))

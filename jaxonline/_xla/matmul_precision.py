@@ -21,7 +21,7 @@ def exact_products() -> Iterator[None]:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline._xla.precision import exact_products
+        >>> from jaxonline._xla.matmul_precision import exact_products
         >>> with exact_products():
         ...     print(jnp.float32(jnp.ones(2) @ jnp.ones(2)))
         2.0

@@ -17,7 +17,7 @@ from jaxonline.game.round import Round
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics import growth
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
-from jaxonline.simulation.controls import ControlVariate, Shadow
+from jaxonline.simulation.control_variates import ControlVariate, Shadow
 
 X = np.array([[0.8, 0.3], [-0.2, 0.6], [0.5, -0.7]])
 Y = np.array([0.5, -0.9, 0.4])
