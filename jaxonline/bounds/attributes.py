@@ -12,7 +12,6 @@ from jaxtyping import Float
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import (
@@ -26,6 +25,7 @@ from jaxonline.parameters.types import (
     PositiveFloat,
     Rounds,
 )  # fmt: skip
+from jaxonline.parameters.validation import validate_arguments
 
 
 def _even(n_attributes: int, name: str) -> int:
@@ -59,7 +59,7 @@ class StronglyConvexBound(NamedTuple):
     G: float
     norm: float
 
-    @checked
+    @validate_arguments
     def with_regularizer(
         self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
     ) -> Float[np.ndarray, "..."]:
@@ -69,7 +69,7 @@ class StronglyConvexBound(NamedTuple):
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
@@ -109,7 +109,7 @@ def aer_regret(
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear")
-@checked
+@validate_arguments
 def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
     y_bound: PositiveFloat = 1.0,
@@ -138,7 +138,7 @@ def aerr_regret(
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
 ) -> float:
@@ -174,7 +174,7 @@ def baseline_risk(
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
 ) -> int:

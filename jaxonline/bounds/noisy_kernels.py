@@ -24,18 +24,18 @@ from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
 from jaxonline.parameters.types import Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def unbiased_steps(
     radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
 ) -> RegretBound:
@@ -63,7 +63,7 @@ def unbiased_steps(
     return gradient_descent(radius, G, n_rounds)
 
 
-@checked
+@validate_arguments
 def factor_moment(
     radius: PositiveFloat, feature_moment: PositiveFloat, y_bound: NonNegativeFloat = 0.0, centre: float = 0.0
 ) -> float:
@@ -87,7 +87,7 @@ def factor_moment(
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def noisy_kernel(
     feature_map: DotProductFeatureMap | GaussianFeatureMap,
     gradient_length: GradientLength,
@@ -137,7 +137,7 @@ def noisy_kernel(
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,
     loss: AnySeriesLoss,

@@ -24,7 +24,7 @@ from jax.sharding import Mesh
 from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store.output_paths import write_text
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
@@ -119,17 +119,17 @@ class Row:
             "paper": one.paper,
             "form": one.form,
             "method": found.method,
-            "bias": known_or_none(found.bias),
-            "half_width": known_or_none(found.half_width),
-            "detectable": known_or_none(found.detectable),
+            "bias": finite_or_none(found.bias),
+            "half_width": finite_or_none(found.half_width),
+            "detectable": finite_or_none(found.detectable),
             "samples": found.samples,
             "verdict": found.verdict,
             "expected": one.expected,
             "level": found.level,
-            "second_moment": known_or_none(found.second_moment),
-            "exact_second_moment": known_or_none(found.exact_second_moment),
-            "second_moment_bound": known_or_none(found.second_moment_bound),
-            "cap_bias": known_or_none(found.cap_bias),
+            "second_moment": finite_or_none(found.second_moment),
+            "exact_second_moment": finite_or_none(found.exact_second_moment),
+            "second_moment_bound": finite_or_none(found.second_moment_bound),
+            "cap_bias": finite_or_none(found.cap_bias),
             "exceeded": found.exceeded,
             "seconds": round(self.seconds, 3),
             "assumption": found.assumption,
@@ -139,10 +139,10 @@ class Row:
     @property
     def notes(self) -> tuple[str, ...]:
         """The unit of the numbers, and the remarks of the verification."""
-        return f"unit: {self.verification.unit_is} ({self.verification.unit:.6g})", *self.verification.notes
+        return f"unit: {self.verification.unit_name} ({self.verification.unit:.6g})", *self.verification.notes
 
 
-def known_or_none(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """A finite number, or None."""
     return None if value is None or not math.isfinite(value) else float(value)
 
@@ -213,7 +213,9 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
         chosen = [c for c in claims if fnmatch.fnmatchcase(f"{c.name} ({c.paper}), {c.form}".lower(), wanted)]
     if not chosen:
         names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
-        raise ArgumentError("claim", f"must match at least one claim, got {pattern!r}{meant(pattern, sorted(names))}")
+        raise ArgumentError(
+            "claim", f"must match at least one claim, got {pattern!r}{did_you_mean(pattern, sorted(names))}"
+        )
     return chosen
 
 

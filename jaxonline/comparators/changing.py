@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
+from jaxonline.parameters.validation import validate_arguments
 
 
 class Segments(NamedTuple):
@@ -94,7 +94,7 @@ class BestOfEachRound:
         return np.asarray(sums)
 
 
-@checked
+@validate_arguments
 def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> Segments:
     """The best sequence of experts with at most k segments, by dynamic programming.
 

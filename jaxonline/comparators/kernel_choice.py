@@ -10,8 +10,8 @@ from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.combined import as_kernels
 from jaxonline.losses.base import AnyLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Convert, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 class BestKernel(NamedTuple):
@@ -28,7 +28,7 @@ class BestKernel(NamedTuple):
     losses: np.ndarray
 
 
-@checked
+@validate_arguments
 def best_kernel(
     kernels: Annotated[Sequence[Kernel], Convert(as_kernels)],
     X: Float[ArrayLike, "n d"],

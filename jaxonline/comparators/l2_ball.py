@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import OrInfinity, Positive, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 class QuadraticSums(NamedTuple):
@@ -60,7 +60,7 @@ class L2Ball:
         return best_in_ball(sums, float(np.asarray(self.radius)))[1]
 
 
-@checked
+@validate_arguments
 def best_in_ball(sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 

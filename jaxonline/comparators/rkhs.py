@@ -20,10 +20,10 @@ from jaxonline.kernels.base import AnyKernel, Kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, Positive, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
@@ -68,7 +68,7 @@ class RKHSPredictor(NamedTuple):
         return gram_matrix(self.kernel, check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
 
 
-@checked
+@validate_arguments
 def rkhs_ball(
     kernel: AnyKernel,
     X: Float[ArrayLike, "n d"],
@@ -177,7 +177,7 @@ class RKHSBall:
             or (np.diff(ends, prepend=0) <= 0).any()
             or ends[-1] > len(y)
         ):
-            raise ArgumentError("rounds", f"must rise from 1 to {len(y)}, got {check.shown(rounds)}")
+            raise ArgumentError("rounds", f"must rise from 1 to {len(y)}, got {check.quote(rounds)}")
         rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
         seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.parameters.check import shown
+from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.atomic_files import BROKEN
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def read_table(
         if positive is not None:
             table["y"] = _classes(path, table["y"].map(str), positive)
         return table
-    return chosen_columns(path, _read_cells(path), target, drop, positive)
+    return select_columns(path, _read_cells(path), target, drop, positive)
 
 
-def chosen_columns(
+def select_columns(
     path: Path, cells: "pd.DataFrame", target: str | int | None, drop: Sequence[str | int], positive: str | None = None
 ) -> "pd.DataFrame":
     """The columns of numbers among cells of text, and the target; `path` says whose they are."""
@@ -76,7 +76,7 @@ def chosen_columns(
     )
 
 
-def cells_of(frame: "pd.DataFrame") -> "pd.DataFrame":
+def text_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
     """The cells of a frame as text, gaps empty."""
     plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
     texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
@@ -95,7 +95,7 @@ def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
     if same.all() or not same.any():
         some = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
         words = "all" if same.all() else "none"
-        known = f"; there are {some[:100]}{meant(positive, list(cells.unique()))}" if some else ""
+        known = f"; there are {some[:100]}{did_you_mean(positive, list(cells.unique()))}" if some else ""
         has = f"{words} of the targets in {path} {'have' if same.all() else 'has'} it"
         raise ArgumentError("positive", f"must be a value of some targets, got {positive!r}: {has}{known}")
     return same.map({True: 1.0, False: -1.0})
@@ -106,7 +106,7 @@ def n_columns(path: Path) -> int:
     return _read_cells(path).shape[1]
 
 
-def complete(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def to_arrays(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """X and y without gaps: imputed column by column with "mean" or "median", or an error that names the cell."""
     values, names = table.to_numpy(float), list(table.columns)
     if np.isinf(values).any():
@@ -163,7 +163,7 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     if path.suffix == ".parquet":
-        return cells_of(_read_parquet(path))
+        return text_cells(_read_parquet(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -213,7 +213,7 @@ def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> Non
     above = any(name not in odd and _is_filled(cell) and _is_number(cell) for name, cell in pairs)
     if odd and not (odd == [str(j) for j in range(len(odd))] and (above or len(odd) > 3)):
         raise ValueError(
-            f"{path}: the first row must be numbers or the names of columns, got {shown(names)}: if it is data, write "
+            f"{path}: the first row must be numbers or the names of columns, got {quote(names)}: if it is data, write "
             f"a row of names above it; if it is names, change {odd[0]!r}"
         )
 
@@ -240,7 +240,7 @@ def _column(path: Path, names: Sequence[str], wanted: str | int, argument: str =
     try:
         at = int(wanted)
     except ValueError:
-        hint = meant(wanted, names)
+        hint = did_you_mean(wanted, names)
         known = f"its columns are {', '.join(names)}{hint}"
         raise ValueError(f"{argument}: {path} has no column {wanted!r}; {known}") from None
     if not -len(names) <= at < len(names):

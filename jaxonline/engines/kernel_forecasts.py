@@ -13,14 +13,14 @@ from jaxonline.engines.scanning import cast_to
 from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, Forecasts, scan_blocks
 from jaxonline.estimators.fourier import Features
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Positive
+from jaxonline.parameters.validation import validate_arguments
 
 KERNELS_PER_CORE = 12  # at most: their matrices of 100 x 100 float64 fit a core's second cache
 BATCHES_PER_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time
 
 
-@checked
+@validate_arguments
 def expert_forecasts(
     features: Features,
     X: Float[ArrayLike, "T d"],

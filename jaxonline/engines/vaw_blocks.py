@@ -9,8 +9,8 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from jaxonline.engines.scanning import cast_to, scan_first
 from jaxonline.learners.linear.vaw import absorb, initial_state
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Count, Positive
+from jaxonline.parameters.validation import validate_arguments
 
 BLOCK_ROUNDS = 32  # rounds absorbed at once: measured best for 20 to 200 features
 
@@ -27,7 +27,7 @@ class Forecasts(NamedTuple):
     vaw: Float[Array, "..."]
 
 
-@checked
+@validate_arguments
 def forecast(
     Z: Float[ArrayLike, "T m"],
     y: Float[ArrayLike, "T"],

@@ -105,7 +105,7 @@ class SwitchingArms(WithoutContext):
         if len(starts) != len(self.means) - 1:
             raise ArgumentError("starts", f"must have one entry less than means has rows, got {len(starts)}")
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
-            raise ArgumentError("starts", f"must rise from 2 or more, got {check.shown(starts)}")
+            raise ArgumentError("starts", f"must rise from 2 or more, got {check.quote(starts)}")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
     @property

@@ -16,17 +16,17 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.feature_moments import log_coefficients
 from jaxonline.estimators.laws import Law, Overhead, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 _TERMS, _MOST_TERMS = 256, 4096
 _CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
 _SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
 
 
-@checked
+@validate_arguments
 def best_feature_map(
     kernel: DotProductKernel | Gaussian,
     copy_moment: PositiveFloat,

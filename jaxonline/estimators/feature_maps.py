@@ -37,11 +37,11 @@ from jaxonline.estimators.laws import AnyLaw
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import exp, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, NonNegativeFloat
+from jaxonline.parameters.validation import validate_arguments
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
@@ -111,11 +111,11 @@ class DotProductFeatureMap(FeatureMap):
         # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return self.law.mean()
 
-    @checked
+    @validate_arguments
     def overflow_probability(self, capacity: Count) -> float:
         return float(self.law.tail(capacity + 1))
 
-    @checked
+    @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
         squared_norm = host_float("squared_norm", squared_norm)
@@ -126,7 +126,7 @@ class DotProductFeatureMap(FeatureMap):
             lost = np.exp(np.where(kept, -np.inf, log_terms)).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
-    @checked
+    @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
         """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
 
@@ -245,13 +245,13 @@ class GaussianFeatureMap(FeatureMap):
         # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
-    @checked
+    @validate_arguments
     def overflow_probability(self, capacity: Count) -> float:
         n1 = np.arange(capacity // 2 + 1)
         inside = np.exp(self._pair_law().log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
-    @checked
+    @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
         s = host_float("squared_norm", squared_norm)
@@ -267,7 +267,7 @@ class GaussianFeatureMap(FeatureMap):
             found = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
         return math.inf if math.isnan(found) else found
 
-    @checked
+    @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
         """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
 

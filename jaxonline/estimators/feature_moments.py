@@ -11,22 +11,22 @@ from scipy import special
 from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.kernels import DotProductKernel
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import Convert, Numbers, Vector
+from jaxonline.parameters.validation import validate_arguments
 
 _SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
 
 
 def _require_covariance(covariance: Any, name: str) -> Any:
-    return check.covariance(name, check.listed(name, covariance))
+    return check.covariance(name, check.list_to_array(name, covariance))
 
 
 Covariance = Annotated[Numbers | Sequence, Convert(_require_covariance)]
 """A variance (number), variances [d] or a matrix [d, d]."""
 
 
-@checked
+@validate_arguments
 def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
 
@@ -51,7 +51,7 @@ def _second_moments(x: Any, covariance: Any) -> np.ndarray:
     return np.outer(x, x) + covariance
 
 
-@checked
+@validate_arguments
 def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
     """E <x~, x2>^2."""
     x2 = np.asarray(x2, float)

@@ -23,11 +23,11 @@ from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 @struct
@@ -75,7 +75,7 @@ class GradientLength:
     kind: Literal["classification", "regression"] = static()
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_loss(
         cls,
         loss: AnySeriesLoss,

@@ -21,11 +21,11 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline import random
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
+from jaxonline.parameters.validation import validate_arguments
 
 
 def _as_table(value: Any, name: str) -> np.ndarray:
@@ -64,12 +64,12 @@ class Geometric:
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """One draw of N, an int32."""
-        p = floating(self.p)
+        p = as_floating(self.p)
         return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """ln P(N = n); -inf for n < 0."""
-        p, n = floating(self.p), jnp.asarray(n)
+        p, n = as_floating(self.p), jnp.asarray(n)
         steps = (n + 1).astype(p.dtype)
         return jnp.where(n >= 0, jnp.log(p - 1.0) - steps * jnp.log(p), -jnp.inf)
 
@@ -79,7 +79,7 @@ class Geometric:
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """P(N >= n) = p^-n."""
-        p = floating(self.p)
+        p = as_floating(self.p)
         return jnp.exp(-jnp.maximum(jnp.asarray(n), 0).astype(p.dtype) * jnp.log(p))
 
     def log_table(self, n_terms: int) -> np.ndarray:
@@ -179,7 +179,7 @@ def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: 
     return law_from_magnitudes(magnitudes(coefficients, second_moment, radius))
 
 
-@checked
+@validate_arguments
 def cost_aware(
     coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
 ) -> Law:
@@ -207,7 +207,7 @@ def cost_aware(
     return law_from_magnitudes(magnitudes(coefficients, second_moment, radius), overhead=overhead)
 
 
-@checked
+@validate_arguments
 def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> Law:
     """p_n ~ a_n / sqrt(1 + n/overhead): the best law where stratum n has the second moment a_n^2.
 
@@ -230,7 +230,7 @@ def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -
     return Law(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
 
-@checked
+@validate_arguments
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of gamma_n prod (X_j - c).
 

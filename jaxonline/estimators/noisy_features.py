@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.parameters.checked import checked
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count
+from jaxonline.parameters.validation import validate_arguments
 
 Counts = Any
 """How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
@@ -134,7 +134,7 @@ class FeatureMap(abc.ABC):
 
     def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x)."""
-        x = floating(x)
+        x = as_floating(x)
         return 0.5 * self.log_beta(n, x.dtype) + self.log_clean(x)
 
     @abc.abstractmethod
@@ -166,7 +166,7 @@ class FeatureMap(abc.ABC):
         The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
         """
 
-    @checked
+    @validate_arguments
     def given(
         self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:

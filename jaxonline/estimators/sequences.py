@@ -24,12 +24,12 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
+from jaxonline.parameters.validation import validate_arguments
 
 _LOSS_OF_DIGITS = 1e-6
 ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
@@ -136,7 +136,7 @@ class PolynomialSequenceEstimator:
             )
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_sequence(
         cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
@@ -189,7 +189,7 @@ class PolynomialSequenceEstimator:
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
 
 
-@checked
+@validate_arguments
 def chebyshev(
     f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
 ) -> PolynomialSequence:
@@ -226,7 +226,7 @@ def chebyshev(
     return _checked(table, centre, scale, values)
 
 
-@checked
+@validate_arguments
 def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
     """The Bernstein polynomials of f on [lower, upper], degrees 0 (f in the middle) to K.
 

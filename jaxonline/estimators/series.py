@@ -22,7 +22,6 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Table
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
@@ -34,6 +33,7 @@ from jaxonline.parameters.types import (
     Number,
     PositiveFloat,
 )
+from jaxonline.parameters.validation import validate_arguments
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
@@ -90,7 +90,7 @@ class SeriesEstimator:
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_loss(
         cls,
         loss: AnySeriesLoss,
@@ -267,7 +267,7 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
     return low
 
 
-@checked
+@validate_arguments
 def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: PositiveFloat, radius: float) -> None:
     """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
 

@@ -13,10 +13,10 @@ from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
 from jaxonline.losses.series import AnySeriesLoss, SeriesLoss, require_series
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import FiniteFloat, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
@@ -43,7 +43,7 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
     return host_float("constant", estimator.constant) + float(drawn)
 
 
-@checked
+@validate_arguments
 def exact_second_moment(
     estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
 ) -> float:
@@ -75,7 +75,7 @@ def exact_second_moment(
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 
-@checked
+@validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
     """Var theta, in float64: what remains of the second moment beyond the square of the mean.
 

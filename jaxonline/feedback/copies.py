@@ -247,7 +247,7 @@ class NoisyCopies(FeedbackDefaults):
 
     def __post_init__(self):
         if self.direct_products and not has_products(self.noise):
-            raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
+            raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.quote(self.noise)}")
 
     @property
     def traits(self) -> FeedbackTraits:

@@ -10,11 +10,11 @@ from jaxonline.game.binding import as_entrant, bind, warn_of_other_losses
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Component, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def play(
     game: Game, learner: Annotated[Any, Component("learner")], key: Key[Array, ""], n_rounds: Rounds
 ) -> tuple[PyTree, Round]:

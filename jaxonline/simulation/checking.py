@@ -105,7 +105,7 @@ def check_options(
         if runs is not None:
             raise ArgumentError("runs", "must be None if precision decides how many runs there are, got both")
     rounds, selected = record_rounds(n_rounds, record_at, spacing), select_runs(runs, n_runs)
-    root = check.key_of("key", key)
+    root = check.as_key("key", key)
     check_progress(progress)
     check.flag("control_variates", control_variates)
     check.flag("antithetic", antithetic)

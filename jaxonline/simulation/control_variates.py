@@ -25,7 +25,7 @@ from jaxonline.learners import GradientLearner
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
-from jaxonline.parameters.closures import interned
+from jaxonline.parameters.closures import intern_functions
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
@@ -207,7 +207,7 @@ def _is_known(team: Team) -> bool:
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False
-    is_linear = learner.optimizer == interned(optax.sgd(1.0)) and isinstance(learner.estimator, StatesMoments)
+    is_linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(learner.estimator, StatesMoments)
     noises = (feedback.noise, feedback.label_noise)
     has_covariance = not any(isinstance(noise, CustomNoise) and noise.covariance is None for noise in noises)
     fits_game = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious

@@ -13,8 +13,8 @@ import pytest
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.declared import Limits, Parameter
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import Limits, Parameter
 from jaxonline.study import load_study_file
 from jaxonline.study.files.building import Builder
 from jaxonline.study.files.catalogue import HEADINGS, catalogue, fitting, named

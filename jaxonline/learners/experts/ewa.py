@@ -14,11 +14,11 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import require_combiner
 from jaxonline.learners.experts.label_range import width
-from jaxonline.learners.experts.weights import normalised
-from jaxonline.parameters.checked import checked
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("cesabianchi2006prediction")
@@ -43,7 +43,7 @@ class EWA:
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """The largest rate for the squared loss of predictions and labels in [low, high]: 1 / (2 (high - low)^2).
 
@@ -60,7 +60,7 @@ class EWA:
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
         """The weights of the next round."""
-        return normalised(-jnp.asarray(self.eta, state.dtype) * state)
+        return softmax_weights(-jnp.asarray(self.eta, state.dtype) * state)
 
     def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
         """L += losses."""

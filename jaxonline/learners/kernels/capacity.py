@@ -10,9 +10,9 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.learners.kernels.expansion import chunks_of
 from jaxonline.linalg.programs import run_compiled
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 _MAX_LEVELS = 512
 _LARGEST_TENSOR = 4096
@@ -42,7 +42,7 @@ class Storage:
     n_chunks: Count = static()
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_horizon(
         cls,
         feature_map: FeatureMap,

@@ -210,7 +210,7 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
 
     It may be as large as the radius for the Gaussian kernel, whose k(x, x) is 1; for others only the data could tell.
     """
-    reach, centre, largest = (check.concrete(each) for each in (series.reach, series.centre, radius))
+    reach, centre, largest = (check.concrete_array(each) for each in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
         return
     farthest = np.max(largest + np.abs(centre))

@@ -6,8 +6,8 @@ from typing import Any
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Parameter
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.simulation import Precision
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys
@@ -87,7 +87,7 @@ class StudyReader:
         value, horizon = self.source.data.get("record_at", 40), self.build.horizon
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
-                words = f"must be a round from 1 to {horizon}, got {check.shown(t)}"
+                words = f"must be a round from 1 to {horizon}, got {check.quote(t)}"
                 raise self.source.wrong(("record_at", i), words)
         self.top["record_at"] = Built(value, value)
 
@@ -162,7 +162,7 @@ class StudyReader:
         """Check that there is an eta for each learner, and for no other."""
         for name in etas:
             if name not in learners:
-                raise self.source.wrong(("tune", name), f"is no learner of this study{meant(name, learners)}")
+                raise self.source.wrong(("tune", name), f"is no learner of this study{did_you_mean(name, learners)}")
         for name in learners:
             if name not in etas:
                 raise self.source.wrong(("tune",), f"must have an eta for each learner, and has none for {name!r}")
@@ -174,7 +174,7 @@ class StudyReader:
             if name not in families:
                 known = ", ".join(map(repr, families))
                 raise self.source.wrong(
-                    ("bounds", name), f"is no learner of this study ({known}){meant(name, families)}"
+                    ("bounds", name), f"is no learner of this study ({known}){did_you_mean(name, families)}"
                 )
             found[name] = self.build.component(table, ("bounds", name), ("bound",))
         return found

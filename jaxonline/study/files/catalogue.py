@@ -21,8 +21,8 @@ from jaxonline.game.regret import Regret
 from jaxonline.kernels import Kernel
 from jaxonline.learners import Combiner
 from jaxonline.losses import Loss
-from jaxonline.parameters.declared import Parameter, members_of, parameters_of
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Parameter, members_of, parameters_of
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.descriptions import described_parameters, first_line
 
@@ -91,7 +91,7 @@ def named(name: str) -> Entry:
     if name not in entries and len(alike) != 1:
         parts = [known for known in entries if name.lower() in known.lower()]
         parts = parts or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = meant(name, entries) or (f": did you mean one of {', '.join(parts[:12])}?" if parts else "")
+        suggestion = did_you_mean(name, entries) or (f": did you mean one of {', '.join(parts[:12])}?" if parts else "")
         raise ValueError(f"there is nothing called {name!r}{suggestion}")
     return entries[name if name in entries else alike[0]]
 
