@@ -1,4 +1,4 @@
-"""What a result says of how it was made."""
+"""Descriptions of a study for the metadata of its result."""
 
 import functools
 import platform
@@ -14,7 +14,7 @@ PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
 
 
 def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) -> dict[str, Any]:
-    """Game, comparator, learners with their parameters, and versions: entries of `Result.meta`."""
+    """Describe game, comparator, learners with their parameters, and versions, for `Result.meta`."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
         "game": short_repr(game),
@@ -30,11 +30,11 @@ def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[T
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that decide the numbers, those that are installed."""
-    found = {"python": platform.python_version()}
+    """Versions of Python and of the installed packages that decide the numbers."""
+    by_name = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            by_name[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return by_name

@@ -1,7 +1,7 @@
-"""Programs are compiled side by side, and those of the next job while those of the present one are played.
+"""Compiles the programs of a job in parallel, and those of the next job while the current one runs.
 
-Compilation keeps one core busy, and most of a small study's time is compilation. The small programs of a job are
-compiled while the large one is traced, which takes as long.
+Compilation keeps one core busy and takes most of a small study's time. The small programs of a job are compiled while
+the large one is traced.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +17,13 @@ from jaxonline.simulation.jobs import Job
 from jaxonline.simulation.segments import BlockPrograms, traced_programs
 from jaxonline.store.blocks import Store
 
-_compiled_kinds: set[int] = set()  # kinds of jobs that have their programs
+_compiled_kinds: set[int] = set()  # hashes of jobs whose programs are compiled
 
 
 def precompile_jobs(jobs: Sequence[Job], store: Store | None = None) -> Iterator[Job]:
-    """The jobs, each when its programs are ready; those of the next job that lacks them are being compiled then.
+    """Yield each job with its programs when they are compiled, while the next job's programs are being compiled.
 
-    A job brings the programs that were compiled for it. One whose blocks are all in the store needs none.
+    A job whose blocks are all in the store needs no programs.
     """
     if is_debugging():
         yield from jobs
@@ -36,7 +36,7 @@ def precompile_jobs(jobs: Sequence[Job], store: Store | None = None) -> Iterator
     try:
         for job in jobs:
             if to_compile and job is to_compile[0]:
-                waiting += [_start_compiling(each, pool) for each in to_compile[len(waiting) : 2]]
+                waiting += [_start_compiling(next_job, pool) for next_job in to_compile[len(waiting) : 2]]
                 _compiled_kinds.add(_program_hash(to_compile.pop(0)))
                 job = job._replace(programs=waiting.pop(0)())
             yield job
@@ -45,11 +45,11 @@ def precompile_jobs(jobs: Sequence[Job], store: Store | None = None) -> Iterator
 
 
 def _program_hash(job: Job) -> int:
-    """The same for jobs that are played by the same programs; to ask for programs takes longer than to compute it."""
+    """Hash that is equal for jobs with the same programs; computing it is faster than tracing."""
     leaves, structure = jax.tree.flatten((job.matchup, job.plan.key))
     plan = job.plan
-    of_leaves = ((leaf.shape, leaf.dtype) for leaf in leaves)
-    return hash((str(structure), *of_leaves, plan.width, plan.mesh, blocks.thread_count(plan.mesh, len(plan.blocks))))
+    types = ((leaf.shape, leaf.dtype) for leaf in leaves)
+    return hash((str(structure), *types, plan.width, plan.mesh, blocks.thread_count(plan.mesh, len(plan.blocks))))
 
 
 def _is_finished(job: Job, store: Store | None) -> bool:
@@ -57,7 +57,7 @@ def _is_finished(job: Job, store: Store | None) -> bool:
 
 
 def _start_compiling(job: Job, pool: ThreadPoolExecutor) -> Callable[[], BlockPrograms]:
-    """The programs of a job, traced, in the hands of the pool, and to be waited for."""
+    """Trace the programs of a job and compile them in the pool; returns a function that waits for them."""
     plan, programs, host = job.plan, list[Future[Any]](), False
     with share_cores(blocks.thread_count(plan.mesh, len(plan.blocks))):
         for traced in traced_programs(job.matchup, plan.key, plan.width, plan.mesh):

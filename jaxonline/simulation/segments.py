@@ -1,7 +1,6 @@
-"""The compiled part of the simulator: one block of runs through one segment of rounds.
+"""Compiled programs of the simulator: a loop over rounds, `vmap` over the runs of a block, and one block per device.
 
-A loop over rounds, `vmap` over the runs of a block, one block per device. Learners, environments, numbers of all kinds
-and the bounds of a segment are arguments, never constants of the program.
+Learners, environments, all numbers and the bounds of a segment are arguments of the programs, not constants.
 """
 
 import functools
@@ -26,18 +25,16 @@ from jaxonline.simulation.sums import Statistic
 
 @struct
 class Matchup:
-    """What is played together.
+    """A game with learners, comparator and measures, as an argument of the compiled programs.
 
     Attributes:
         game: the game.
-        entrant: the learners of a sweep, stacked along a new leading axis, and their feedback; None where only the
-            environment moves.
-        comparator: whose statistic is summed, or None.
-        measures: what is counted, by name.
-        members: how many learners are stacked.
-        antithetic: whether each run is played twice, with opposite noise.
-        code: what the user's own functions and classes in it were when it was made: programs of other code, in which
-            another value of a global is a constant, are not used for it.
+        entrant: learners stacked along a new leading axis, and their feedback; None for the environment alone.
+        comparator: comparator with a summed statistic, or None.
+        measures: measures by name.
+        members: number of stacked learners.
+        antithetic: whether each run is a pair with opposite noise.
+        code: fingerprint of the user's functions and classes; a change of their code or globals recompiles.
     """
 
     game: Any
@@ -50,7 +47,7 @@ class Matchup:
 
 
 class Totals(NamedTuple):
-    """What the referee adds up during a run: recorded as it is, and put together in float64 on the host."""
+    """Sums over the rounds of a run, which the host converts to float64."""
 
     measures: dict[str, Any]
     statistic: PyTree
@@ -59,21 +56,21 @@ class Totals(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """Everything that a run takes from one round to the next."""
+    """State of a run between two rounds."""
 
     states: States
     totals: Totals
 
 
 def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
-    """`function(matchup, keys, ...)` for the members of a sweep: random draws are made once, and shared by all.
+    """Map `function(matchup, keys, ...)` over stacked learners, which share all random draws.
 
-    A sweep of one has no axis here: a batch axis of one would change the last bits, and cost time.
+    A single learner gets no batch axis, which would change the last bits and cost time.
 
     Args:
-        function: of a matchup with a single learner.
-        matchup: with stacked learners.
-        axes: of the further arguments of `function`, as for `vmap`.
+        function: function of a matchup with a single learner.
+        matchup: matchup with stacked learners.
+        axes: `in_axes` of the further arguments of `function`.
     """
     if matchup.entrant is None:
         return functools.partial(function, matchup)
@@ -81,10 +78,10 @@ def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> 
         learner = jax.tree.map(lambda leaf: leaf[0], matchup.entrant.learner)
         return functools.partial(function, _with_learner(matchup, learner))
 
-    def one(learner, keys, *rest):
+    def call(learner, keys, *rest):
         return function(_with_learner(matchup, learner), keys, *rest)
 
-    members = jax.vmap(one, in_axes=(0, None, *axes), axis_size=matchup.members)
+    members = jax.vmap(call, in_axes=(0, None, *axes), axis_size=matchup.members)
     return functools.partial(members, matchup.entrant.learner)
 
 
@@ -94,23 +91,23 @@ def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
 
 
 def map_mirrored_runs(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
-    """As `map_learners`, and for both plays of antithetic runs, along an axis in front: noise is drawn once for both.
+    """Like `map_learners`, and also over both runs of an antithetic pair, along a new first axis.
 
-    A play with the sign -1 has the negative noise of that with the sign 1; a feedback without noise has none to turn.
+    The second run has the noise of the first one with the opposite sign; the noise is drawn once for both.
     """
     if not matchup.antithetic:
         return map_learners(function, matchup, *axes)
 
-    def one(sign, keys, *rest):
+    def call(sign, keys, *rest):
         entrant, game = matchup.entrant, matchup.game
         entrant = Entrant(entrant.learner, method_of(entrant.feedback, FeedbackDefaults.mirrored)(sign))  # type: ignore[union-attr]
         if game.regret.learner_on_copies:
             game = replace(game, feedback=method_of(game.feedback, FeedbackDefaults.mirrored)(sign))
-        turned = replace(matchup, game=game, entrant=entrant, antithetic=False)
-        return map_learners(function, turned, *axes)(keys, *rest)
+        mirrored = replace(matchup, game=game, entrant=entrant, antithetic=False)
+        return map_learners(function, mirrored, *axes)(keys, *rest)
 
-    plays = jax.vmap(one, in_axes=(0, None, *axes))
-    return functools.partial(plays, jnp.array([1.0, -1.0], matchup.game.dtype))
+    pair = jax.vmap(call, in_axes=(0, None, *axes))
+    return functools.partial(pair, jnp.array([1.0, -1.0], matchup.game.dtype))
 
 
 def _play_round(matchup: Matchup, keys: StreamKeys, t: Array, states: States) -> tuple[States, Round]:
@@ -118,7 +115,7 @@ def _play_round(matchup: Matchup, keys: StreamKeys, t: Array, states: States) ->
 
 
 def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
-    """The carry of a run before round 1."""
+    """Carry of a run before round 1."""
     states = start(matchup.game, matchup.entrant, keys)
     _, record = jax.eval_shape(functools.partial(_play_round, matchup, keys, jnp.int32(1)), states)
     statistic = ()
@@ -129,7 +126,7 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
 
 
 def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
-    """The carry after round t."""
+    """Play round t and return the next carry."""
     states, record = _play_round(matchup, keys, t, carry.states)
     totals = carry.totals
     measures = {name: measure.add(totals.measures[name], t, record) for name, measure in matchup.measures.items()}
@@ -138,7 +135,7 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
         statistic = statistic.add(matchup.comparator, t, record.x_comparator, record.y_comparator)
     nonfinite = totals.first_nonfinite
     if "cumulative_loss" in measures:
-        # the sum is not finite from the first loss on that is not, or that is too much for it
+        # the sum is non-finite from the first non-finite loss, or overflow of the sum, on
         nonfinite = _first_round(nonfinite, ~jnp.isfinite(measures["cumulative_loss"].total), t)
     first_overflow, overflow = totals.first_overflow, overflow_of(record.info)
     if overflow is not None:
@@ -147,7 +144,7 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
 
 
 def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
-    """What is recorded after round t."""
+    """Totals to record after round t."""
     totals = carry.totals
     measures = {name: measure.read(totals.measures[name]) for name, measure in matchup.measures.items()}
     statistic = totals.statistic
@@ -157,13 +154,13 @@ def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
 
 
 def _first_round(so_far: Array, now: Array, t: Array) -> Array:
-    """The first round in which something happened, 0 as long as it has not."""
+    """First round in which `now` was true, or 0."""
     return jnp.where((so_far == 0) & now, t, so_far)
 
 
 @functools.partial(Program, static_argnames=("width", "mesh"))
 def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) -> StreamKeys:
-    """The streams of the runs of one block per device, [devices, width]: one program for all learners of a study."""
+    """Keys of the runs of one block per device, [devices, width]; all learners of a study share this program."""
 
     def block(key, index):
         return jax.vmap(stream_keys)(blocks.item_keys(key, index, width))
@@ -173,7 +170,7 @@ def keys_of_runs(key: Array, block_indices: Array, *, width: int, mesh: Mesh) ->
 
 @functools.partial(Program, static_argnames=("mesh",))
 def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
-    """The carries of one block per device, before round 1: leaves [devices, width, ...]."""
+    """Carries of one block per device before round 1, with leaves [devices, width, ...]."""
 
     def block(matchup, keys):
         return jax.vmap(map_mirrored_runs(begin_run, matchup))(keys)
@@ -182,7 +179,7 @@ def begin(matchup: Matchup, keys: StreamKeys, *, mesh: Mesh) -> Carry:
 
 
 def has_long_rounds(matchup: Matchup) -> bool:
-    """Whether the learner declares long rounds; the environment alone has none."""
+    """Whether the learner, if any, declares long rounds."""
     return matchup.entrant is not None and traits_of(matchup.entrant.learner, LearnerTraits).long_rounds
 
 
@@ -190,7 +187,7 @@ def has_long_rounds(matchup: Matchup) -> bool:
 def advance(
     matchup: Matchup, keys: StreamKeys, t: Array, until: Array, carry: Carry, *, mesh: Mesh
 ) -> tuple[Carry, Totals]:
-    """Play rounds t + 1, ..., until; returns the carries, and what is recorded then."""
+    """Play rounds t + 1, ..., until; return the carries and the totals."""
 
     def block(matchup, t, until, keys, carry):
         play, read = map_mirrored_runs(advance_run, matchup, 0, None), map_mirrored_runs(read_run, matchup, 0, None)
@@ -208,10 +205,9 @@ def advance(
 def collect(
     matchup: Matchup, keys: StreamKeys, t: Array, states: States, *, mesh: Mesh, length: int
 ) -> tuple[States, tuple[PyTree, PyTree]]:
-    """Play the environment alone for rounds t + 1, ..., t + length, and keep what the comparator is judged on.
+    """Play rounds t + 1, ..., t + length of the environment alone.
 
-    Returns:
-        The states, and instances and outcomes [devices, length, width, ...].
+    Returns the states, and the comparator's instances and outcomes [devices, length, width, ...].
     """
 
     def block(matchup, t, keys, states):
@@ -226,7 +222,7 @@ def collect(
 
 
 class BlockPrograms(NamedTuple):
-    """What plays the blocks of a job: functions of arrays."""
+    """Programs that play the blocks of a job."""
 
     keys_of_runs: Callable[[Array, np.ndarray], StreamKeys]
     begin: Callable[[Matchup, StreamKeys], Carry]
@@ -235,7 +231,7 @@ class BlockPrograms(NamedTuple):
 
     @classmethod
     def lazy(cls, width: int, mesh: Mesh) -> "BlockPrograms":
-        """Traced and compiled by the first call, where that has not been done."""
+        """Return programs that jax compiles at the first call."""
         return cls(
             functools.partial(keys_of_runs, width=width, mesh=mesh),
             functools.partial(begin, mesh=mesh),
@@ -244,20 +240,20 @@ class BlockPrograms(NamedTuple):
 
     @classmethod
     def compile(cls, matchup: Matchup, key: Array, width: int, mesh: Mesh) -> "BlockPrograms":
-        """Compiled already, so that what jax is set to in the thread that calls them does not matter."""
+        """Return compiled programs, which do not depend on the jax configuration of the calling thread."""
         traced = list(traced_programs(matchup, key, width, mesh))
         compiled = (program.lower().compile() for program in traced)
         return cls(*compiled, host_callbacks=has_host_callbacks(traced[-1].jaxpr))
 
 
 def traced_programs(matchup: Matchup, key: Array, width: int, mesh: Mesh) -> Iterator[Any]:
-    """The programs of a job, one after the other, to be compiled; calls with arguments like these take them."""
+    """Trace the programs of a job one by one, for compilation."""
     matchup, key = blocks.array_specs((matchup, key), mesh)
     wave, t = np.zeros(mesh.devices.size, np.int32), np.int32(0)
-    of_keys = keys_of_runs.trace(key, wave, width=width, mesh=mesh)
-    yield of_keys
-    keys = blocks.array_specs(of_keys.out_info, mesh, blockwise=True)
-    of_start = begin.trace(matchup, keys, mesh=mesh)
-    yield of_start
-    carry = blocks.array_specs(of_start.out_info, mesh, blockwise=True)
+    traced_keys = keys_of_runs.trace(key, wave, width=width, mesh=mesh)
+    yield traced_keys
+    keys = blocks.array_specs(traced_keys.out_info, mesh, blockwise=True)
+    traced_begin = begin.trace(matchup, keys, mesh=mesh)
+    yield traced_begin
+    carry = blocks.array_specs(traced_begin.out_info, mesh, blockwise=True)
     yield advance.trace(matchup, keys, t, t, carry, mesh=mesh)

@@ -1,4 +1,4 @@
-"""Settings that are tried: the learners they make, played together where they differ in numbers only."""
+"""Trials of a hyperparameter search: settings and their learners, which share a program if only numbers differ."""
 
 import dataclasses
 import functools
@@ -22,10 +22,10 @@ from jaxonline.simulation.sweeps import sweep
 
 
 def horizon_values(result: Result, quantity: str) -> np.ndarray:
-    """A quantity of learners at the horizon [L, R]: infinite in runs that failed, NaN in others that are left out.
+    """A quantity at the horizon [L, R]: infinite in diverged runs, NaN in others that the means exclude.
 
     Raises:
-        ValueError: it is a vector in each round.
+        ValueError: the quantity is a vector.
     """
     values = result.values(quantity)
     if values.ndim > 3:
@@ -34,7 +34,7 @@ def horizon_values(result: Result, quantity: str) -> np.ndarray:
 
 
 def learner_factory(learner: Any) -> Callable[[Setting], Any]:
-    """What makes the learner of a setting."""
+    """Return a function that makes the learner of a setting."""
     if isinstance(learner, Entrant):
         make = learner_factory(learner.learner)
         return lambda setting: Entrant(make(setting), learner.feedback)
@@ -48,7 +48,7 @@ def learner_factory(learner: Any) -> Callable[[Setting], Any]:
             inspect.signature(learner).bind(**setting)
         except TypeError as error:
             raise ArgumentTypeError(
-                "grid", f"must name the arguments of learner, got {', '.join(setting)}: {error}"
+                "grid", f"must have the arguments of the learner function as names, got {', '.join(setting)}: {error}"
             ) from None
         return learner(**setting)
 
@@ -56,22 +56,24 @@ def learner_factory(learner: Any) -> Callable[[Setting], Any]:
 
 
 def _set_field(owner: Any, field: tuple[str, Any]) -> Any:
-    """A struct with a field set, which may be one of its field: "step_size.eta"."""
+    """Return a struct with a (possibly nested) field set, such as "step_size.eta"."""
     path, value = field
-    name, _, inside = path.partition(".")
-    fields = [each.name for each in dataclasses.fields(owner) if each.init] if dataclasses.is_dataclass(owner) else []
+    name, _, rest = path.partition(".")
+    fields = (
+        [field.name for field in dataclasses.fields(owner) if field.init] if dataclasses.is_dataclass(owner) else []
+    )
     check.choice(f"grid: a field of {type(owner).__name__}", name, fields)
-    return replace(owner, **{name: _set_field(getattr(owner, name), (inside, value)) if inside else value})
+    return replace(owner, **{name: _set_field(getattr(owner, name), (rest, value)) if rest else value})
 
 
 class Trials:
-    """The settings that were tried, their learners, and which of them are played as one program.
+    """Settings that were tried, their learners, and groups of learners that share a program.
 
     Args:
-        game: in which they are played.
-        make: makes the learner of a setting.
-        quantity: what is to be small.
-        together: learners in one program at most.
+        game: the game.
+        make: function that makes the learner of a setting.
+        quantity: quantity to minimise.
+        together: maximum number of learners in one program.
     """
 
     def __init__(self, game: Game, make: Callable[[Setting], Any], quantity: str, together: int):
@@ -82,9 +84,9 @@ class Trials:
         self.kind_of: list[_LearnerKind] = []
 
     def add(self, setting: Setting) -> int:
-        """One more setting; its position."""
+        """Add a setting and return its index."""
         learner = self.make(setting)
-        kind = next((each for each in self.kinds if each.fits(learner)), None)
+        kind = next((kind for kind in self.kinds if kind.fits(learner)), None)
         if kind is None:
             kind = _LearnerKind(learner)
             self.kinds.append(kind)
@@ -93,43 +95,43 @@ class Trials:
         self.kind_of.append(kind)
         return len(self.settings) - 1
 
-    def play(self, some: Sequence[int], *, runs: range, **options: Any) -> np.ndarray:
-        """`horizon_values` of some settings [S, R] in some runs."""
+    def play(self, indices: Sequence[int], *, runs: range, **options: Any) -> np.ndarray:
+        """Simulate settings and return their `horizon_values` [S, R]."""
         teams: dict[str, Any] = {}
-        place: dict[int, str] = {}
+        names: dict[int, str] = {}
         for kind in self.kinds:
-            own = [i for i in some if self.kind_of[i] is kind]
+            own = [i for i in indices if self.kind_of[i] is kind]
             kind.members = kind.members or min(len(own), self.together)
             for start in range(0, len(own), kind.members or 1):
-                part = own[start : start + kind.members]
+                batch = own[start : start + kind.members]
                 name = f"settings {1 + len(teams)}"
-                labels = {i: f"{i}: {setting_in_words(self.settings[i])}" for i in part}
-                place |= {i: f"{name}[{label}]" for i, label in labels.items()}
+                labels = {i: f"{i}: {setting_in_words(self.settings[i])}" for i in batch}
+                names |= {i: f"{name}[{label}]" for i, label in labels.items()}
                 members = {label: _bare_learner(self.learners[i]) for i, label in labels.items()}
-                for again in range(kind.members - len(part)):  # so that it is the same program
-                    members[f"{part[-1]} again, {again}"] = _bare_learner(self.learners[part[-1]])
-                teams[name] = kind.entered(sweep(members))
+                for copy in range(kind.members - len(batch)):  # padding, so that all batches share a program
+                    members[f"{batch[-1]} again, {copy}"] = _bare_learner(self.learners[batch[-1]])
+                teams[name] = kind.with_feedback(sweep(members))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` says so
+            warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` reports these runs
             result = simulate(self.game, teams, runs=runs, **options)
-        return horizon_values(result.select(*(place[i] for i in some)), self.quantity)
+        return horizon_values(result.select(*(names[i] for i in indices)), self.quantity)
 
 
 class _LearnerKind:
-    """Learners that differ in numbers only, and see the rounds through one feedback: so many of them are a program."""
+    """A group of learners that share a program: they differ only in numbers, and have the same feedback."""
 
     def __init__(self, learner: Any):
         self.structure = structure_of(_bare_learner(learner))
         self.feedback = learner.feedback if isinstance(learner, Entrant) else None
-        self.members = 0  # until they are played
+        self.members = 0  # learners per program, set when they are first played
 
     def fits(self, learner: Any) -> bool:
-        """Whether a learner is one of them."""
+        """Whether a learner belongs to the group."""
         feedback = learner.feedback if isinstance(learner, Entrant) else None
         return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
 
-    def entered(self, team: Any) -> Any:
-        """Some of them with their feedback, if they have their own."""
+    def with_feedback(self, team: Any) -> Any:
+        """Return learners with the feedback of the group, if it has its own."""
         return team if self.feedback is None else Entrant(team, self.feedback)
 
 
@@ -138,6 +140,6 @@ def _bare_learner(learner: Any) -> Any:
 
 
 def _are_equal(first: Any, second: Any) -> bool:
-    """Whether two pytrees are equal, numbers included."""
+    """Whether two pytrees are equal, including numbers."""
     leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=False)
     return structure_of(first) == structure_of(second) and all(np.array_equal(a, b) for a, b in leaves)

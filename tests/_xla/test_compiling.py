@@ -28,7 +28,7 @@ from jaxonline.verify.sampling import Sampler
 
 
 @pytest.fixture
-def compile():
+def compiled():
     """The names of the programs that are compiled in this test."""
     names = []
 

@@ -133,8 +133,10 @@ class OnHost:
 
 def test_long_segments_are_played_in_pieces(monkeypatch):
     """So that it is heard within seconds when nobody waits for them any more."""
-    ends, pieces = [], runner.pieces
-    monkeypatch.setattr(runner, "pieces", lambda *of: (ends.append(each[1]) or each for each in pieces(*of)))
+    ends, split_segments = [], runner.split_segments
+    monkeypatch.setattr(
+        runner, "split_segments", lambda *args: (ends.append(each[1]) or each for each in split_segments(*args))
+    )
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
     mesh = blocks.default_mesh(jax.devices()[:1])
