@@ -38,7 +38,7 @@ class RateBound(NamedTuple):
     Example:
         >>> from jaxonline.bounds import exponential_weights
         >>> bound = exponential_weights(10, 1000)
-        >>> bound.after([10, 1000]).round(2).tolist()
+        >>> bound.at_rounds([10, 1000]).round(2).tolist()
         [17.14, 33.93]
     """
 
@@ -53,7 +53,7 @@ class RateBound(NamedTuple):
         return self.information / self.eta + self.eta * self.variance * self.n_rounds
 
     @validate_arguments
-    def after(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
+    def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
         return self.information / self.eta + self.eta * self.variance * t

@@ -18,9 +18,9 @@ from typing import Annotated
 import numpy as np
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
@@ -116,10 +116,10 @@ def noisy_kernel(
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel
-        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, Law, minimum_variance
+        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, FiniteDistribution, minimum_variance
         >>> from jaxonline.kernels import Linear
         >>> from jaxonline.losses import Squared
-        >>> linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+        >>> linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
         >>> length = GradientLength.for_loss(Squared(), minimum_variance, 1.0)
         >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0

@@ -15,9 +15,9 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
+from jaxonline.estimators.count_distributions import CountDistribution
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
-from jaxonline.estimators.laws import AnyLaw
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
@@ -47,8 +47,8 @@ class PrintedGaussianFeatureMap(FeatureMap):
     """
 
     kernel: Gaussian
-    law: AnyLaw
-    pair_law: AnyLaw | None = None
+    law: CountDistribution
+    pair_law: CountDistribution | None = None
 
     @property
     def right(self) -> GaussianFeatureMap:

@@ -11,7 +11,7 @@ from jaxonline._xla.compile_options import jit_with_options, matmul_options
 from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.engines.scanning import cast_to
 from jaxonline.engines.vaw_blocks import BLOCK_ROUNDS, Forecasts, scan_blocks
-from jaxonline.estimators.fourier import Features
+from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.parameters import check
 from jaxonline.parameters.types import Positive
 from jaxonline.parameters.validation import validate_arguments
@@ -22,7 +22,7 @@ BATCHES_PER_JOB = 4  # at most: so that cores which are not equally fast are don
 
 @validate_arguments
 def expert_forecasts(
-    features: Features,
+    features: AnyFeatures,
     X: Float[ArrayLike, "T d"],
     y: Float[ArrayLike, "T"],
     *,

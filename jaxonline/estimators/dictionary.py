@@ -144,7 +144,7 @@ class Dictionary:
         # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
         return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
 
-    def of_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
+    def map_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
         """Those of many instances. In this order of the product they come in rows, as other products read them."""
         frequencies = jnp.asarray(self.frequencies, X.dtype)
         return jax.vmap(self._features)(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))

@@ -139,5 +139,5 @@ def single_frequency_variance(
     return pair if layout == "pair" else pair + 0.5 * k0**2
 
 
-Features = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
+AnyFeatures = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
 """A pytree that is a function of an instance."""

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.feature_moments import Covariance
+from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
@@ -30,7 +30,7 @@ from jaxonline.parameters.types import Count, PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
 
-class GaussianParts(NamedTuple):
+class GaussianComponents(NamedTuple):
     """The Gaussian kernels that a surrogate is the sum of: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)) each.
 
     Attributes:
@@ -92,25 +92,25 @@ class Surrogate(Kernel):
         difference = as_floating(x) - as_floating(x2)
         if self.rotation is not None:
             difference = difference @ jnp.asarray(self.rotation, difference.dtype)
-        rates, shrinkage, log_sizes = self.parts(difference.dtype)
+        rates, shrinkage, log_sizes = self.components(difference.dtype)
         exponents = jnp.sum(difference[None, :] ** 2 / shrinkage, axis=1)
         return jnp.sum(jnp.exp(log_sizes - rates * exponents))
 
     def at_zero(self) -> Float[Array, ""]:
         """k^(x, x), the same for every x."""
-        return jnp.sum(jnp.exp(self.parts(jnp.result_type(float)).log_sizes))
+        return jnp.sum(jnp.exp(self.components(jnp.result_type(float)).log_sizes))
 
     def constant(self) -> Float[Array, ""]:
         """R = sqrt(k^(x, x)), the norm of every feature vector of k^; at least sqrt(k(x, x))."""
         return jnp.sqrt(self.at_zero())
 
-    def parts(self, dtype: jnp.dtype) -> GaussianParts:
+    def components(self, dtype: jnp.dtype) -> GaussianComponents:
         """k^ as a sum of Gaussian kernels, in the coordinates of the eigenvectors."""
         mixture = self._mixture()
         rates, variances = jnp.asarray(mixture.rates, dtype), jnp.asarray(self.variances, dtype)
         shrinkage = 1.0 - 2.0 * rates[:, None] * variances[None, :]
         log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
-        return GaussianParts(rates, shrinkage, log_sizes)
+        return GaussianComponents(rates, shrinkage, log_sizes)
 
     def _narrowest(self) -> float | None:
         """The smallest squared width of the kernel, where it is known."""

@@ -95,6 +95,6 @@ def check_value(parameter: Parameter, value: Any) -> Any:
 
 
 def _with_articles(kinds: tuple[type, ...]) -> str:
-    """ "a Law or an EWA"."""
+    """ "a FiniteDistribution or an EWA"."""
     names = [kind.__name__ for kind in kinds]
     return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)

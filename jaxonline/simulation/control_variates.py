@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import NoisyExample, StatesMoments
+from jaxonline.estimators.gradients import HasGradientMoments, NoisyExample
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, EnvironmentTraits, ForwardsToLearner, Round, Specs, same_loss
@@ -30,7 +30,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.lazy_arrays import zeroed
+from jaxonline.store.lazy_arrays import zero_nonfinite_controls
 
 MAX_LOSS_RATIO = 10  # of the expected losses of a shadow and of predictor 0
 
@@ -207,7 +207,9 @@ def _is_known(team: Team) -> bool:
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False
-    is_linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(learner.estimator, StatesMoments)
+    is_linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(
+        learner.estimator, HasGradientMoments
+    )
     noises = (feedback.noise, feedback.label_noise)
     has_covariance = not any(isinstance(noise, CustomNoise) and noise.covariance is None for noise in noises)
     fits_game = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious
@@ -216,7 +218,7 @@ def _is_known(team: Team) -> bool:
 
 def drop_diverged(learners: Iterable[str], control: Any) -> Any:
     """Set the controls [L, R, G] to 0, with a `ControlVariateWarning`, for learners whose shadow diverges in a run."""
-    controls, diverged = zeroed(control, np.ones(control.shape[:2], bool))
+    controls, diverged = zero_nonfinite_controls(control, np.ones(control.shape[:2], bool))
     if diverged:
         names = [repr(name) for i, name in enumerate(learners) if i in diverged]
         warnings.warn(

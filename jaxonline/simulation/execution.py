@@ -13,8 +13,8 @@ from jaxonline.simulation.planning import StudyPlan
 from jaxonline.simulation.precompile import precompile_jobs
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import play_job
-from jaxonline.store.layout import BEST, Blocks
-from jaxonline.store.lazy_arrays import are_few
+from jaxonline.store.layout import COMPARATOR_LOSS, Blocks
+from jaxonline.store.lazy_arrays import fit_in_memory
 
 
 class ComputedStudy(NamedTuple):
@@ -43,7 +43,7 @@ def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[
     with store as store:
         if store is not None:
             study = study.with_rounds(store.blocks.layout.rounds)  # a study with a longer horizon keeps earlier rounds
-        hold = store is None or are_few(store.blocks.layout, len(options.runs))
+        hold = store is None or fit_in_memory(store.blocks.layout, len(options.runs))
         with Reporter(options.progress, study.n_steps()) as reporter:
             for name, probability in probabilities.items():
                 if probability > 0:
@@ -54,6 +54,6 @@ def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[
                 jobs = options.workers.play(study.jobs, reporter, store, hold)
             else:
                 jobs = [play_job(job, reporter, store, hold) for job in precompile_jobs(study.jobs, store)]
-            solved = {BEST: study.hindsight.best_losses(reporter, store)} if study.hindsight else {}
+            solved = {COMPARATOR_LOSS: study.hindsight.best_losses(reporter, store)} if study.hindsight else {}
     in_memory = [numbers for numbers in jobs if numbers is not None]
     return ComputedStudy(study.jobs[0].plan.rounds, in_memory, solved, None if store is None or hold else store.blocks)

@@ -9,7 +9,7 @@ from jax.sharding import Mesh
 
 from jaxonline.simulation import blocks
 from jaxonline.simulation.segments import BlockPrograms, Matchup
-from jaxonline.store.layout import Rows
+from jaxonline.store.layout import JobArrays
 
 
 class Plan(NamedTuple):
@@ -54,7 +54,7 @@ class Job(NamedTuple):
     """A matchup and its plan: `name` for progress, `rows` in the store, and `programs` if they are compiled already."""
 
     name: str
-    rows: Rows
+    rows: JobArrays
     matchup: Matchup
     plan: Plan
     programs: BlockPrograms | None = None

@@ -11,8 +11,8 @@ from jaxonline.simulation.jobs import Numbers
 from jaxonline.simulation.segments import Carry
 from jaxonline.store.blocks import Store
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
-from jaxonline.store.layout import Rows
-from jaxonline.store.zarr_format import node
+from jaxonline.store.layout import JobArrays
+from jaxonline.store.zarr_format import encode_name
 
 RECORDED_PREFIX = "recorded/"  # of the names of recorded numbers in a stored state
 
@@ -38,7 +38,7 @@ class InProgress:
         every: least number of seconds between two saved states.
     """
 
-    def __init__(self, store: Store, rows: Rows, blocks: np.ndarray, real: int):
+    def __init__(self, store: Store, rows: JobArrays, blocks: np.ndarray, real: int):
         self.every = store.every
         self._store, self._rows = store, rows
         self._blocks, self._real = blocks.tolist(), real
@@ -47,7 +47,7 @@ class InProgress:
 
     def restore(self, carry: Carry) -> Position | None:
         """Return the stored position if all blocks have one at the same round; `carry` is a template of its carry."""
-        stored = [self._store.state(self._rows, block) for block in self._blocks[: self._real]]
+        stored = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
         states = [state for state in stored if state is not None]
         if len(states) < len(stored) or len({rounds for rounds, _ in states}) != 1:
             return None
@@ -82,7 +82,7 @@ class InProgress:
         }
         for device, block in enumerate(self._blocks[: self._real]):
             arrays = {name: array[device] for name, array in numbers.items()}
-            self._store.keep_state(self._rows, block, position.round, arrays)
+            self._store.save_state(self._rows, block, position.round, arrays)
         self._since = time.monotonic()
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
@@ -92,12 +92,12 @@ class InProgress:
             self.save(position._replace(read=[]))
             return
         for block in self._blocks[: self._real]:
-            self._store.forget_state(self._rows, block)
+            self._store.delete_state(self._rows, block)
 
 
 def _name_of(path: Any) -> str:
     """Name of a leaf of a carry by its path in the pytree: "states/learner/w"."""
-    return "/".join(node(jax.tree_util.keystr((key,), simple=True)) for key in path)
+    return "/".join(encode_name(jax.tree_util.keystr((key,), simple=True)) for key in path)
 
 
 class Pace:

@@ -19,7 +19,7 @@ from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segm
 from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
 from jaxonline.simulation.sums import to_float64
 from jaxonline.store.blocks import Store
-from jaxonline.store.layout import BEST, FIRSTS, Kept
+from jaxonline.store.layout import COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, FinishedBlock
 
 CANCEL_SECONDS = 4.0  # longest time until a thread notices that its work was cancelled
 
@@ -70,7 +70,7 @@ def play_blocks(
             if block in earlier:
                 numbers = _prepend_rounds(earlier[block].arrays, numbers, len(job.plan.rounds))
             if store is not None:
-                store.blocks.write(job.rows, block, Kept(job.plan.n_rounds, numbers))
+                store.blocks.write(job.rows, block, FinishedBlock(job.plan.n_rounds, numbers))
             played.append((block, numbers))
         if in_progress is not None:
             in_progress.finish(end)
@@ -96,19 +96,19 @@ def finished_blocks(
     job: Job, store: Store, block_indices: Sequence[int] | None = None
 ) -> Iterator[tuple[int, Numbers]]:
     """Yield the blocks of a job (by default all) that are finished in the store, with their numbers."""
-    obsolete_states = store.states(job.rows) if not store.keep_states else set()
+    obsolete_states = store.blocks_in_progress(job.rows) if not store.keep_states else set()
     candidates = job.plan.blocks if block_indices is None else block_indices
     for block in sorted(store.blocks.finished(job.rows).intersection(candidates)):
         stored = store.blocks.read(job.rows, block)
         if stored is not None and stored.rounds == job.plan.n_rounds:
             if block in obsolete_states:  # the process was killed before it removed the state
-                store.forget_state(job.rows, block)
+                store.delete_state(job.rows, block)
             yield block, stored.arrays
 
 
-def _shorter_blocks(job: Job, block_indices: Sequence[int], store: Store) -> dict[int, Kept]:
+def _shorter_blocks(job: Job, block_indices: Sequence[int], store: Store) -> dict[int, FinishedBlock]:
     """Blocks that are finished with fewer rounds and have a stored state."""
-    resumable = store.blocks.finished(job.rows) & store.states(job.rows)
+    resumable = store.blocks.finished(job.rows) & store.blocks_in_progress(job.rows)
     stored = {block: store.blocks.read(job.rows, block) for block in block_indices if block in resumable}
     return {block: numbers for block, numbers in stored.items() if numbers is not None}
 
@@ -171,7 +171,7 @@ def _play_wave(
             finish_call()
     finish_call()
     recorded = {
-        name: read[-1][name] if name in FIRSTS else np.stack([numbers[name] for numbers in read], axis=3)
+        name: read[-1][name] if name in FIRST_ROUND_ARRAYS else np.stack([numbers[name] for numbers in read], axis=3)
         for name in job.rows.outputs
     }
     return recorded, Position(plan.n_rounds, carry, [])
@@ -186,7 +186,7 @@ def _follows(position: Position, plan: Plan, begun: int) -> bool:
 def _prepend_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
     """Prepend the first rounds that `later` lacks."""
     return {
-        name: array if name in FIRSTS
+        name: array if name in FIRST_ROUND_ARRAYS
         else np.concatenate([earlier[name][:, :, : recorded - array.shape[2]], array], axis=2)
         for name, array in later.items()
     }  # fmt: skip
@@ -204,19 +204,21 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
         return np.ascontiguousarray(np.moveaxis(leaf, 2, 1)) if matchup.members > 1 else leaf[:, None]
 
     totals = jax.tree.map(learners_first, totals)
-    numbers = to_float64(totals.measures) | {name: getattr(totals, name) for name in FIRSTS}
+    numbers = to_float64(totals.measures) | {name: getattr(totals, name) for name in FIRST_ROUND_ARRAYS}
     if matchup.comparator is not None:
-        numbers[BEST] = np.asarray(matchup.comparator.best_loss(to_float64(totals.statistic)))
+        numbers[COMPARATOR_LOSS] = np.asarray(matchup.comparator.best_loss(to_float64(totals.statistic)))
     return numbers
 
 
 def _average_mirrored(first: Numbers, second: Numbers) -> Numbers:
     """Means of antithetic pairs, and half the differences of their losses (of their regrets with a comparator)."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
-        mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRSTS}
-        half = {name: (first[name] - second[name]) / 2 for name in ("cumulative_loss", BEST) if name in first}
-        mean[HALF_DIFFERENCE] = half["cumulative_loss"] - half.get(BEST, 0.0)
-    for name in FIRSTS:
+        mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRST_ROUND_ARRAYS}
+        half = {
+            name: (first[name] - second[name]) / 2 for name in ("cumulative_loss", COMPARATOR_LOSS) if name in first
+        }
+        mean[HALF_DIFFERENCE] = half["cumulative_loss"] - half.get(COMPARATOR_LOSS, 0.0)
+    for name in FIRST_ROUND_ARRAYS:
         a, b = first[name], second[name]
         mean[name] = np.where((a > 0) & (b > 0), np.minimum(a, b), np.maximum(a, b))
     return mean

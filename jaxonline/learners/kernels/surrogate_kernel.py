@@ -173,5 +173,5 @@ class _RotatedKernel:
 
 
 def _rotated_kernel(surrogate: Surrogate, dtype: jnp.dtype) -> _RotatedKernel:
-    rates, shrinkage, log_sizes = surrogate.parts(dtype)
+    rates, shrinkage, log_sizes = surrogate.components(dtype)
     return _RotatedKernel(rates[:, None] / shrinkage, log_sizes)

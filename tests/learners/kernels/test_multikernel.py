@@ -11,7 +11,7 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.bounds import Features
 from jaxonline.claims.printed_bounds import printed_concatenated
-from jaxonline.comparators import best_kernel, rkhs_ball
+from jaxonline.comparators import best_in_rkhs_ball, best_kernel
 from jaxonline.engines.expert_sequences import aggregate, play_sequence
 from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
@@ -147,19 +147,19 @@ def test_the_graphs_follow_their_law(x64, sampler):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Raker(3), "dictionary must be a function"),
-        (lambda: Raker(Dictionary(np.ones((1, 1, 1))), penalty=-1.0), "penalty must be at least 0"),
-        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), sampler="wrong"), "sampler must be one of"),
-        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), n_draws=0), "n_draws must be at least 1"),
-        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), least_probability=0.0), "least_probability must be above 0"),
-        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), EWA(0.5)), "expert must be a VAW"),
+        (lambda: Raker(3), r"^dictionary\b"),
+        (lambda: Raker(Dictionary(np.ones((1, 1, 1))), penalty=-1.0), r"^penalty\b"),
+        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), sampler="wrong"), r"^sampler\b"),
+        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), n_draws=0), r"^n_draws\b"),
+        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), least_probability=0.0), r"^least_probability\b"),
+        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), EWA(0.5)), r"^expert\b"),
         (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), VAW(features=jnp.sin)), "no features of its own"),
-        (lambda: Dictionary(np.ones((1, 1))), "frequencies must have 3 dimensions"),
-        (lambda: Dictionary(np.full((1, 1, 1), np.nan)), "frequencies must be finite"),
-        (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"phases must have shape \(2, 3\)"),
+        (lambda: Dictionary(np.ones((1, 1))), r"^frequencies\b"),
+        (lambda: Dictionary(np.full((1, 1, 1), np.nan)), r"^frequencies\b"),
+        (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"^phases\b"),
         (lambda: Dictionary.draw(jax.random.key(0), [], 1, 1), "at least one kernel"),
         (lambda: Dictionary.draw(jax.random.key(0), [Scaled(Gaussian(1.0), 2.0)], 1, 1), r"k\(0\) = 1, got 2"),
-        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), "layout must be one of"),
+        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), r"^layout\b"),
     ],
 )
 def test_bad_arguments(call, message):
@@ -175,7 +175,7 @@ def test_bad_arguments(call, message):
 def test_features_of_many_instances_are_those_of_each(x64, layout):
     dictionary = Dictionary.draw(jax.random.key(0), [Gaussian(0.5), Laplacian(2.0)], 3, 5, layout)
     X = np.random.default_rng(0).normal(size=(4, 3))
-    rows = dictionary.of_rows(jnp.asarray(X))
+    rows = dictionary.map_rows(jnp.asarray(X))
     assert rows.shape == (4, 2, dictionary.n_features)
     np.testing.assert_allclose(rows, [dictionary(jnp.asarray(x)) for x in X], rtol=1e-13, atol=1e-14)
 
@@ -345,7 +345,7 @@ def test_theorems_as_printed():
     scaled_features = Features(m, scaled=True)
     assert bounds.vaw_ewa(f, N, scaled_features, Y, T, lam / m) == pytest.approx(one + 4 * Y**2 * np.log(N))
     np.testing.assert_allclose(bounds.vaw_ewa(f, N, features, Y, [1, T], lam)[1], one + 4 * Y**2 * np.log(N))
-    with pytest.raises(ValueError, match="n_rounds must be at least 1"):
+    with pytest.raises(ValueError, match=r"^n_rounds\b"):
         bounds.vaw(1.0, 1, 1.0, 1.0, 0)
 
 
@@ -359,7 +359,7 @@ def test_best_in_an_rkhs_ball():
     with jax.enable_x64(True):
         K = np.asarray(kernel.gram(X))
     for radius in (0.5, 2.0, 100.0):
-        best = rkhs_ball(kernel, X, y, radius)
+        best = best_in_rkhs_ball(kernel, X, y, radius)
         found = minimize(
             lambda a: np.sum((K @ a - y) ** 2), np.zeros(12), jac=lambda a: 2 * K @ (K @ a - y), method="SLSQP",
             constraints={"type": "ineq", "fun": lambda a, r=radius: r**2 - a @ K @ a, "jac": lambda a: -2 * K @ a},
