@@ -1,4 +1,4 @@
-"""Bounds of loops that all runs of a batch share."""
+"""Loop bounds that all runs of a batch share."""
 
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
@@ -7,9 +7,10 @@ from jaxtyping import Array, Int
 
 @custom_vmap
 def batch_max(number: Int[Array, ""]) -> Int[Array, ""]:
-    """A number as it is; under vmap the largest of all, so that all go through one loop, each turn at the same index.
+    """The same number; under vmap the maximum over the batch, so that all runs share one loop with the same index.
 
-    The turns beyond its own number must change nothing for a run.
+    Without it, every run has a loop index of its own under vmap, and array accesses become gathers. Iterations beyond a
+    run's own number must not change the run.
 
     Example:
         >>> import jax, jax.numpy as jnp

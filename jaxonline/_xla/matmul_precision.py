@@ -1,4 +1,4 @@
-"""Products of float32 that are float32 on every device, without touching JAX's configuration."""
+"""Products of float32 in full precision on every device, without changing the configuration of JAX."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,17 +7,16 @@ import jax
 
 
 def may_round_products() -> bool:
-    """Whether the devices on which jax plays by default may multiply float32 in fewer bits."""
+    """Whether the default devices may multiply float32 with fewer bits."""
     return jax.default_backend() != "cpu"
 
 
 @contextlib.contextmanager
 def exact_products() -> Iterator[None]:
-    """In this context, or in a function that it decorates, products of float32 are traced as such on every device.
+    """Context, or decorator, in which products of float32 are traced with full precision.
 
-    JAX multiplies matrices and vectors of float32 in fewer bits where a device is faster so: 10 of a number's 23 on
-    recent GPUs. Regrets would be others there. What a user sets as `jax_default_matmul_precision` holds, and nothing is
-    asked of a CPU, which has all bits anyway.
+    By default JAX multiplies float32 matrices with fewer bits on some devices (10 of 23 on recent GPUs), which would
+    change regrets. The user's `jax_default_matmul_precision` takes precedence. A CPU always uses all bits.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The order in which a compiled program reads and changes arrays; values stay the same."""
+"""Control of the order in which a compiled program reads and updates arrays, without a change of values."""
 
 from jaxtyping import Array, Float, Int
 
@@ -7,14 +7,13 @@ from jaxonline._xla.barriers import opaque_zero
 
 
 def index_after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Array, ""]:
-    """An integer, known only when a value is: an array that the value is made of is read before it changes.
+    """The same integer, computed after a value.
+
+    An update that uses the integer as an index then runs after the reads of which the value is made.
 
     Args:
-        number: the integer, on which the change depends.
-        value: what is made of the array.
-
-    Returns:
-        The integer.
+        number: the integer.
+        value: the value to wait for.
 
     Example:
         >>> import jax.numpy as jnp

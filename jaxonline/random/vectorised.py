@@ -1,15 +1,13 @@
-"""Single random numbers drawn once, and several random vectors drawn together in whole registers.
+"""Random vectors drawn in whole CPU registers, and single random numbers drawn once.
 
-A CPU computes eight float32 numbers at a time. What is left of a short vector, 4 of 20 numbers or all of 5, it computes
-one by one, which takes longer than the rest. A generator that counts gives the same numbers however many are drawn, so
-a vector is drawn up to the next multiple of eight and cut. Several vectors are drawn as one.
+A CPU computes eight float32 numbers at a time, and the remainder of a vector one by one, which takes longer than the
+rest. The numbers of a counter-based generator do not depend on how many are drawn. So a vector is drawn up to the next
+multiple of eight and cut, and several vectors are drawn as one. A first loop draws the random words and a second one
+makes numbers of them, because a processor works on as many independent chains of operations as it has registers.
 
-The random words are drawn first, and the numbers are made of them in a second loop: one number is a long chain of
-operations that wait for each other, and a processor works at as many chains at a time as it has registers for.
-
-A single number, such as the noise of a label, is drawn once and not for each coordinate of the vector that it is added
-to. With jax 0.11 and 0.12 the CPU compiler may not even finish in that case: its vectoriser visits all users of all
-users of an operation (`onlyFirstLaneUsed`), and threefry is a chain of sixty operations that are each used twice.
+A single number, such as the noise of a label, is drawn once instead of for each coordinate of the vector to which it is
+added. With jax 0.11 and 0.12 the CPU compiler may otherwise not finish: its vectoriser visits all users of all users of
+an operation (`onlyFirstLaneUsed`), and threefry is a chain of sixty operations that are each used twice.
 """
 
 import math
@@ -23,25 +21,20 @@ from jaxtyping import Array, Key
 from jaxonline._xla.barriers import compute_once
 from jaxonline.random.threefry import concatenated_key, fused_key, is_inlined, key_from_words
 
-_REGISTER_FLOATS = 8  # float32 numbers
+_REGISTER_FLOATS = 8  # float32 numbers per register
 
 
 def stack_draws(
     draw: Callable[..., Array], keys: Sequence[Key[Array, ""]], shape: tuple[int, ...], dtype: Any = float
 ) -> Array:
-    """`draw(key, shape, dtype)` for each of the keys, stack_draws: the same numbers, drawn together.
+    """Stack `draw(key, shape, dtype)` of several keys to [len(keys), *shape]: the same numbers in less time.
 
     Args:
-        draw: a function that makes each number of one random word, as `normal`, `uniform`, `laplace`, `exponential`.
-        keys: one for each result.
-        shape: of each result.
-        dtype: of the numbers, floating.
-
-    Returns:
-        An array [len(keys), *shape].
-
-    Raises:
-        TypeError: `draw` takes more than one word for a number.
+        draw: function that uses one random word per number, such as `normal`, `uniform`, `laplace`, `exponential`;
+            others raise TypeError.
+        keys: a key for each result.
+        shape: shape of each result.
+        dtype: floating dtype of the numbers.
 
     Example:
         >>> import jax
@@ -71,7 +64,7 @@ def stack_draws(
 
 
 def draw_fused(draw: Callable[[Key[Array, ""]], Array], key: Key[Array, ""], shape: tuple[int, ...] | None) -> Array:
-    """`draw(key)`, of this shape and of any number of words: a single number is drawn once."""
+    """`draw(key)`, fused with the operations that use it, or computed once if the shape is ()."""
     if not is_inlined(key):
         return draw(key)
     return compute_once(lambda key: draw(fused_key(key)), key) if shape == () else draw(fused_key(key))

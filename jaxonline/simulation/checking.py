@@ -23,7 +23,7 @@ from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import record_rounds, select_runs
-from jaxonline.simulation.sweeps import Team, as_team, check_distinct
+from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
 from jaxonline.store.checkpoints import Checkpoint
 
 
@@ -150,7 +150,7 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
         raise ArgumentError("learners", "must have at least one learner, got none")
     shapes_of = functools.partial(blocks.shapes_of, mesh)
     teams = tuple(as_team(game, name, item, shapes_of) for name, item in named.items())
-    check_distinct("learners", [name for team in teams for name in team.members])
+    check_unique_names("learners", [name for team in teams for name in team.members])
     return teams
 
 

@@ -51,7 +51,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         wanted = "a learner, with init, predict and update"
         check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
     stack(list(items.values()))  # raises an error if they differ in more than numbers
-    return Sweep(check_distinct("labels", map(str, items)), tuple(items.values()))
+    return Sweep(check_unique_names("labels", map(str, items)), tuple(items.values()))
 
 
 class Team(NamedTuple):
@@ -102,7 +102,7 @@ def check_name(name: str) -> None:
         raise ValueError(f"learners' name must not be {name!r}, which is reserved for the comparator")
 
 
-def check_distinct(argument: str, names: Iterable[str]) -> tuple[str, ...]:
+def check_unique_names(argument: str, names: Iterable[str]) -> tuple[str, ...]:
     """Check that names are distinct, and return them."""
     names = tuple(names)
     repeated = sorted({name for name in names if names.count(name) > 1})

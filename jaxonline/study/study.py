@@ -99,7 +99,7 @@ class Context:
                 if before:
                     reporter.advance(before[-1])
 
-            def advance_part(name: str) -> Context:
+            def part(name: str) -> Context:
                 finish()
                 before.append(name)
                 folder = self.checkpoint

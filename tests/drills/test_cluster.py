@@ -49,7 +49,7 @@ def alone(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def current():
+def here():
     """A scheduler and two workers that are threads of this process."""
     options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.Client(**options, set_as_default=False) as client:
@@ -118,7 +118,7 @@ def test_without_a_checkpoint_there_is_nowhere_to_write():
 @pytest.mark.parametrize(("cluster", "error", "words"), [
     (0, ValueError, "cluster must be at least 1, got 0"),
     (1.5, TypeError, "cluster must be an integer"),
-    ("nonsense", ValueError, "cluster must be an address, such as tcp://host:8786, got 'nonsense'"),
+    ("nonsense", ValueError, "cluster must .*, got 'nonsense'"),
     ("tcp://127.0.0.1:9", OSError, "no scheduler at tcp://127.0.0.1:9"),
 ])  # fmt: skip
 def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):

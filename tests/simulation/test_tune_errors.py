@@ -82,7 +82,7 @@ class Wrong:
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ([], ValueError, "sampler must ask for 2 settings where it is asked to, got 0"),
+        ([], ValueError, "sampler must .*, got 0"),
         ([{"step": 0.1}, {"eta": 0.1}], ValueError, "a setting of sampler must have step, got eta"),
         ([{"step": 0.1}, 0.1], TypeError, "a setting of sampler must be a dictionary of values by name, got 0.1"),
         ([{"step": 0.1}, {"step": np.nan}], ValueError, "step of a setting of sampler must be finite, got nan"),
