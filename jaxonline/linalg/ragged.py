@@ -1,28 +1,27 @@
-"""A random number of calls of one function, with work in proportion to that number even under vmap.
+"""Loops with a random number of calls per run, whose work under vmap is proportional to the total number of calls.
 
-A loop with a random number of iterations, vmapped over runs, makes every run wait for the longest one. Here the calls
-of all runs are laid out in one list, run after run, and computed in pieces of fixed size: the padding is one chunk at
-most. Three runs that make 2, 0 and 3 calls, with room for 4 each and pieces of 2:
+A vmapped loop with a random number of iterations makes every run wait for the longest one. Here the calls of all runs
+form one list, run after run, which is computed in chunks of fixed size, so that the padding is at most one chunk. For
+three runs that make 2, 0 and 3 calls, with a capacity of 4 and chunks of 2:
 
-    run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three pieces, each a vmap of the function;
-    run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then every run takes its part of the list back,
-    run 2    0 1 2 .                chunk   1     2     3        with zeros where it made no call
+    run 0    0 1 . .                run    0 0 | 2 2 | 2 .       a loop over three chunks, each a vmap of the function;
+    run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then the list is split by run,
+    run 2    0 1 2 .                chunk  1     2     3         padded with zeros
 
-`ragged_map` gives every run its own results, and `ragged_add` adds what calls bring to a state of the run. `largest` is
+`ragged_map` returns the results of each run, and `ragged_add` adds the results to a state of the run. `batch_max` is
 for loops that all runs share.
 
-What vmap makes of a loop is replaced by `custom_vmap`, once for every level of vmap around it. Each level either knows
-that the number is the same for all it maps over, or makes a list:
+`custom_vmap` defines the batching rule for each level of vmap:
 
-    no vmap                              run_loop     a loop of `number` iterations
-    vmap, the number is the same         run_batched    each call becomes one call for all of the batch (`together`)
-    vmap, the number is theirs           run_in_chunks      the list above (`batch_runs`)
+    no vmap                              run_loop        a loop of `number` iterations
+    vmap, equal numbers                  run_batched     each call becomes one call of the batch (`merge_batch`)
+    vmap, a number per run               run_in_chunks   the list above (`batch_runs`)
     vmap of the second line, with
-      a number for each                  batch_runs      the same list, of the larger calls (a sweep inside of runs)
+      a number per run                   batch_runs      the same list, of the larger calls (a sweep inside of runs)
     vmap of the third line               batch_runs      a batch of batches is one batch: one longer list
 
-A function with a rule of its own must not close over what is mapped, since the rule could not see it. Therefore the
-function is first traced (`make_jaxpr`), and what it closes over becomes arguments: the constants `consts` below.
+A function with a batching rule must not close over batched values, which the rule would not see. Therefore the function
+is traced (`make_jaxpr`), and the values that it closes over become arguments, the constants `consts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,13 +41,13 @@ from jaxonline.parameters import check
 def ragged_map(
     function: Callable[[Int[Array, ""]], PyTree], number: Int[Array, ""], capacity: int, share: float = 1.0
 ) -> PyTree:
-    """`function(j)` for j = 0, ..., number - 1, stacked, with zeros up to `capacity` (and no call beyond it).
+    """Stack `function(j)` for j = 0, ..., number - 1, padded with zeros to `capacity` (the largest number of calls).
 
     Args:
-        function: of an int32; it may close over anything.
-        number: how many calls.
-        capacity: length of the leading axis of the result, at least 1.
-        share: under vmap, the calls of a chunk for each run, above 0: about what a run needs, or less.
+        function: function of an int32, which may close over anything.
+        number: number of calls.
+        capacity: length of the leading axis of the result.
+        share: calls per run in a chunk under vmap: at most about the number that a run needs.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -68,11 +67,11 @@ def ragged_map(
 
 
 class Increment(NamedTuple):
-    """What a call adds to an array of the state.
+    """Increment of an array of the state by one call.
 
     Attributes:
-        part: the numbers; of the shape of the array, or of a row of it.
-        row: which row, not negative; beyond the last one nothing is added. None for the whole array.
+        part: numbers to add, with the shape of the array, or of a row of it.
+        row: index of the row, not negative; an index beyond the last row adds nothing. None for the whole array.
     """
 
     part: Array
@@ -82,12 +81,12 @@ class Increment(NamedTuple):
 def ragged_add(
     function: Callable[[Int[Array, ""], PyTree], PyTree], number: Int[Array, ""], state: PyTree, share: float = 1.0
 ) -> PyTree:
-    """The state and all that `function(j, state)` adds to it, j = 0, ..., number - 1.
+    """Add to a state the increments `function(j, state)` for j = 0, ..., number - 1.
 
     Args:
-        function: of an int32 and the state (which may lack the increments of other calls); an `Increment` per array.
-            It may close over anything.
-        number: how many calls.
+        function: function of an int32 and the state (which may lack the increments of other calls), returns an
+            `Increment` per array. It may close over anything.
+        number: number of calls.
         state: arrays.
         share: as for `ragged_map`.
 
@@ -116,26 +115,26 @@ def ragged_add(
     return structure.unflatten(additions.run(additions.run_loop)(number, *leaves, *closed.consts))
 
 
-_UNLIMITED_CALLS = 2**31 - 1  # calls that add to a state need no room of their own
+_UNLIMITED_CALLS = 2**31 - 1  # increments need no storage per call
 
 
 class _Calls:
-    """The calls of one run, or of runs that make the same number of them: `call(consts, j)`."""
+    """Calls `call(consts, j)` of one run, or of runs with the same number of calls."""
 
     def __init__(self, call: Callable, capacity: int, share: float, shapes: Sequence[jax.ShapeDtypeStruct]):
         self.call, self.capacity, self.share, self.shapes = call, capacity, share, shapes
 
     def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
-        """`unbatched`, a function of the number and the constants; under vmap, a list of the calls of all runs."""
+        """`unbatched`, a function of the number and the constants; under vmap, the calls of all runs as one list."""
         run = custom_vmap(unbatched)
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
             if batched[0]:
                 stacked = self.batch_runs(size, tuple(batched[1:]))(number, *consts)
-            else:  # nothing is ragged: the runs make each call together, if a further vmap comes, too
-                together = self.merge_batch(size, tuple(batched[1:]))
-                stacked = together.run(together.run_batched)(number, *consts)
+            else:  # an equal number of calls: each call becomes one call of the batch, also under a further vmap
+                merged = self.merge_batch(size, tuple(batched[1:]))
+                stacked = merged.run(merged.run_batched)(number, *consts)
                 stacked = tuple(jnp.swapaxes(s, 0, 1) for s in stacked)
             return stacked, (True,) * len(stacked)
 
@@ -153,13 +152,13 @@ class _Calls:
         return tuple(_masked(j < number, value) for value in jax.vmap(lambda j: self.call(consts, j))(j))
 
     def merge_batch(self, size: int, batched: tuple[bool, ...]) -> "_Calls":
-        """The calls of `size` runs that make the same number of them, as one call each."""
+        """Merge the calls of `size` runs with the same number of calls into one call each."""
         call = jax.vmap(self.call, in_axes=(tuple(0 if b else None for b in batched), None))
         shapes = [jax.ShapeDtypeStruct((size, *s.shape), s.dtype) for s in self.shapes]
         return type(self)(call, self.capacity, self.share, shapes)
 
     def batch_runs(self, size: int, batched: tuple[bool, ...]) -> Callable[..., tuple[Array, ...]]:
-        """The same of `size` runs; the constants marked in `batched` have one entry a run."""
+        """Run the calls of `size` runs; the constants marked in `batched` have an entry per run."""
 
         @custom_vmap
         def run(number, *consts):
@@ -175,7 +174,7 @@ class _Calls:
                 return leaf.reshape(outer * size, *leaf.shape[2:])
 
             number = merged(True, outer_batched[0], number)
-            consts = [merged(*each) for each in zip(batched, outer_batched[1:], consts, strict=True)]
+            consts = [merged(*flags) for flags in zip(batched, outer_batched[1:], consts, strict=True)]
             either = tuple(a or b for a, b in zip(batched, outer_batched[1:], strict=True))
             stacked = self.batch_runs(outer * size, either)(number, *consts)
             return tuple(s.reshape(outer, size, *s.shape[1:]) for s in stacked), (True,) * len(stacked)
@@ -183,7 +182,7 @@ class _Calls:
         return run
 
     def run_in_chunks(self, size: int, batched: tuple[bool, ...], number: Array, consts: Sequence[Array]) -> tuple:
-        """The calls of all runs, one after the other, in pieces of fixed size."""
+        """Run the calls of all runs, in chunks of fixed size."""
         chunk = chunk_size(self.share, size, size * self.capacity)
         ends = RunEnds.from_counts(number)
         starts = ends.per_run() - number
@@ -192,7 +191,7 @@ class _Calls:
         def run_chunk(k, results):
             places = k * chunk + jnp.arange(chunk, dtype=jnp.int32)
             run = jnp.minimum(ends.find_runs(places), size - 1)
-            row = run.astype(jnp.uint32)  # an index that may be negative is looked at first
+            row = run.astype(jnp.uint32)  # jax adds a check of negative indices for int32
             own = tuple(c[row] if b else c for c, b in zip(self.visible_consts(results, consts), batched, strict=True))
             j = places - starts[row]
             return self.store_chunk(
@@ -205,38 +204,38 @@ class _Calls:
         )
 
     def visible_consts(self, results: tuple[Array, ...], consts: Sequence[Array]) -> Sequence[Array]:
-        """The constants, of which a call sees those of its run."""
+        """Constants that a chunk of calls sees."""
         del results
         return consts
 
     def initial_results(self, size: int, consts: Sequence[Array]) -> tuple[Array, ...]:
-        """What is results before the first chunk: the results of all runs, one run after the other."""
+        """Results before the first chunk, one run after the other."""
         del consts
         return tuple(jnp.zeros((size * self.capacity, *s.shape), s.dtype) for s in self.shapes)
 
     def store_chunk(
         self, results: tuple[Array, ...], values: tuple[Array, ...], run: Array, j: Array, real: Array
     ) -> tuple[Array, ...]:
-        """The same with one more chunk: the calls `j` of the runs, as far as they are real."""
+        """Store the results of a chunk, the calls `j` of the runs, unless they are padding."""
         beyond = results[0].shape[0] + jnp.arange(len(run), dtype=jnp.int32)
         places = jnp.where(real, run * self.capacity + j, beyond)
         options = {"mode": "drop", "indices_are_sorted": True, "unique_indices": True}
         return tuple(whole.at[places].set(part, **options) for whole, part in zip(results, values, strict=True))
 
     def split_by_run(self, size: int, results: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Of every run the part that is its own."""
+        """Split the results by run."""
         return tuple(whole.reshape(size, self.capacity, *whole.shape[1:]) for whole in results)
 
 
 class _Additions(_Calls):
-    """Calls that add to the state of their run; the states come first among the constants."""
+    """Calls that add to the state of their run; the states are the first constants."""
 
     def run(self, unbatched: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
         run = custom_vmap(unbatched)
 
         @run.def_vmap
         def rule(size, batched, number, *consts):
-            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # number and states: always
+            mapped = tuple(own or i <= len(self.shapes) for i, own in enumerate(batched))  # always number and states
             number, *consts = (
                 jnp.broadcast_to(leaf, (size, *leaf.shape)) if wanted and not own else leaf
                 for leaf, own, wanted in zip((number, *consts), batched, mapped, strict=True)
@@ -274,7 +273,7 @@ class _Additions(_Calls):
 
 
 def _scatter_add(whole: Array, run: Array, added: Increment) -> Array:
-    """The states of all runs, with what calls of the runs `run` have added; nothing where there is no such run."""
+    """Add the increments of calls of the runs `run` to the states of all runs; an unknown run adds nothing."""
     if added.row is None:
         return whole.at[run].add(added.part, mode="drop")
     size, length, *rest = whole.shape
