@@ -51,8 +51,8 @@ def test_a_single_number_is_drawn_once(library):
     assert " conditional(" not in text
 
 
-def test_draws_that_need_more_than_one_word_are_not_stacked():
-    """Rather than numbers that are not independent."""
+def test_stack_draws_rejects_draws_of_several_words():
+    """Their numbers would not be independent."""
     keys = [inlined(jax.random.key(0))]
     with pytest.raises(TypeError, match="keys"):
         stack_draws(lambda key, shape, dtype: jax.random.gamma(key, 1.0, shape, dtype), keys, (3,))
