@@ -16,7 +16,7 @@ from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.game.keys import ANSWER, INSTANCE, part_key
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
-from jaxonline.simulation.halving import least
+from jaxonline.simulation.halving import argmin_finite
 from jaxonline.study import Context
 
 if TYPE_CHECKING:
@@ -172,7 +172,10 @@ def price_of_measurements(seed: int, splits: int) -> list[dict[str, Any]]:
             for A, b, test in zip(data, labels, tests, strict=True)
         ])  # fmt: skip
         half = splits // 2
-        errors = {"ridge": ridge[half:, least(ridge[:half].mean(0))], "aer": aer[half:, least(aer[:half].mean(0))]}
+        errors = {
+            "ridge": ridge[half:, argmin_finite(ridge[:half].mean(0))],
+            "aer": aer[half:, argmin_finite(aer[:half].mean(0))],
+        }
         errors["difference"] = errors["aer"] - errors["ridge"]
         row: dict[str, Any] = {"budget": budget, "patients": patients}
         for name, values in errors.items():
