@@ -151,7 +151,7 @@ def _compute_until_precise(options: SimulationOptions, precision: Precision) -> 
     def play_more(runs: range, before: Result | None) -> Result:
         if options.checkpoint is None:
             new = _compute(options.with_runs(np.asarray(runs)))
-            return new if before is None else before.with_runs_of(new)
+            return new if before is None else before.merge_runs(new)
         # the checkpoint has the earlier runs; it records from the start that intervals are looked at repeatedly
         return _compute(options.with_runs(np.arange(runs.stop)), precision.attributes(False, runs.stop))
 

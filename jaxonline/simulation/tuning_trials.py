@@ -16,7 +16,7 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import replace, structure_of
 from jaxonline.parameters.warning_classes import DivergedRunsWarning
 from jaxonline.results import Result
-from jaxonline.results.tuned import Setting, setting_in_words
+from jaxonline.results.tuned import Setting, format_setting
 from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.sweeps import sweep
 
@@ -105,7 +105,7 @@ class Trials:
             for start in range(0, len(own), kind.members or 1):
                 batch = own[start : start + kind.members]
                 name = f"settings {1 + len(teams)}"
-                labels = {i: f"{i}: {setting_in_words(self.settings[i])}" for i in batch}
+                labels = {i: f"{i}: {format_setting(self.settings[i])}" for i in batch}
                 names |= {i: f"{name}[{label}]" for i, label in labels.items()}
                 members = {label: _bare_learner(self.learners[i]) for i, label in labels.items()}
                 for copy in range(kind.members - len(batch)):  # padding, so that all batches share a program
