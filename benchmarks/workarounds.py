@@ -26,7 +26,7 @@ from jaxonline._xla.barriers import compute_once, materialise, opaque_one
 from jaxonline._xla.loop_bounds import batch_max
 from jaxonline._xla.threads import run_parallel, usable_cores
 from jaxonline.linalg.triangular import cholesky_and_inverse
-from jaxonline.random.threefry import fused
+from jaxonline.random.threefry import fused_key
 
 RUNS, ROUNDS, D = 512, 300, 20
 
@@ -53,7 +53,7 @@ def _loop(body: Callable[..., Any], state: Any, inlined: bool = True) -> Work:
 
 def _single_number() -> tuple[Work, Work]:
     def body(draw, key, t, s):
-        return 0.9 * s + draw(fused(key))
+        return 0.9 * s + draw(fused_key(key))
 
     start = jnp.zeros((RUNS, D))
     once = functools.partial(compute_once, jax.random.normal)
