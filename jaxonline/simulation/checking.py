@@ -23,6 +23,7 @@ from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import record_rounds, select_runs
+from jaxonline.simulation.segments import can_stop
 from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -126,7 +127,19 @@ def check_options(
     warn_of_other_losses(game, options.members)
     if antithetic:
         _check_antithetic(game, teams)
+    for team in teams:
+        if can_stop(team.record):
+            _check_stopping(team.name, comparator, control_variates)
     return options
+
+
+def _check_stopping(name: str, comparator: Any, control_variates: bool) -> None:
+    if isinstance(comparator, HindsightComparator):
+        kind = type(comparator).__name__
+        problem = f"must be summed over rounds, such as BestArm, since {name!r} can stop (got {kind})"
+        raise ArgumentError("comparator", problem)
+    if control_variates:
+        raise ArgumentError("control_variates", f"must be False, since {name!r} can stop (got True)")
 
 
 def _mesh_for(mesh: Mesh, n_blocks: int) -> Mesh:

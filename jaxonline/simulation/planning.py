@@ -16,7 +16,7 @@ from jaxonline.simulation.hindsight import Hindsight
 from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.metadata import describe_study
 from jaxonline.simulation.overflow import overflow_probabilities
-from jaxonline.simulation.segments import Matchup
+from jaxonline.simulation.segments import Matchup, can_stop
 from jaxonline.simulation.study_inputs import layout_of, outputs_of, study_inputs
 from jaxonline.simulation.sweeps import Team
 from jaxonline.store.layout import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
@@ -59,7 +59,8 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
     hindsight = None
     if isinstance(comparator, HindsightComparator):
         hindsight = Hindsight(game, comparator, plan, options.runs, code)
-    is_shared = summed is not None and game.oblivious
+    # the comparator of a run that has stopped is judged on the rounds before: it belongs to the learner
+    is_shared = summed is not None and game.oblivious and not any(can_stop(team.record) for team in teams)
     own = None if is_shared else summed
     counted = add_control_variates(teams) if options.control_variates else [(team.entrant, {}) for team in teams]
     ends = accumulate(len(team.members) for team in teams)

@@ -56,10 +56,17 @@ class Totals(NamedTuple):
 
 
 class Carry(NamedTuple):
-    """State of a run between two rounds."""
+    """State of a run between two rounds.
+
+    Attributes:
+        states: states of the game.
+        totals: sums so far.
+        stopped_at: round after which the learner stopped, 0 before that; () for a learner that never stops.
+    """
 
     states: States
     totals: Totals
+    stopped_at: PyTree = ()
 
 
 def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> Callable[..., Any]:
@@ -122,11 +129,17 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
     if matchup.comparator is not None:
         statistic = Statistic.empty(matchup.comparator, Specs(record.x_comparator, record.y_comparator))
     measures = {name: measure.init(record) for name, measure in matchup.measures.items()}
-    return Carry(states, Totals(measures, statistic, jnp.int32(0), jnp.int32(0)))
+    stopped_at = jnp.int32(0) if can_stop(record) else ()
+    return Carry(states, Totals(measures, statistic, jnp.int32(0), jnp.int32(0)), stopped_at)
+
+
+def can_stop(record: Round) -> bool:
+    """Whether the learner reports when it stops."""
+    return hasattr(record.info, "stopped")
 
 
 def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> Carry:
-    """Play round t and return the next carry."""
+    """Play round t and return the next carry; the carry of a run that has stopped stays the same."""
     states, record = _play_round(matchup, keys, t, carry.states)
     totals = carry.totals
     measures = {name: measure.add(totals.measures[name], t, record) for name, measure in matchup.measures.items()}
@@ -140,7 +153,11 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
     first_overflow, overflow = totals.first_overflow, overflow_of(record.info)
     if overflow is not None:
         first_overflow = _first_round(first_overflow, overflow, t)
-    return Carry(states, Totals(measures, statistic, nonfinite, first_overflow))
+    following = Carry(states, Totals(measures, statistic, nonfinite, first_overflow), carry.stopped_at)
+    if not can_stop(record):
+        return following
+    following = following._replace(stopped_at=jnp.where(record.info.stopped, t, 0))
+    return jax.tree.map(lambda old, new: jnp.where(carry.stopped_at > 0, old, new), carry, following)
 
 
 def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
@@ -149,6 +166,8 @@ def read_run(matchup: Matchup, _: StreamKeys, carry: Carry, t: Array) -> Totals:
     measures = {name: measure.read(totals.measures[name]) for name, measure in matchup.measures.items()}
     statistic = totals.statistic
     if matchup.comparator is not None:
+        stopped = not isinstance(carry.stopped_at, tuple)
+        t = jnp.where(carry.stopped_at > 0, carry.stopped_at, t) if stopped else t
         statistic = statistic.read(matchup.comparator, t)
     return totals._replace(measures=measures, statistic=statistic)
 
@@ -195,7 +214,14 @@ def advance(
         def one_round(t, carry):
             return jax.vmap(lambda keys, carry: play(keys, carry, t))(keys, carry)
 
-        carry = jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
+        if isinstance(carry.stopped_at, tuple):
+            carry = jax.lax.fori_loop(t + 1, until + 1, one_round, carry)
+        else:  # a block in which all runs have stopped is not continued
+            _, carry = jax.lax.while_loop(
+                lambda loop: (loop[0] <= until) & jnp.any(loop[1].stopped_at == 0),
+                lambda loop: (loop[0] + 1, one_round(*loop)),
+                (t + 1, carry),
+            )
         return carry, jax.vmap(lambda keys, carry: read(keys, carry, until))(keys, carry)
 
     return blocks.map_blocks(block, mesh, n_shared=3, n_blockwise=2)(matchup, t, until, keys, carry)

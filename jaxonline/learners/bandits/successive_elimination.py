@@ -33,9 +33,9 @@ class EliminationState(NamedTuple):
 class SuccessiveElimination(LearnerDefaults):
     """Identifies the best arm with probability at least 1 - delta, and stops (successive elimination).
 
-    It pulls every active arm once in turn. After n pulls of each, it drops an arm whose mean loss exceeds the smallest by
-    at least 2 a(n), a(n) = sqrt(ln(pi^2 K n^2 / (3 delta)) / (2 n)). It stops when one arm is left. By Hoeffding's
-    inequality all means stay within a(n) of their expectations with probability at least 1 - delta
+    It pulls every active arm once in turn. After n pulls of each, it drops an arm whose mean loss exceeds the smallest
+    one by at least 2 a(n), a(n) = sqrt(ln(pi^2 K n^2 / (3 delta)) / (2 n)). It stops when one arm is left. By
+    Hoeffding's inequality all means stay within a(n) of their expectations with probability at least 1 - delta
     (`bounds.successive_elimination`); the paper has a larger constant. Losses are in [0, 1].
 
     Args:
