@@ -379,7 +379,7 @@ def _console() -> Any:
     """Return a rich console that prints text literally and keeps working after its reader has closed the pipe."""
     from rich.console import Console
 
-    from jaxonline.results.report.formats import visible
+    from jaxonline.results.report.formats import replace_controls
 
     class _PipeTolerantConsole(Console):
         def on_broken_pipe(self) -> None:
@@ -387,7 +387,7 @@ def _console() -> Any:
             _discard_output()
 
         def render_str(self, text: str, **options: Any) -> Any:
-            return super().render_str(visible(text), **options)
+            return super().render_str(replace_controls(text), **options)
 
     return _PipeTolerantConsole()
 

@@ -1,9 +1,4 @@
-"""Kernels: positive semi-definite functions of two vectors; some have a power series, some a spectrum.
-
-`base` says what a kernel is, `dot_product` holds those of the inner product, with a power series, `shift_invariant`
-those of the difference, with a spectral law, `radial` those of the distance, as mixtures of Gaussian kernels;
-`combined` makes sums and multiples.
-"""
+"""Kernels: positive semi-definite functions of two vectors, some with a power series or a spectral distribution."""
 
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.combined import Scaled, Sum

@@ -1,9 +1,4 @@
-"""Losses: value and gradient of a prediction or a move.
-
-`base` says what a loss is, `series` what one with the Taylor series of its derivative can do beyond that. Losses of a
-residual y_hat - y: `residuals`; of a margin y * y_hat: `margins`; of a predicted probability: `probabilities`; of an
-arm or of weights on arms: `actions`; of a point: `points`.
-"""
+"""Losses of residuals, margins, probabilities, arms, weights and points: value, and gradient in the prediction."""
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import Loss, ScalarLoss

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxonline.game import Entrant, Game
 from jaxonline.losses.actions import ARM_LOSSES
+from jaxonline.parameters.citations import method_names
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team
 
@@ -25,6 +26,14 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
             name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
+        },
+        "methods": {
+            "game": method_names(game),
+            "learners": {
+                name: method_names([learner, item.feedback] if isinstance(item, Entrant) else learner)
+                for team, item in zip(teams, given, strict=True)
+                for name, learner in team.members.items()
+            },
         },
         "versions": dict(versions()),
     }

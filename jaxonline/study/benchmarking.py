@@ -138,7 +138,6 @@ class Benchmark:
 
 
 def _build_learner(entry: Any, task: Task) -> Any:
-    """Build the learner of a task."""
     return entry if isinstance(entry, Learner | Entrant | Sweep) or not callable(entry) else entry(task)
 
 

@@ -104,7 +104,6 @@ class Moments:
 
 
 def _central_sums(x: np.ndarray) -> tuple[float, ...]:
-    """The mean of [n] and the central sums of powers two to four."""
     mean = x.mean()
     d = x - mean
     d2 = d * d

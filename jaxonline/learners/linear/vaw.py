@@ -55,14 +55,10 @@ class VAW(LearnerDefaults):
         features: a function of an instance that is a pytree (`FourierFeatures`, a `Dictionary`), or None for the
             instance itself. An array of any shape is flattened: a dictionary of N kernels gives the concatenated
             forecaster of Theorem 1.
-        allow_float32: accept instances of float32, in which long runs drift.
-
-    Raises:
-        ValueError: at `init`, instances of float32 without `allow_float32`.
+        allow_float32: accept instances of float32, in which long runs drift; otherwise they raise a ValueError.
 
     Example:
-        >>> import jax, numpy as np
-        >>> import jaxonline as jo
+        >>> import jax, numpy as np, jaxonline as jo
         >>> from jaxonline.learners import VAW
         >>> with jax.enable_x64(True):
         ...     game = jo.Game(jo.environments.DataStream(np.ones((3, 1)), np.ones(3)), jo.FullInformation())
@@ -113,16 +109,10 @@ def initial_state(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWSta
 def absorb(
     state: VAWState, Z: Float[Array, "m b"], y: Float[Array, "b"], n_rounds: Int[Array, ""] | None = None
 ) -> tuple[VAWState, Float[Array, "b"], Float[Array, "b"]]:
-    """Absorb a block of rounds into the state.
+    """Absorb a block of rounds into the state: instances `Z` as columns, targets `y`.
 
-    Args:
-        state: state before the block.
-        Z: instances of the block, one column for each round.
-        y: targets.
-        n_rounds: number of rounds to absorb, all by default; further instances (finite) change nothing.
-
-    Returns:
-        The next state, the predictions of online ridge (each from the rounds before it), and the leverages.
+    Only the first `n_rounds` rounds count, all by default; further instances must be finite. Returns the next state,
+    the predictions of online ridge (each from the rounds before it), and the leverages.
     """
     PZ = product(state.inverse, Z)
     _, W = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))

@@ -230,7 +230,6 @@ def tabulate_pairs(errors: dict[tuple[int, int], dict[str, np.ndarray]]) -> Tabl
 
 
 def _medians(errors: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
-    """Medians over the splits of one pair."""
     medians = {name: np.median(values, axis=0).tolist() for name, values in errors.items()}
     return {name: dict(zip(MEASURES, values, strict=True)) for name, values in medians.items()}
 

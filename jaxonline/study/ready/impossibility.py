@@ -29,7 +29,7 @@ from jaxonline.game import Entrant, Game, play
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters.struct import replace
 from jaxonline.results.report.plotting import COLOURS
-from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
 from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
@@ -256,7 +256,7 @@ REGRETS = (
     Number("copies_per_round", "copies", "{:.3g}"),
     *(Interval(world, world.replace("_", " "), "{:.3f}") for world in WORLDS),
     Number("larger", form="{:.3f}"),
-    *LEFT_OUT,
+    *EXCLUDED_RUNS_COLUMNS,
 )
 GROWTHS = (
     Text("learner"),
@@ -267,7 +267,6 @@ GROWTHS = (
 
 
 def _sentence(name: str, alike: Mapping[str, Any]) -> str:
-    """Format the comparison of a learner's hypotheses."""
     return (
         "{name}: mean hypothesis after {rounds} rounds {means[0]:.3f} e without noise, {means[1]:.3f} e with; "
         "difference {difference:.3f} [{low:.3f}, {high:.3f}], Kolmogorov-Smirnov p = {p_value:.2g}"

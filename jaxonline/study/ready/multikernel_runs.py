@@ -156,7 +156,6 @@ def _run_set(frequencies, X, y, *, n, key, sampler):
 
 
 def _rules() -> dict[str, Any]:
-    """The published combiners besides VAW."""
     return {
         "EWA": Truncated(learners.OverAdvice(learners.EWA.over_range(0.0, 1.0), late_start=True)),
         "Aggregating": Truncated(learners.Aggregating(0.0, 1.0, late_start=True)),

@@ -23,7 +23,7 @@ from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopie
 from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import KernelGradient
-from jaxonline.learners.kernels.supports import Supports, no_points
+from jaxonline.learners.kernels.supports import Supports, empty_supports
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.struct import stack
 from jaxonline.parameters.warning_classes import OverflowWarning
@@ -79,7 +79,7 @@ def feedback_of(source, labels=True):
     ],
 )
 @pytest.mark.long
-def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
+def test_kernel_gradient_equals_its_numpy_loop(kernel, loss, source, radius, x64):
     """Predictions, coefficients, stored points and |w|^2, to 1e-9 relative in float64."""
     (kernel, kernel_by_hand), (loss, slope) = KERNELS[kernel], LOSSES[loss]
     estimator, instance = SOURCES[source]
@@ -116,7 +116,7 @@ def test_it_is_its_numpy_loop(kernel, loss, source, radius, x64):
         ("exponential", "one copy"),
     ),
 )
-def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
+def test_kernel_gradient_with_the_linear_kernel_equals_the_gradient_learner(loss, source, x64):
     """Two programs, one in coefficients and one in w, for every loss."""
     loss, _ = LOSSES[loss]
     X, y = data(classes=loss.kind == "classification")
@@ -131,7 +131,7 @@ def test_with_the_linear_kernel_it_is_the_gradient_learner(loss, source, x64):
 
 @pytest.mark.long
 @pytest.mark.parametrize("radius", [None, 1.0])
-def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
+def test_the_norm_by_recurrence_equals_the_double_sum(both_precisions, radius):
     """After 500 rounds; in float32 with the error of a thousand roundings."""
     X, y = data(500)
     learner = KernelGradient(Gaussian(1.0), FullGradient(), 0.2, n_rounds=500, radius=radius)
@@ -148,8 +148,8 @@ def test_the_norm_by_recurrence_is_the_double_sum(both_precisions, radius):
 
 
 def some_supports(rng, capacity, n, d=2):
-    """A hypothesis with n points, and NaN in every chunk that is not in use."""
-    state = no_points(capacity, jax.ShapeDtypeStruct((d,), np.float32))
+    """A hypothesis with n points, and NaN in every unused chunk."""
+    state = empty_supports(None, capacity, jax.ShapeDtypeStruct((d,), np.float32))
     n_chunks, _, size = state.points.shape
     points, alpha = rng.normal(size=(n_chunks * size, d)), rng.normal(size=n_chunks * size)
     alpha[n:] = 0.0
@@ -162,21 +162,21 @@ def some_supports(rng, capacity, n, d=2):
 
 @pytest.mark.parametrize("capacity", [1, 127, 128, 129, 500, 1025, 3000])
 def test_a_round_reads_the_chunks_in_use(capacity):
-    """Room for all points, at most 8 chunks, at most one chunk too much; what is not in use is not looked at."""
+    """Room for all points, in at most 8 chunks, at most one of them unneeded. Unused chunks are not read."""
     rng, x = np.random.default_rng(capacity), np.array([0.3, -0.2])
-    empty_state = no_points(capacity, jax.ShapeDtypeStruct((2,), np.float32))
+    empty_state = empty_supports(None, capacity, jax.ShapeDtypeStruct((2,), np.float32))
     n_chunks, _, size = empty_state.points.shape
     assert capacity <= n_chunks * size < capacity + size
     assert n_chunks <= 8
     for n in sorted({0, 1, min(size, capacity), min(size + 1, capacity), capacity}):
         state, points, alpha = some_supports(rng, capacity, n)
         value = np.sum(alpha * np.exp(-np.sum((points - x) ** 2, axis=1)))
-        np.testing.assert_allclose(state.at(Gaussian(1.0), jnp.float32(x)), value, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(state.evaluate(Gaussian(1.0), jnp.float32(x)), value, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.long
-def test_batches_of_hypotheses_of_different_sizes():
-    """Under vmap, nested too, every item is what it is alone, whatever is batched."""
+def test_a_batch_of_hypotheses_equals_each_hypothesis_alone():
+    """Under vmap and nested vmap, for batched and unbatched arguments."""
     rng = np.random.default_rng(0)
     sizes = [[0, 1, 128], [129, 300, 400]]
     states = [[some_supports(rng, 400, n)[0] for n in row] for row in sizes]
@@ -184,7 +184,7 @@ def test_batches_of_hypotheses_of_different_sizes():
     X, widths = jnp.float32(rng.normal(size=(2, 3, 2))), jnp.float32([[0.5, 1.0, 2.0], [1.0, 1.5, 3.0]])
 
     def value(state, width, x):
-        return state.at(Gaussian(width), x)
+        return state.evaluate(Gaussian(width), x)
 
     alone = np.array([[value(clean[i][j], widths[i, j], X[i, j]) for j in range(3)] for i in range(2)])
     stacked = stack([stack(row) for row in clean])
@@ -198,17 +198,17 @@ def test_batches_of_hypotheses_of_different_sizes():
     np.testing.assert_allclose(only_size, [value(clean[1][2], widths[0, 0], X[0, 0])] * 2, rtol=1e-6)
 
 
-def test_points_go_to_their_places():
-    """Across the edges of chunks, and nowhere when there is no room, also where the last chunk is not full."""
+def test_points_are_stored_in_order_across_chunks():
+    """A point beyond the capacity is not stored, also if the last chunk is not full."""
     x = jnp.arange(300.0)[:, None] * jnp.ones((1, 2))
 
     @jax.jit
     def play(n):
         def add(state, x):
             one = jnp.float32(1.0)
-            return state.with_point(x, 1.0 + x[0], 0 * one, one, None, 200)
+            return state.add_point(x, 1.0 + x[0], 0 * one, one, None, 200)
 
-        return jax.lax.scan(add, no_points(200, jax.ShapeDtypeStruct((2,), np.float32)), x)
+        return jax.lax.scan(add, empty_supports(None, 200, jax.ShapeDtypeStruct((2,), np.float32)), x)
 
     state, full = play(300)
     alpha, points = stored(state, 200)
@@ -220,7 +220,7 @@ def test_points_go_to_their_places():
 
 
 @pytest.mark.long
-def test_out_of_room_it_stops_learning_and_says_so():
+def test_a_full_storage_stops_learning_and_warns():
     X, y = data(30)
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.FullInformation())
     learner = KernelGradient(Gaussian(1.0), FullGradient(), 0.2, n_rounds=20, radius=0.5)
@@ -247,21 +247,21 @@ def test_out_of_room_it_stops_learning_and_says_so():
         (r"^n_rounds\b", {"n_rounds": "many"}),
     ],
 )
-def test_bad_arguments(message, arguments):
+def test_bad_arguments_are_named(message, arguments):
     given = {"kernel": Gaussian(1.0), "estimator": NaiveCopy(), "step_size": 0.1, "n_rounds": 10, **arguments}
     with pytest.raises((ValueError, TypeError), match=message):
         KernelGradient(**given)
 
 
 @pytest.mark.parametrize("estimator", [FullGradient, NaiveCopy, lambda loss: MeanOfCopies(2, loss)])
-def test_losses_must_be_losses(estimator):
+def test_an_estimator_rejects_an_object_that_is_not_a_loss(estimator):
     with pytest.raises(TypeError, match=r"^loss\b"):
         estimator("squared")
 
 
 def test_instances_must_be_vectors():
     learner = KernelGradient(Gaussian(1.0), NaiveCopy(), step_size=0.1, n_rounds=10)
-    with pytest.raises(ValueError, match="one dimension"):
+    with pytest.raises(ValueError, match=r"^instance\b"):
         learner.init(
             jax.random.key(0),
             jo.game.Specs.of_vectors((2, 2)),

@@ -44,7 +44,7 @@ def played(kernel, **sizes):
 
 @pytest.mark.long
 @pytest.mark.parametrize("levels", [0, *(pytest.param(levels, marks=pytest.mark.long) for levels in (2, 3))])
-def test_tensors_and_chunks_are_the_same_hypothesis(x64, levels):
+def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
     """To 1e-12: predictions, lengths and norms with levels in tensors up to 0, 1, 2, 3 and in chunks beyond."""
     first, other = (played("exponential", tensor_levels=each) for each in (1, levels))
     assert float(np.ptp(first.y_hat)) > 0.1
@@ -95,8 +95,8 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
         ("table", "feature_map.*511.*got 0.5"),
     ],
 )
-def test_a_promise_that_cannot_be_kept_is_an_error(which, message):
-    """Before: 511 copies whatever the law, and an overflow with probability 1. With the p of the message it is kept."""
+def test_an_unreachable_risk_raises_with_a_remedy(which, message):
+    """With the p of the message the risk is kept."""
     laws = {name: Geometric(1.01 if which == name else 2.0) for name in ("level", "pairs", "fresh")}
     laws["level"] = FiniteDistribution([0.5, *[0.0] * 600, 0.5]) if which == "table" else laws["level"]
 
@@ -113,15 +113,15 @@ def test_a_promise_that_cannot_be_kept_is_an_error(which, message):
         assert plan(laws | {which: Geometric(p + 0.0005)}) < 2e-6
 
 
-def test_the_horizon_that_would_do_is_said():
+def test_the_error_states_a_sufficient_horizon():
     feature_map, short = DotProductFeatureMap(ExponentialKernel(), Geometric(1.05)), Geometric(2.0)
     length = GradientLength.for_loss(Squared(), short, second_moment=1.0)
-    with pytest.raises(ValueError, match="n_rounds at most 8,827 would do"):
+    with pytest.raises(ValueError, match="n_rounds at most 8,827"):
         Storage.for_horizon(feature_map, length, D, 10**6)
     assert Storage.for_horizon(feature_map, length, D, 8_800).overflow_probability(feature_map, length, 8_800) < 2e-6
 
 
-def test_levels_beyond_the_table_count():
+def test_overflow_probability_includes_levels_beyond_the_table():
     """A storage made by hand for very long products: the chunks of all of them are in its probability."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution([*[0.0] * 700, 1.0]))
     small, large = (Storage(0, 700, 0, 30, n_chunks) for n_chunks in (700 * 3, 700 * 30))
