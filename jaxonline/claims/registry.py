@@ -19,7 +19,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
-from jaxonline._xla.threads import default_at_once, in_parallel
+from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import did_you_mean
@@ -231,7 +231,7 @@ def run_claims(
         [('printed', 'biased'), ('corrected', 'unbiased')]
     """
     options, claims = SamplingOptions(samples, seed, mesh), select(pattern, cost)
-    at_once = default_at_once() if at_once is None else check.count("at_once", at_once)
+    at_once = default_threads() if at_once is None else check.count("at_once", at_once)
     if mesh is None and min(at_once, len(claims)) > 1:  # two devices would draw two blocks where one suffices
         options = dataclasses.replace(options, mesh=default_mesh(jax.local_devices()[:1]))
     shared = None if progress is None else _SharedProgress(progress, len(claims))
@@ -247,7 +247,7 @@ def run_claims(
 
     # The programs of learners, the last claims, take longest: start with them.
     jobs = [functools.partial(check_claim, number) for number in reversed(range(len(claims)))]
-    return in_parallel(jobs, at_once)[::-1]
+    return run_parallel(jobs, at_once)[::-1]
 
 
 class _SharedProgress:

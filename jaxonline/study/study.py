@@ -101,7 +101,7 @@ class Context:
                 folder = self.checkpoint
                 if folder is not None:
                     folder = (Checkpoint.of(folder) if isinstance(folder, str) else folder) / folder_name(name)
-                return dataclasses.replace(self, checkpoint=folder, progress=reporter.within(name))
+                return dataclasses.replace(self, checkpoint=folder, progress=reporter.nested(name))
 
             yield part
             finish()

@@ -27,7 +27,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 from threadpoolctl import threadpool_limits
 
-from jaxonline._xla.threads import in_parallel
+from jaxonline._xla.threads import run_parallel
 from jaxonline.datasets import mnist
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import Number, Table, Text
@@ -208,7 +208,7 @@ class FewAttributes(Study):
 def _in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run each learner in a thread, without threads of the linear algebra."""
     with threadpool_limits(1):
-        return in_parallel(jobs)
+        return run_parallel(jobs)
 
 
 COLUMNS = (
