@@ -1,6 +1,6 @@
 """Draw sentences at random from all docstrings and pages, to be read by somebody who does not know the project.
 
-    python docs/words/draw_sentences.py --seed 1 --number 40
+python docs/words/draw_sentences.py --seed 1 --number 40
 """
 
 import argparse
