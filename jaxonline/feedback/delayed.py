@@ -12,7 +12,7 @@ from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.oracles import observed, open_oracle
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, traits_of
-from jaxonline.linalg.ragged import largest
+from jaxonline.linalg.ragged import batch_max
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import Component, Convert
 
@@ -118,7 +118,7 @@ class DelayedOracle:
             state, self._queries = next_answer(0, (state, jnp.int32(0)))
         else:
             carry = (state, jnp.int32(0))
-            state, self._queries = jax.lax.fori_loop(0, largest(self.number), next_answer, carry)
+            state, self._queries = jax.lax.fori_loop(0, batch_max(self.number), next_answer, carry)
         return state
 
     def first(self) -> Arrival:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from jaxonline._xla.barriers import compute_once
-from jaxonline.random.threefry import is_threefry, key_of_words, threefry
+from jaxonline.random.threefry import is_threefry, key_from_words, threefry
 
 
 def entry(
@@ -48,4 +48,4 @@ def fused_entry(
         return draw(key, (length,), dtype)[index]
     place = index.reshape(-1).astype(jnp.uint32)
     high, low = threefry(jax.random.key_data(key), jnp.zeros_like(place), place)
-    return draw(key_of_words(high ^ low), place.shape, dtype).reshape(index.shape)
+    return draw(key_from_words(high ^ low), place.shape, dtype).reshape(index.shape)
