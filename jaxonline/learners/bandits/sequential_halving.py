@@ -33,8 +33,8 @@ class SequentialHalving(LearnerDefaults):
     """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
 
     There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
-    the better half of the arms is kept, by the mean losses of the phase. For losses in [0, 1] the probability of a wrong
-    recommendation is at most 3 log2(K) exp(-budget / (8 H log2 K)) (`bounds.sequential_halving`).
+    the better half of the arms is kept, by the mean losses of the phase. `bounds.sequential_halving` bounds the
+    probability of a wrong recommendation for losses in [0, 1].
 
     Args:
         budget: the number of pulls; at least K ceil(log2 K).

@@ -24,7 +24,7 @@ def play(losses, learner):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_successive_elimination_equals_a_loop(seed):
-    losses = table_of(MEANS, 700, seed)
+    losses = table_of(MEANS, 3000, seed)
     history = play(losses, SuccessiveElimination(0.1))
     arms, best, stopped = reference.successive_elimination(losses, 0.1)
     assert stopped
