@@ -81,9 +81,9 @@ class WrongRecommendation(_LastRecommendation):
 
 @struct
 class StoppingRound:
-    """The round after which a run stopped; NaN for a run that has not stopped (a censored run).
+    """The round after which a run stopped; infinity for a run that has not stopped (a censored run).
 
-    A mean over runs with a censored one is NaN, so that they are never averaged silently.
+    The mean over runs is then infinite: censored runs are never averaged silently.
 
     Example:
         >>> import jaxonline as jo
@@ -91,23 +91,23 @@ class StoppingRound:
         >>> learner, measures = jo.learners.SequentialHalving(20), [jo.StoppingRound()]
         >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=30, record_at=[10, 30], measures=measures)
         >>> result.measures["stopping_round"].tolist()
-        [[[nan, 20.0]]]
+        [[[inf, 20.0]]]
     """
 
     name: ClassVar[str] = "stopping_round"
 
     def init(self, record: Round) -> Float[Array, ""]:
-        """NaN: not stopped.
+        """Infinity: not stopped.
 
         Raises:
             TypeError: the learner never stops.
         """
         _field(self, record, "stopped")
-        return jnp.float32(jnp.nan)
+        return jnp.float32(jnp.inf)
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
         """Round t if the run stops in it."""
-        return jnp.where(record.info.stopped & jnp.isnan(carry), t.astype(jnp.float32), carry)
+        return jnp.where(record.info.stopped & jnp.isinf(carry), t.astype(jnp.float32), carry)
 
     def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
         """The round."""

@@ -1,4 +1,4 @@
-"""Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, bounded and anytime.
+"""Confidence intervals for a mean over runs (`jo.intervals`): Student, bootstrap-t, bounded, binomial and anytime.
 
 Student's distribution is taken from scipy.special, with the bits of scipy.stats, which takes a second to import.
 `docs/intervals.md` reports the coverage of each interval by simulation.
@@ -189,6 +189,49 @@ class Bounded(ConfidenceInterval):
 
 
 @dataclasses.dataclass(frozen=True)
+class Binomial(ConfidenceInterval):
+    """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
+
+    Error rate: at most 1 - level, for any number of runs. Other values raise an error. A difference of two such
+    quantities has the interval `Bounded(-1, 1)`.
+
+    References:
+        Clopper and Pearson (1934), "The use of confidence or fiducial limits illustrated in the case of the binomial",
+        Biometrika 26.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.results.statistics import mean_over_runs
+        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.Binomial())
+        >>> estimate.low.tolist(), estimate.high.round(4).tolist()
+        ([0.0], [0.0362])
+    """
+
+    test: ClassVar[str] = "paired tests of bounded differences"
+    uses_controls: ClassVar[bool] = False
+
+    def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
+        """See `ConfidenceInterval.ends`."""
+        other = values[(values != 0) & (values != 1) & ~np.isnan(values)]
+        if other.size:
+            raise ArgumentError("interval", f"must suit all values: Binomial needs 0 and 1, got {other[0]:.6g}")
+        n_runs, tail = of.n_runs, (1.0 - level) / 2
+        ones = np.rint(of.mean * n_runs)
+        with np.errstate(invalid="ignore"):
+            low = special.betaincinv(ones, n_runs - ones + 1, tail)
+            high = special.betaincinv(ones + 1, n_runs - ones, 1.0 - tail)
+        return np.where(ones == 0, 0.0, low), np.where(ones == n_runs, 1.0, high)
+
+    def p_values(self, values: np.ndarray, of: Estimate) -> np.ndarray:
+        """1 if all values are 0, else 0."""
+        return np.where(np.isnan(of.mean), np.nan, (of.mean == 0).astype(float))
+
+    def of_difference(self) -> "Bounded":
+        """The limits of a difference."""
+        return Bounded(-1.0, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
 class Anytime(ConfidenceInterval):
     """Confidence sequence, valid for all numbers of runs at once: look at any time, and stop when it is narrow.
 
@@ -253,7 +296,7 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """
-    classes = {each.__name__: each for each in (Student, BootstrapT, Bounded, Anytime)}
+    classes = {each.__name__: each for each in (Student, BootstrapT, Bounded, Binomial, Anytime)}
     return classes[stored["type"]](**{name: of for name, of in stored.items() if name != "type"})
 
 

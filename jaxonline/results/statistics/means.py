@@ -66,7 +66,8 @@ def mean_over_runs(
     n_runs = (~np.isnan(values)).sum(axis=1)
     some = np.maximum(n_runs, 1)
     mean = np.where(n_runs > 0, np.nansum(values, axis=1) / some, np.nan)
-    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    with np.errstate(invalid="ignore"):  # infinity less an infinite mean
+        squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
     error = np.where(n_runs > 1, np.sqrt(squares / np.maximum(n_runs - 1, 1) / some), np.nan)
     estimate = Estimate(mean, error, error, error, n_runs)
     low, high = interval.ends(values, estimate, level)
@@ -100,7 +101,8 @@ def make_bands(of: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: 
 def skewness(values: Float[np.ndarray, "L R"]) -> Float[np.ndarray, "L"]:
     """The skewness of each learner's runs, 0 if they do not vary; NaN are left out."""
     n_runs = np.maximum((~np.isnan(values)).sum(axis=1, keepdims=True), 1)
-    centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
+    with np.errstate(invalid="ignore"):
+        centred = values - np.nansum(values, axis=1, keepdims=True) / n_runs
     second, third = ((np.nansum(centred**power, axis=1, keepdims=True) / n_runs)[:, 0] for power in (2, 3))
     return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
 
