@@ -40,6 +40,7 @@ from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.bounds.sleeping import sleeping_exp3, sleeping_hedge, sleeping_ucb1
 
 __all__ = [
     "BanditBound",
@@ -89,6 +90,9 @@ __all__ = [
     "projected_gradient",
     "regularized_leader",
     "sequential_halving",
+    "sleeping_exp3",
+    "sleeping_hedge",
+    "sleeping_ucb1",
     "successive_elimination",
     "surrogate_kernel",
     "surrogate_radial_kernel",

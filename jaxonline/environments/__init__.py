@@ -12,10 +12,11 @@ from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, Switc
 from jaxonline.environments.linear import LinearModel
 from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
 from jaxonline.environments.separable import SeparableData
+from jaxonline.environments.sleeping import Sleeping
 
 __all__ = [
     "Autoregressive", "BernoulliArms", "ChasingNoise", "ContextualLinearArms", "ContraryLabels", "ContraryLosses",
     "DataStream", "DriftingArms", "DriftingModel", "FiniteClass", "GaussianArms", "HiddenAttribute", "HiddenBestArm",
-    "LinearModel", "RandomWalkExperts", "SeparableData", "SwitchingArms", "SwitchingExperts", "indistinguishable_pair",
-    "three_bits", "unavoidable_regret",
+    "LinearModel", "RandomWalkExperts", "SeparableData", "Sleeping", "SwitchingArms", "SwitchingExperts",
+    "indistinguishable_pair", "three_bits", "unavoidable_regret",
 ]  # fmt: skip

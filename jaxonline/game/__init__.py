@@ -2,8 +2,9 @@
 
 `round` is the game and one round of it; `protocols` has the methods that environments, feedbacks and learners must
 have, `defaults` the optional methods, `traits` the facts that they state; `specs` what an environment declares;
-`oracles` how they are opened; `regret` the notions of regret; `keys` how randomness is derived; `binding` checks a
-learner against a game before anything is played; `history` plays one run and keeps everything.
+`oracles` how they are opened; `masks` arms that are not always available; `regret` the notions of regret; `keys` how
+randomness is derived; `binding` checks a learner against a game before anything is played; `history` plays one run and
+keeps everything.
 """
 
 from jaxonline.game.binding import (
@@ -18,6 +19,7 @@ from jaxonline.game.binding import (
 from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, ForwardsToLearner, LearnerDefaults
 from jaxonline.game.history import play
 from jaxonline.game.keys import StreamKeys, stream_keys
+from jaxonline.game.masks import Available
 from jaxonline.game.oracles import open_oracle
 from jaxonline.game.protocols import Draw, Environment, Feedback, Learner, Specs
 from jaxonline.game.regret import CleanRegret, NoisyLearnerRegret, NoisyRegret, PseudoRegret, Regret
@@ -25,6 +27,7 @@ from jaxonline.game.round import Entrant, Game, Round, States, play_round, start
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits
 
 __all__ = [
+    "Available",
     "Bound",
     "CleanRegret",
     "Draw",

@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
+from jaxonline.game.masks import Available
 from jaxonline.game.oracles import check_state, try_feedback
 from jaxonline.game.protocols import Feedback, Learner, Oracle
 from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start, wants_copies
@@ -18,7 +19,7 @@ from jaxonline.game.specs import check_spec, said, try_instance
 from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.parameters.warning_classes import LossMismatchWarning
 
@@ -102,8 +103,8 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
             the loss cannot judge, a loss that is no number.
         ValueError: for noise of another dimension than the instances, states that change their type, noise with which
             the learner would be wrong, outcomes that are no classes where the learner's loss is one of a margin, or
-            losses of arms outside the range that the learner declares, an environment whose instances or outcomes are
-            not what its `instance_spec` and `outcome_spec` say.
+            losses of arms outside the range that the learner declares, masks that the learner does not support, an
+            environment whose instances or outcomes are not what its `instance_spec` and `outcome_spec` say.
     """
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
@@ -112,6 +113,9 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
             f"regret={type(game.regret).__name__} looks at copy 0 of each round, which is not there with "
             "NoisyCopies(direct_products=True)"
         )
+    if isinstance(game.specs.instance, Available) and not traits_of(entrant.learner, LearnerTraits).uses_masks:
+        kind = type(entrant.learner).__name__
+        raise ArgumentError("learner", f"{kind} does not support masks; UCB1, EXP3 and Hedge (with EWA) do")
     dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has tried its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__ if name is None else f"learner {name!r} ({type(entrant.learner).__name__})"

@@ -54,6 +54,26 @@ class EnvironmentDefaults:
         raise NotImplementedError
 
 
+class ForwardsToEnvironment(EnvironmentDefaults):
+    """Base of an environment that wraps another one, `self.environment`; whatever it does not define is forwarded."""
+
+    environment: Any
+
+    @property
+    def traits(self) -> EnvironmentTraits:
+        """The traits of the environment."""
+        return traits_of(self.environment, EnvironmentTraits)
+
+    @property
+    def outcome_spec(self) -> PyTree:
+        """Shape and dtype of an outcome of the environment."""
+        return self.environment.outcome_spec
+
+    def init(self, key: Key[Array, ""]) -> PyTree:
+        """Return the state of the environment."""
+        return self.environment.init(key)
+
+
 class FeedbackDefaults:
     """Optional methods of a feedback.
 
@@ -146,6 +166,13 @@ def method_of(item: Any, default: Callable[..., Any]) -> Callable[..., Any]:
 def overrides(item: Any, default: Callable[..., Any]) -> bool:
     """Whether an object has a method of its own in place of a default implementation."""
     return getattr(type(item), default.__name__, default) is not default
+
+
+def has_expected_outcomes(environment: Any) -> bool:
+    """Whether the means of the outcomes are known; a wrapper has those of its environment."""
+    if isinstance(environment, ForwardsToEnvironment):
+        return has_expected_outcomes(environment.environment)
+    return overrides(environment, EnvironmentDefaults.expected_outcome)
 
 
 def is_adaptive(feedback: Any) -> bool:

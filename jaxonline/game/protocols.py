@@ -114,7 +114,8 @@ class Draw(NamedTuple):
 class Comparator(Protocol):
     """The best fixed predictor of a class in hindsight, from sums over rounds.
 
-    A comparator for one loss has it as an attribute `loss`; games with another loss are refused.
+    A comparator for one loss has it as an attribute `loss`; games with another loss are refused. Games with masks
+    (`game.Available`) need a comparator with the attribute `uses_masks = True`.
     """
 
     def statistic(self, x: PyTree, y: PyTree) -> PyTree:

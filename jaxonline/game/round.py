@@ -17,8 +17,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from jaxonline.game.defaults import EnvironmentDefaults, OracleDefaults, is_adaptive, method_of, overrides
+from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, is_adaptive, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
+from jaxonline.game.masks import loss_if_available
 from jaxonline.game.oracles import feedback_state, observed, open_oracle, try_feedback
 from jaxonline.game.printing import history_table, is_history
 from jaxonline.game.protocols import Environment, Feedback, Specs
@@ -108,8 +109,7 @@ class Game:
         name = type(self.regret).__name__
         if wants_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
             raise ValueError(f"regret={name} needs a feedback of noisy copies, got {type(self.feedback).__name__}")
-        states_means = overrides(self.environment, EnvironmentDefaults.expected_outcome)
-        if self.regret.on_expected_outcomes and not states_means:
+        if self.regret.on_expected_outcomes and not has_expected_outcomes(self.environment):
             raise ValueError(
                 f"regret={name} needs an environment with expected_outcome, got {type(self.environment).__name__}"
             )
@@ -279,6 +279,7 @@ def _play_round(game, entrant, keys, t, states, code):
         raise ArgumentTypeError("update", f"must return the next state and an info, got {said(updated)}")
     learner, info = updated
     loss = game.loss(y_hat, y_comparator if means else for_loss(game.loss, outcome))
+    loss = loss_if_available(x, y_hat, loss)
     answers = method_of(oracle, OracleDefaults.answers)()
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), answers, info)
     feedback = observed(entrant.feedback, oracle_key, states.feedback, t, x, outcome, y_hat)

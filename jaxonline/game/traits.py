@@ -25,6 +25,7 @@ class LearnerTraits(NamedTuple):
         long_rounds: whether a round takes so long that preparing its program for speed pays.
         capacity_hint: how a user gives the learner more storage, as a sentence without a full stop; it ends the
             warnings about runs that ran out of storage.
+        uses_masks: whether the learner chooses only from the arms or experts that are available (`game.Available`).
 
     Example:
         >>> import jaxonline as jo
@@ -37,6 +38,7 @@ class LearnerTraits(NamedTuple):
     label_range: tuple[ArrayLike, ArrayLike] | None = None
     long_rounds: bool = False
     capacity_hint: str = "give it more capacity"
+    uses_masks: bool = False
 
 
 class EnvironmentTraits(NamedTuple):

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Game, same_loss, warn_of_other_losses
+from jaxonline.game import Available, Game, same_loss, warn_of_other_losses
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import said
@@ -160,6 +160,8 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     is_comparator = isinstance(comparator, Comparator | HindsightComparator)
     check.instance("comparator", comparator, is_comparator, "a comparator, e.g. jo.L2Ball(1.0) or jo.BestArm()")
     name = type(comparator).__name__
+    if isinstance(game.specs.instance, Available) and not getattr(comparator, "uses_masks", False):
+        raise ArgumentError("comparator", f"{name} does not support masks; BestOrdering and BestOfEachRound do")
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
         raise ArgumentError("comparator", f"{name} must have the loss of the game, {game.loss}, got {loss}")

@@ -28,8 +28,8 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses", "estimators", "estimators.dictionary",
-    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "game.regret", "claims",
-    "environments.adversaries",
+    "kernels", "kernels.radial", "comparators", "bounds", "simulation.measures", "simulation.awake_regret",
+    "game.regret", "claims", "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
     "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
