@@ -50,19 +50,19 @@ def _exp3(form: str, options: SamplingOptions) -> Verification:
 
 def _sleeping_estimates(renormalised: bool) -> Verification:
     """Return the verdict on the estimates of the available arms, with eta = 1 in a state that is not uniform."""
-    exp3 = EXP3(1.0)
+    exp3, weights = EXP3(1.0), np.exp(-CUMULATIVE_LOSSES)
+    p = weights[MASK] / weights[MASK].sum()
     with jax.enable_x64(True):
-        mask, state, losses = jnp.asarray(MASK), jnp.asarray(CUMULATIVE_LOSSES), jnp.asarray(LOSSES)
-        x = Available(mask, ())
-        p = exp3.predict(jax.random.key(0), state, x).probabilities
-        weights = p if renormalised else exp3.weights(state)
+        x, state, losses = Available(jnp.asarray(MASK), ()), jnp.asarray(CUMULATIVE_LOSSES), jnp.asarray(LOSSES)
+        move = exp3.predict(jax.random.key(0), state, x)
+        probabilities = move.probabilities if renormalised else exp3.weights(state)
 
         def estimates(arm: Any) -> Any:
-            return exp3.update(None, state, BanditOracle(x, Draw(arm, weights), losses))[0] - state
+            return exp3.update(None, state, BanditOracle(x, Draw(arm, probabilities), losses))[0] - state
 
-        by_arm = np.asarray(run_compiled(jax.vmap(estimates), np.arange(len(MASK), dtype=np.int32)))
-    support = [(float(p[arm]), by_arm[arm][MASK]) for arm in np.flatnonzero(MASK)]
-    return unbiased(None, LOSSES[MASK], support=support)
+        arms = np.flatnonzero(MASK).astype(np.int32)
+        by_arm = np.asarray(run_compiled(jax.vmap(estimates), arms))[:, MASK]
+    return unbiased(None, LOSSES[MASK], support=list(zip(p, by_arm, strict=True)))
 
 
 @claim("importance weights of available arms, EXP3 with masks", "Freund et al. 1997", cost="exact", printed="unbiased")

@@ -117,6 +117,11 @@ PLACES: dict[str, list[Place]] = {
         Place("Algorithm 4", "the perceptron, and its bound", "learners.Perceptron bounds.perceptron"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax"),
+        Place("Freund et al. 1997", "experts that sleep (Using and combining predictors that specialize)",
+              "environments.Sleeping learners.Hedge learners.EXP3 simulation.awake_regret bounds.sleeping_hedge "
+              "bounds.sleeping_exp3"),
+        Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
+              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",

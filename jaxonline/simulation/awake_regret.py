@@ -1,6 +1,6 @@
 """Measure of the regret to each expert over the rounds in which it is awake."""
 
-from typing import ClassVar
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,9 @@ import jax.numpy as jnp
 from jaxonline.game import Available, Round
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.struct import struct
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.types import Ge
 
 
 @cites("freund1997specialize")
@@ -19,6 +21,9 @@ class AwakeRegret:
     For expert k it is the sum of (loss of the learner - loss of expert k) over the rounds in which expert k is
     available: Freund, Schapire, Singer and Warmuth (1997). The learner's loss in the other rounds does not count. It is
     no regret to a comparator of the game, since the rounds that count differ from expert to expert.
+
+    Args:
+        expert: the expert k = 0, 1, ..., for one number in place of all K; the name is then "awake_regret_k".
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -31,18 +36,32 @@ class AwakeRegret:
         [[[[-0.5, 0.5]]]]
     """
 
-    name: ClassVar[str] = "awake_regret"
+    expert: Annotated[int | None, Ge(0)] = static(default=None)
+
+    @property
+    def name(self) -> str:
+        """awake_regret, with the number of the expert if there is only one."""
+        return "awake_regret" if self.expert is None else f"awake_regret_{self.expert}"
 
     def init(self, record: Round) -> Compensated:
-        """Return empty sums [K]; raise a TypeError if the game has no masks, or outcomes are not vectors."""
+        """Return empty sums; raise a TypeError if the game has no masks, or outcomes are not vectors."""
         if not isinstance(record.x, Available) or getattr(record.y_comparator, "ndim", None) != 1:
             raise TypeError("AwakeRegret needs masks (environments.Sleeping) and losses of arms as outcomes")
-        return Compensated.zeros(jax.ShapeDtypeStruct(record.y_comparator.shape, record.y_comparator.dtype))
+        n_experts = len(record.y_comparator)
+        if self.expert is not None and self.expert >= n_experts:
+            raise ArgumentError("expert", f"must be less than the number of experts {n_experts}, got {self.expert}")
+        return Compensated.zeros(self._select(record.y_comparator))
 
     def add(self, carry: Compensated, t: jax.Array, record: Round) -> Compensated:
         """Add the differences of round t for the experts that are awake."""
-        return carry.add(jnp.where(record.x.mask, record.loss - record.y_comparator, 0.0))
+        return carry.add(self._select(jnp.where(record.x.mask, record.loss - record.y_comparator, 0.0)))
 
     def read(self, carry: Compensated) -> Compensated:
         """Return the sums."""
         return carry
+
+    def _select(self, terms: Any) -> Any:
+        if self.expert is None:
+            return terms
+        shape_only = isinstance(terms, jax.ShapeDtypeStruct)
+        return jax.ShapeDtypeStruct((), terms.dtype) if shape_only else terms[self.expert]

@@ -22,6 +22,8 @@ STUDY_GROUPS = {
         "mistakes": "jaxonline.study.ready.games.mistakes:FiniteClasses",
         "perceptron": "jaxonline.study.ready.games.perceptron:Perceptrons",
         "bandits": "jaxonline.study.ready.games.bandits:Bandits",
+        "sleeping-bandits": "jaxonline.study.ready.games.sleeping:SleepingBandits",
+        "sleeping-experts": "jaxonline.study.ready.games.sleeping:SleepingExperts",
         "contextual": "jaxonline.study.ready.games.contextual:Contextual",
         "convex": "jaxonline.study.ready.games.convex:Convex",
     },
