@@ -23,6 +23,7 @@ from jaxonline.bounds.convex import (
     online_newton_step,
     projected_gradient,
 )
+from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_ucb1
 from jaxonline.bounds.experts import (
     RateBound,
     doubling,

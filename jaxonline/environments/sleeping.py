@@ -49,7 +49,7 @@ class Sleeping(ForwardsToEnvironment):
 
     Args:
         environment: an environment whose outcomes are the losses of K arms.
-        availability: a table of booleans [T, K] that is repeated after T rounds, or the probabilities [K] with which
+        availability: a table of booleans (or 0 and 1) [T, K] that is repeated after T rounds, or the probabilities [K] with which
             arms are available, independently of each other and of the losses. A run fails (its loss is NaN) in a random
             round without an available arm.
 
@@ -85,7 +85,7 @@ class Sleeping(ForwardsToEnvironment):
     @property
     def instance_spec(self) -> Available:
         """The mask [K], and the instance of the environment."""
-        mask = jax.ShapeDtypeStruct(self.availability.shape[-1:], jnp.bool_)
+        mask: Any = jax.ShapeDtypeStruct(self.availability.shape[-1:], jnp.bool_)
         return Available(mask, self.environment.instance_spec)
 
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[Available, PyTree]:

@@ -24,6 +24,11 @@ def mask_of(x: PyTree) -> Bool[Array, "K"] | None:
     return x.mask if isinstance(x, Available) else None
 
 
+def observed_mask(oracle: Any) -> Bool[Array, "K"] | None:
+    """Return the mask of the instance that an oracle shows; None for an oracle that shows no instance."""
+    return mask_of(getattr(oracle, "x", ()))
+
+
 def where_available(mask: Bool[Array, "K"] | None, values: Any, other: ArrayLike) -> Any:
     """Return the values of the available arms, with `other` for the rest; without a mask return the values."""
     return values if mask is None else jnp.where(mask, values, other)

@@ -7,13 +7,11 @@ import jax.numpy as jnp
 
 from jaxonline.game import Available, Round
 from jaxonline.linalg.compensated import Compensated
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Ge
 
 
-@cites("freund1997specialize")
 @struct
 class AwakeRegret:
     """Regret to each expert (or arm) over the rounds in which it is awake [K], in games with masks.

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PyTree
 
-from jaxonline.game.masks import mask_of
+from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.game.protocols import Draw
 from jaxonline.learners.bandits.arm_sampling import draw_arm, mix_uniform
 from jaxonline.learners.bandits.tally import arm_indicator
@@ -63,4 +63,4 @@ class EXP3(CombinerLearner):
         del key
         (arm, p), loss = oracle.move, oracle.loss()
         estimates = jnp.where(arm_indicator(arm, len(p)), loss / p, 0.0)
-        return self.update_combiner(state, estimates, loss, mask_of(oracle.x)), ()
+        return self.update_combiner(state, estimates, loss, observed_mask(oracle)), ()

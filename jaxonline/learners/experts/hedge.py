@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
-from jaxonline.game.masks import mask_of
+from jaxonline.game.masks import mask_of, observed_mask
 from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.vectors import CombinerLearner
@@ -57,5 +57,5 @@ class Hedge(CombinerLearner):
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple]:
         """Pass all losses to the combiner."""
         del key
-        losses, mask = oracle.y, mask_of(oracle.x)
+        losses, mask = oracle.y, observed_mask(oracle)
         return self.update_combiner(state, losses, jnp.vdot(self.weights(state, mask), losses), mask), ()
