@@ -31,10 +31,12 @@ if TYPE_CHECKING:
         Attributes,
         Bandit,
         Delayed,
+        Duel,
         FullInformation,
         LossOfMove,
         NoisyCopies,
         OnRequest,
+        SemiBandit,
         delays,
         noise,
     )
@@ -65,10 +67,12 @@ _NAMES_BY_MODULE = {
         "Attributes",
         "Bandit",
         "Delayed",
+        "Duel",
         "FullInformation",
         "LossOfMove",
         "NoisyCopies",
         "OnRequest",
+        "SemiBandit",
         "delays",
         "noise",
     ),
@@ -89,13 +93,13 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 # a literal list, since type checkers read no other
 __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison", "Constant",
-    "Context", "Delayed", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball", "Live",
-    "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor", "Precision",
-    "Pulls", "RKHSBall", "Range", "Result", "Schedule", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task",
-    "Unanswered", "WrongRecommendation", "aggregate", "benchmark", "bounds", "cite", "claims", "comparators",
-    "datasets", "delays", "environments", "estimators", "feedback", "game", "intervals", "kernels", "learners",
-    "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results", "simulate",
-    "static", "struct", "sweep", "tune", "verify",
+    "Context", "Delayed", "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball",
+    "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor",
+    "Precision", "Pulls", "RKHSBall", "Range", "Result", "Schedule", "SemiBandit", "SimpleRegret", "StoppingRound",
+    "Study", "Switches", "Task", "Unanswered", "WrongRecommendation", "aggregate", "benchmark", "bounds", "cite",
+    "claims", "comparators", "datasets", "delays", "environments", "estimators", "feedback", "game", "intervals",
+    "kernels", "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace",
+    "results", "simulate", "static", "struct", "sweep", "tune", "verify",
 ]  # fmt: skip
 
 
