@@ -24,17 +24,19 @@ if TYPE_CHECKING:
         verify,
     )
     from jaxonline.claims.citing import cite
-    from jaxonline.comparators import BestArm, BestSegments, L2Ball, RKHSBall
+    from jaxonline.comparators import BestArm, BestSegments, BestSet, CondorcetWinner, L2Ball, RKHSBall
     from jaxonline.engines.expert_sequences import aggregate
     from jaxonline.feedback import (
         AdversarialCopies,
         Attributes,
         Bandit,
         Delayed,
+        Duel,
         FullInformation,
         LossOfMove,
         NoisyCopies,
         OnRequest,
+        SemiBandit,
         delays,
         noise,
     )
@@ -60,16 +62,18 @@ _SUBPACKAGES = (
 _NAMES_BY_MODULE = {
     "parameters.struct": ("replace", "static", "struct"),
     "claims.citing": ("cite",),
-    "comparators": ("BestArm", "BestSegments", "L2Ball", "RKHSBall"),
+    "comparators": ("BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall"),
     "feedback": (
         "AdversarialCopies",
         "Attributes",
         "Bandit",
         "Delayed",
+        "Duel",
         "FullInformation",
         "LossOfMove",
         "NoisyCopies",
         "OnRequest",
+        "SemiBandit",
         "delays",
         "noise",
     ),
@@ -90,14 +94,15 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 
 # a literal list, since type checkers read no other
 __all__ = [
-    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "Checkpoint", "Comparison",
-    "Constant", "Context", "Delayed", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt", "L2Ball",
-    "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier", "OnlineRegressor",
-    "Precision", "Pulls", "RKHSBall", "Range", "Result", "Schedule", "SimpleRegret", "StoppingRound", "Study",
-    "Switches", "Task", "Unanswered", "WrongRecommendation", "aggregate", "benchmark", "bounds", "cite", "claims",
-    "comparators", "datasets", "delays", "environments", "estimators", "feedback", "game", "intervals", "kernels",
-    "learners", "load_result", "load_study_file", "losses", "measures", "noise", "play", "random", "replace", "results",
-    "simulate", "static", "struct", "sweep", "tune", "verify",
+    "AdversarialCopies", "Attributes", "AwakeRegret", "Bandit", "BestArm", "BestSegments", "BestSet", "Checkpoint",
+    "Comparison", "CondorcetWinner", "Constant", "Context", "Delayed", "Duel", "Entrant", "FullInformation", "Game",
+    "GradientLearner", "InverseSqrt", "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest",
+    "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Result", "Schedule",
+    "SemiBandit", "SimpleRegret", "StoppingRound", "Study", "Switches", "Task", "Unanswered", "WrongRecommendation",
+    "aggregate", "benchmark", "bounds", "cite", "claims", "comparators", "datasets", "delays", "environments",
+    "estimators", "feedback", "game", "intervals", "kernels", "learners", "load_result", "load_study_file", "losses",
+    "measures", "noise", "play", "random", "replace", "results", "simulate", "static", "struct", "sweep", "tune",
+    "verify",
 ]  # fmt: skip
 
 

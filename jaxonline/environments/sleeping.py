@@ -49,9 +49,9 @@ class Sleeping(ForwardsToEnvironment):
 
     Args:
         environment: an environment whose outcomes are the losses of K arms.
-        availability: a table of booleans (or 0 and 1) [T, K] that is repeated after T rounds, or the probabilities [K] with which
-            arms are available, independently of each other and of the losses. A run fails (its loss is NaN) in a random
-            round without an available arm.
+        availability: a table of booleans (or 0 and 1) [T, K] that is repeated after T rounds, or the probabilities [K]
+            with which arms are available, independently of each other and of the losses. A run fails (its loss is NaN)
+            in a random round without an available arm.
 
     Raises:
         ValueError: if `availability` has no available arm in a round, or not one entry for each arm; if outcomes are

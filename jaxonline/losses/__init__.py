@@ -1,12 +1,17 @@
-"""Losses of residuals, margins, probabilities, arms, weights and points: value, and gradient in the prediction."""
+"""Losses of residuals, margins, probabilities, arms, sets and pairs of arms, weights and points.
+
+A loss is a value, and its gradient in the prediction.
+"""
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import Loss, ScalarLoss
 from jaxonline.losses.margins import Exponential, Hinge, Logistic, SmoothedHinge, ZeroOne
+from jaxonline.losses.pairs import PairLoss
 from jaxonline.losses.points import SquaredDistance
 from jaxonline.losses.probabilities import LogLoss
 from jaxonline.losses.residuals import Absolute, Huber, Pinball, SmoothedAbsolute, Squared
 from jaxonline.losses.series import SeriesLoss
+from jaxonline.losses.sets import SmallestArms, SumOfArms
 
 __all__ = [
     "Absolute",
@@ -18,12 +23,15 @@ __all__ = [
     "LogLoss",
     "Logistic",
     "Loss",
+    "PairLoss",
     "Pinball",
     "ScalarLoss",
     "SeriesLoss",
+    "SmallestArms",
     "SmoothedAbsolute",
     "SmoothedHinge",
     "Squared",
     "SquaredDistance",
+    "SumOfArms",
     "ZeroOne",
 ]

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxonline.losses.lazy import LazyOutcome
+from jaxonline.losses.pairs import PairLoss
+from jaxonline.losses.sets import SumOfArms
 from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 
@@ -67,4 +69,4 @@ class ExpectedLoss:
         return as_floating(y)
 
 
-ARM_LOSSES = (ArmLoss, ExpectedLoss)  # with these, outcomes are losses
+ARM_LOSSES = (ArmLoss, ExpectedLoss, PairLoss, SumOfArms)  # with these, outcomes are losses

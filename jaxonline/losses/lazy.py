@@ -1,4 +1,4 @@
-"""Outcomes that are computed on request: losses of arms of which only the entries that are read cost anything."""
+"""Outcomes that are computed on request: losses and duels of arms, where an entry that is not read costs nothing."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,17 +13,18 @@ from jaxonline.parameters.struct import static, struct
 
 @struct
 class LazyOutcome:
-    """A vector of losses that computes its entries when they are read.
+    """A vector or matrix of losses that computes its entries when they are read.
 
-    An environment returns it from `answer` in place of the vector [K]. Bandit feedback and `ArmLoss` read the entries
-    that they need. Everything else gets the whole vector, with the same bits.
+    An environment returns it from `answer` in place of the array. Bandit feedback and `ArmLoss` read the entries that
+    they need. Everything else gets the whole array, with the same bits.
 
     Args:
         entry_function: `entry_function(k, *arguments)` returns the entry at the index k, or the entries at an array of
-            indices.
-        vector_function: `vector_function(*arguments)` returns all entries [K].
+            indices; of a matrix, `entry_function(i, j, *arguments)`.
+        vector_function: `vector_function(*arguments)` returns all entries [K], or [K, width].
         arguments: what the functions need, keys included.
-        length: the number K of entries.
+        length: the number K of entries, or of rows.
+        width: the number of columns of a matrix.
 
     Example:
         >>> import jax.numpy as jnp
@@ -37,26 +38,29 @@ class LazyOutcome:
     vector_function: Callable[..., Array] = static()
     arguments: tuple[PyTree, ...]
     length: int = static()
+    width: int | None = static(default=None)
 
     @property
-    def shape(self) -> tuple[int]:
-        """(K,)."""
-        return (self.length,)
+    def shape(self) -> tuple[int, ...]:
+        """(K,), or (K, width)."""
+        return (self.length,) if self.width is None else (self.length, self.width)
 
     @property
     def ndim(self) -> int:
-        """1."""
-        return 1
+        """1, or 2."""
+        return len(self.shape)
 
-    def __getitem__(self, index: Int[Array, "*n"]) -> Array:
+    def __getitem__(self, index: Int[Array, "*n"] | tuple[Int[Array, "*n"], Int[Array, "*n"]]) -> Array:
         read = self.__dict__.setdefault("_read", {})  # the loss and the feedback read the same entry: draw it once
-        if id(index) not in read:
-            entry = compute_once(self.entry_function, jnp.asarray(index), *self.arguments)
-            read[id(index)] = index, entry
-        return read[id(index)][1]
+        indices = index if isinstance(index, tuple) else (index,)
+        place = tuple(map(id, indices))
+        if place not in read:
+            entry = compute_once(self.entry_function, *map(jnp.asarray, indices), *self.arguments)
+            read[place] = indices, entry
+        return read[place][1]
 
     def vector(self) -> Array:
-        """All entries [K]."""
+        """All entries."""
         return self.vector_function(*self.arguments)
 
     def __jax_array__(self) -> Array:

@@ -1,0 +1,58 @@
+"""Comparator: the best set of arms in hindsight."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from jaxonline.losses.sets import Select, set_size
+from jaxonline.parameters.struct import struct
+
+
+@struct
+class BestSet:
+    """Best set of arms in hindsight: the one with the smallest cumulative loss, for games with `losses.SumOfArms`.
+
+    Under `game.PseudoRegret` it is the set with the smallest expected loss.
+
+    Args:
+        select: a function that maps the cumulative losses [K] to the set of arms [m] with the smallest sum, such as
+            `losses.SmallestArms(m)`.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxonline as jo
+        >>> best, sums = jo.BestSet(jo.losses.SmallestArms(2)), np.array([3.0, 2.0, 5.0])
+        >>> best.best_loss(sums).item(), best.best_predictor(sums).tolist()
+        (5.0, [1, 0])
+    """
+
+    select: Select
+
+    label: ClassVar[str] = "the best set"
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Return the losses of all arms in one round.
+
+        Raises:
+            TypeError: the outcome is not a vector.
+            ValueError: `select` returns no set of at most K arms.
+        """
+        del x
+        if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
+            raise TypeError(f"y: BestSet needs vectors of losses as outcomes (got {y})")
+        set_size(self.select, y.shape[0], y.dtype)
+        return y
+
+    def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
+        """Return the smallest cumulative loss."""
+        return np.take_along_axis(np.asarray(sums), self.best_predictor(sums), axis=-1).sum(axis=-1)
+
+    def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> Int[np.ndarray, "... m"]:
+        """Return the best set."""
+        sums = np.asarray(sums)
+        with jax.enable_x64(True):
+            sets = jax.vmap(self.select)(jnp.asarray(sums.reshape(-1, sums.shape[-1])))
+        return np.asarray(sets).reshape(*sums.shape[:-1], -1)
