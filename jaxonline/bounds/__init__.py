@@ -1,8 +1,9 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
 Linear predictors: `linear`, with `moments` of data and noise; other gradient descent: `convex`; mistakes of
-classifiers: `classifiers`; expert advice: `experts`; bandits: `bandits`; kernels on noisy data: `noisy_kernels` (any
-noise) and `gaussian_noise`; multi-kernel least squares: `multikernel`; a few attributes of each instance: `attributes`.
+classifiers: `classifiers`; expert advice: `experts`; bandits: `bandits`, with sets of arms `combinatorial`, with pairs
+`duelling`; kernels on noisy data: `noisy_kernels` (any noise) and `gaussian_noise`; multi-kernel least squares:
+`multikernel`; a few attributes of each instance: `attributes`.
 """
 
 from jaxonline.bounds.attributes import (
@@ -15,6 +16,7 @@ from jaxonline.bounds.attributes import (
 from jaxonline.bounds.bandits import exp3, exp3_ix, exp3_p, exp4, explore_then_commit, lai_robbins, minimax, moss, ucb1
 from jaxonline.bounds.best_arm import sequential_halving, successive_elimination
 from jaxonline.bounds.classifiers import p_norm_perceptron, passive_aggressive, perceptron, winnow
+from jaxonline.bounds.combinatorial import cucb
 from jaxonline.bounds.convex import (
     BanditBound,
     NewtonBound,
@@ -24,6 +26,7 @@ from jaxonline.bounds.convex import (
     projected_gradient,
 )
 from jaxonline.bounds.delayed import bold, delayed_exp3, delayed_ucb1
+from jaxonline.bounds.duelling import rucb
 from jaxonline.bounds.experts import (
     RateBound,
     doubling,
@@ -57,6 +60,7 @@ __all__ = [
     "baseline_risk",
     "bold",
     "concatenated",
+    "cucb",
     "delayed_exp3",
     "delayed_ucb1",
     "doubling",
@@ -90,6 +94,7 @@ __all__ = [
     "perturbed_leader",
     "projected_gradient",
     "regularized_leader",
+    "rucb",
     "sequential_halving",
     "sleeping_exp3",
     "sleeping_hedge",

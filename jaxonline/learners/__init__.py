@@ -5,12 +5,14 @@ classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel g
 kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances (`noisy_kernel`, `surrogate_kernel`). `experts`:
 combiners, learners built on them (such as `over_advice` and `hedge`), `aggregating`, and votes (`halving`,
 `weighted_majority`). `bandits`: learners that observe the loss of one arm, with contexts in `exp4`, `lin_ucb` and
-`lin_thompson`. `attributes`: learners that observe a few attributes of each instance. `wrappers`: an unknown horizon
-(`doubling`), feature maps (`with_features`), one predictor from all hypotheses (`batch_conversion`).
+`lin_thompson`; of each arm of a set in `cucb`; the winner of a pair in `rucb`. `attributes`: learners that observe a
+few attributes of each instance. `wrappers`: an unknown horizon (`doubling`), feature maps (`with_features`), one
+predictor from all hypotheses (`batch_conversion`).
 """
 
 from jaxonline.learners.attributes.aer import aer, aerr
 from jaxonline.learners.attributes.baseline import Baseline
+from jaxonline.learners.bandits.cucb import CUCB
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
@@ -21,6 +23,7 @@ from jaxonline.learners.bandits.kl_ucb import KLUCB
 from jaxonline.learners.bandits.lin_thompson import LinThompson
 from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
+from jaxonline.learners.bandits.rucb import RUCB
 from jaxonline.learners.bandits.sequential_halving import SequentialHalving
 from jaxonline.learners.bandits.successive_elimination import SuccessiveElimination
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
@@ -70,6 +73,7 @@ from jaxonline.learners.wrappers.with_features import WithFeatures
 __all__ = [
     "BOA",
     "BOLD",
+    "CUCB",
     "EWA",
     "EXP3",
     "EXP3IX",
@@ -78,6 +82,7 @@ __all__ = [
     "KLUCB",
     "MOSS",
     "OMKLGF",
+    "RUCB",
     "UCB1",
     "VAW",
     "Aggregating",

@@ -16,7 +16,15 @@ from registry import LEARNERS, D, Entry, adversarial, noisy
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.feedback import BanditOracle, CopiesOracle, FullOracle, LossOfMoveOracle, OnRequestOracle
+from jaxonline.feedback import (
+    BanditOracle,
+    CopiesOracle,
+    DuelOracle,
+    FullOracle,
+    LossOfMoveOracle,
+    OnRequestOracle,
+    SemiBanditOracle,
+)
 from jaxonline.game import Draw, Specs, history, open_oracle
 from jaxonline.game.defaults import is_adaptive
 from jaxonline.learners import GradientLearner, SurrogateKernel
@@ -109,6 +117,12 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
         return FullOracle(material["copies"][0], material["outcome"])
     if isinstance(feedback, jo.Bandit):
         return poisoned_bandit(material["context"], move, material["outcome"], poison)
+    if isinstance(feedback, jo.SemiBandit):
+        chosen = jnp.any(jnp.arange(D)[None, :] == move[:, None], axis=0)
+        return SemiBanditOracle(material["context"], move, jnp.where(chosen, material["outcome"], poison))
+    if isinstance(feedback, jo.Duel):
+        chosen = (jnp.arange(D) == move[0])[:, None] & (jnp.arange(D) == move[1])[None, :]
+        return DuelOracle(material["context"], move, jnp.where(chosen, material["outcome"], poison))
     if isinstance(feedback, jo.LossOfMove):
         return LossOfMoveOracle(poison, move, feedback.loss(move, material["outcome"]))
     if isinstance(feedback, jo.OnRequest):
@@ -128,7 +142,7 @@ def material_of(entry: Entry, seed: int) -> dict[str, Any]:
         "copies": rng.normal(size=(MAX_COPIES, D)),
         "labels": rng.normal(size=MAX_COPIES),
         "covariance": root @ root.T,
-        "losses": rng.uniform(size=D),
+        "losses": rng.uniform(size=entry.outcome_shape),
         "context": rng.dirichlet(np.ones(D), size=D) if entry.contexts else np.zeros(0),
     }
     material = jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
@@ -137,7 +151,8 @@ def material_of(entry: Entry, seed: int) -> dict[str, Any]:
 
 def specs_of(entry: Entry, dtype: Any = np.float32) -> Specs:
     if entry.losses_of_arms:
-        return Specs(jax.ShapeDtypeStruct((D, D) if entry.contexts else (0,), dtype), jax.ShapeDtypeStruct((D,), dtype))
+        context = jax.ShapeDtypeStruct((D, D) if entry.contexts else (0,), dtype)
+        return Specs(context, jax.ShapeDtypeStruct(entry.outcome_shape, dtype))
     return Specs.of_vectors(D, dtype)
 
 
@@ -155,7 +170,7 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         asked = []
         for material, key in zip(materials, keys, strict=True):
             x = material["context"] if entry.losses_of_arms else material["copies"][0]
-            answers_move = isinstance(feedback, jo.Bandit | jo.LossOfMove)
+            answers_move = isinstance(feedback, jo.Bandit | jo.SemiBandit | jo.Duel | jo.LossOfMove)
             move = learner.predict(key, state, x) if answers_move else None
             oracle = poisoned_oracle(feedback, material, move, poison)
             state, _ = learner.update(key, state, oracle)

@@ -33,6 +33,7 @@ from jaxonline.kernels import Gaussian, Inhomogeneous, Linear
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners.attributes.aer import aer, aerr
 from jaxonline.learners.attributes.baseline import Baseline
+from jaxonline.learners.bandits.cucb import CUCB
 from jaxonline.learners.bandits.epsilon_greedy import EpsilonGreedy
 from jaxonline.learners.bandits.exp3 import EXP3
 from jaxonline.learners.bandits.exp3_ix import EXP3IX
@@ -43,6 +44,7 @@ from jaxonline.learners.bandits.kl_ucb import KLUCB
 from jaxonline.learners.bandits.lin_thompson import LinThompson
 from jaxonline.learners.bandits.lin_ucb import LinUCB
 from jaxonline.learners.bandits.moss import MOSS
+from jaxonline.learners.bandits.rucb import RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, GaussianThompson
 from jaxonline.learners.bandits.ucb1 import UCB1
 from jaxonline.learners.experts.aggregating import Aggregating
@@ -79,7 +81,18 @@ from jaxonline.learners.linear.voted_perceptron import VotedPerceptron
 from jaxonline.learners.linear.winnow import Winnow
 from jaxonline.learners.wrappers.doubling import Doubling
 from jaxonline.learners.wrappers.with_features import WithFeatures
-from jaxonline.losses import ArmLoss, ExpectedLoss, Exponential, SmoothedAbsolute, Squared, SquaredDistance, ZeroOne
+from jaxonline.losses import (
+    ArmLoss,
+    ExpectedLoss,
+    Exponential,
+    PairLoss,
+    SmallestArms,
+    SmoothedAbsolute,
+    Squared,
+    SquaredDistance,
+    SumOfArms,
+    ZeroOne,
+)
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
@@ -95,11 +108,13 @@ class Entry(NamedTuple):
 
     Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
     three losses; with `contexts` these come with matrices of three rows, each a law on the arms, or the features of an
-    arm. With `classes` outcomes are -1 and +1. The loss of the game judges the learner's moves."""
+    arm; with `pairs` outcomes are matrices of three rows, duels of arms. With `classes` outcomes are -1 and +1. The
+    loss of the game judges the learner's moves."""
 
     learner: Any
     feedback: Any
     losses_of_arms: bool = False
+    pairs: bool = False
     contexts: bool = False
     classes: bool = False
     loss: Any = Squared()
@@ -108,6 +123,11 @@ class Entry(NamedTuple):
     silent: bool = False
     coarse: bool = False
     strict: bool = True
+
+    @property
+    def outcome_shape(self) -> tuple[int, ...]:
+        """The shape of an outcome in a game of arms."""
+        return (D, D) if self.pairs else (D,)
 
     def promotion(self) -> AbstractContextManager:
         """The strictness of dtype promotion under which the learner is tested."""
@@ -119,7 +139,7 @@ class Entry(NamedTuple):
         X, y = rng.normal(size=(n, D)), rng.normal(size=n)
         if self.losses_of_arms:
             x = rng.dirichlet(np.ones(D), size=(n, D)) if self.contexts else None
-            return jo.environments.DataStream(x, rng.uniform(size=(n, D)))
+            return jo.environments.DataStream(x, rng.uniform(size=(n, *self.outcome_shape)))
         return jo.environments.DataStream(X, np.sign(y) if self.classes else y)
 
 
@@ -277,6 +297,8 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
     "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
     "UCB1": lambda: bandit(UCB1(4.0)),
+    "CUCB": lambda: arms(CUCB(SmallestArms(2), 8.0), jo.SemiBandit(), SumOfArms(), queries=2),
+    "RUCB": lambda: arms(RUCB(4.0), jo.Duel(), PairLoss(0), pairs=True, randomised=True),
     "explore then commit": lambda: bandit(ExploreThenCommit(2.0)),
     "epsilon-greedy": lambda: bandit(EpsilonGreedy(1.5, power=1.0), randomised=True),
     "KL-UCB": lambda: bandit(KLUCB(1.0)),

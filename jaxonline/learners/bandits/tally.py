@@ -33,8 +33,16 @@ class Tally(NamedTuple):
 
     def add(self, arm: Int[Array, ""], loss: Float[Array, ""]) -> "Tally":
         """Return the tally after one more pull of `arm`."""
-        pulled = arm_indicator(arm, len(self.pulls))
-        term = loss - self.corrections
+        return self._add(arm_indicator(arm, len(self.pulls)), loss)
+
+    def add_set(self, arms: Int[Array, "m"], losses: Float[Array, "m"]) -> "Tally":
+        """Return the tally after one more pull of each arm of a set."""
+        indicators = arms[:, None] == jnp.arange(len(self.pulls), dtype=arms.dtype)[None, :]
+        losses_of_arms = jnp.sum(jnp.where(indicators, losses[:, None], 0.0), axis=0)
+        return self._add(jnp.any(indicators, axis=0), losses_of_arms)
+
+    def _add(self, pulled: Bool[Array, "K"], losses: Float[Array, "*K"]) -> "Tally":
+        term = losses - self.corrections
         totals = self.totals + term
         return Tally(
             self.pulls + pulled.astype(jnp.int32),

@@ -1,0 +1,108 @@
+"""RUCB: Zoghi, Whiteson, Munos and de Rijke (2014), Algorithm 1."""
+
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from jaxonline.game.defaults import LearnerDefaults
+from jaxonline.game.protocols import Specs
+from jaxonline.learners.bandits.arm_sampling import draw_arm
+from jaxonline.learners.bandits.tally import arm_indicator
+from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Gt, Number
+
+
+class RUCBState(NamedTuple):
+    """State of `RUCB`.
+
+    Attributes:
+        t: number of rounds so far.
+        wins: W, the number of times that arm i beat arm j [K, K].
+        favourite: B, the hypothesised best arm, as an indicator [K]; all False if there is none.
+    """
+
+    t: Int[Array, ""]
+    wins: Float[Array, "K K"]
+    favourite: Bool[Array, "K"]
+
+
+@cites("zoghi2014relative")
+@struct
+class RUCB(LearnerDefaults):
+    """Relative upper confidence bound policy (RUCB) for duelling bandits: compares two arms in each round.
+
+    An arm beats another one with at most the probability u = wins / n + sqrt(alpha ln t / n), n the number of their
+    duels. The first arm of the pair is drawn from the candidates, the arms that may still beat all others (u >= 1/2);
+    a candidate that once was the only one has the probability 1/2. The second arm is the one with the largest u against
+    the first arm. The feedback is `Duel`, the loss of the game `losses.PairLoss`. The theorem (`bounds.rucb`) assumes a
+    Condorcet winner.
+
+    Args:
+        alpha: the factor of ln t under the root.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> arms = jo.environments.PreferenceArms([[0.5, 1.0], [0.0, 0.5]])
+        >>> game = jo.Game(arms, jo.Duel(), loss=jo.losses.PairLoss(winner=0))
+        >>> jo.play(game, jo.learners.RUCB(), jax.random.key(0), n_rounds=30)[1].y_hat[-1].tolist()
+        [0, 0]
+    """
+
+    alpha: Annotated[Number, Gt(0.5)] = 0.51
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> RUCBState:
+        """Return the state before round 1; raise a ValueError if outcomes are not square matrices."""
+        del key
+        shape = getattr(specs.outcome, "shape", ())
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ArgumentError("outcomes", f"must be square matrices of duels, got {specs.outcome}")
+        return RUCBState(jnp.int32(0), jnp.zeros(shape, specs.outcome.dtype), jnp.zeros(shape[0], bool))
+
+    def predict(self, key: Key[Array, ""], state: RUCBState, x: Any) -> Int[Array, "2"]:
+        """Draw a candidate, and the arm with the largest bound against it."""
+        del x
+        upper, candidates = self._bounds(state)
+        first_key, second_key = jax.random.split(key)
+        first = draw_arm(first_key, _weights_of_first(candidates, state.favourite, upper.dtype)).arm
+        second = draw_arm(second_key, _strongest_rivals(upper, first).astype(upper.dtype)).arm
+        return jnp.stack([first, second])
+
+    def update(self, key: Key[Array, ""] | None, state: RUCBState, oracle: Any) -> tuple[RUCBState, tuple]:
+        """Count the win; a single candidate becomes the favourite, and a favourite must be a candidate."""
+        del key
+        _, candidates = self._bounds(state)
+        is_single = jnp.sum(candidates, dtype=jnp.int32) == 1
+        favourite = candidates & (is_single | state.favourite)
+        first, second = (arm_indicator(arm, len(candidates)) for arm in oracle.move)
+        duel, first_wins = first[:, None] & second[None, :], oracle.first_wins()
+        wins = state.wins + jnp.where(duel, first_wins, 0.0) + jnp.where(duel.T, 1.0 - first_wins, 0.0)
+        return RUCBState(state.t + 1, wins, favourite), ()
+
+    def _bounds(self, state: RUCBState) -> tuple[Float[Array, "K K"], Bool[Array, "K"]]:
+        """Return the upper bounds U, and the candidates C; x / 0 is 1."""
+        dtype, duels = state.wins.dtype, state.wins + state.wins.T
+        n, growth = jnp.maximum(duels, 1.0), jnp.asarray(self.alpha, dtype) * jnp.log((state.t + 1).astype(dtype))
+        upper = jnp.where(duels > 0, state.wins / n + jnp.sqrt(growth / n), 2.0)
+        upper = jnp.where(jnp.eye(len(upper), dtype=bool), 0.5, upper)
+        return upper, jnp.all(upper >= 0.5, axis=1)
+
+
+def _weights_of_first(candidates: Bool[Array, "K"], favourite: Bool[Array, "K"], dtype: Any) -> Float[Array, "K"]:
+    """Return weights of the first arm: 1/2 for a favourite among candidates, and equal ones for the others."""
+    favourite = candidates & favourite
+    others = candidates & ~favourite
+    share = jnp.where(jnp.any(favourite), 0.5, 1.0).astype(dtype) / jnp.maximum(jnp.sum(others, dtype=dtype), 1.0)
+    weights = jnp.where(favourite, 0.5, jnp.where(others, share, 0.0))
+    return jnp.where(jnp.any(candidates), weights, 1.0)
+
+
+def _strongest_rivals(upper: Float[Array, "K K"], first: Int[Array, ""]) -> Bool[Array, "K"]:
+    """Return the arms with the largest bound against the first arm; of several, not the first arm itself."""
+    bounds = jnp.sum(jnp.where(arm_indicator(first, len(upper))[None, :], upper, 0.0), axis=1)
+    largest = bounds == jnp.max(bounds)
+    is_tie = jnp.sum(largest, dtype=jnp.int32) > 1
+    return largest & ~(is_tie & arm_indicator(first, len(upper)))

@@ -1,0 +1,176 @@
+"""CUCB and RUCB: NumPy loops, theorems, and errors of arguments."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sets_and_pairs_reference as reference
+from scipy import stats
+
+import jaxonline as jo
+from jaxonline import bounds
+from jaxonline.environments import BernoulliArms, DataStream, PreferenceArms
+from jaxonline.feedback import DuelOracle
+from jaxonline.game import PseudoRegret, Specs
+from jaxonline.learners import CUCB, RUCB
+from jaxonline.losses import PairLoss, SmallestArms, SumOfArms
+
+MEANS = np.array([0.7, 0.2, 0.6, 0.3, 0.9])
+PREFERENCES = np.array([[0.5, 0.3, 0.6, 0.8], [0.7, 0.5, 0.8, 0.9], [0.4, 0.2, 0.5, 0.3], [0.2, 0.1, 0.7, 0.5]])
+CYCLE = np.array([[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# CUCB
+
+
+@pytest.mark.parametrize("m", [1, 2, 4, 5])
+def test_cucb_equals_a_loop_over_all_sets(m):
+    losses = np.random.default_rng(m).random((300, 5)) * MEANS
+    with jax.enable_x64(True):
+        game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
+        history = jo.play(game, CUCB(SmallestArms(m)), jax.random.key(0), len(losses))[1]
+    expected = np.array(reference.cucb(losses, reference.all_sets(5, m)))
+    np.testing.assert_array_equal(np.sort(history.y_hat, axis=1), expected)
+    np.testing.assert_allclose(history.loss, np.take_along_axis(losses, expected, 1).sum(axis=1), rtol=1e-12)
+    assert history.queries.tolist() == [m] * len(losses)
+
+
+@jo.struct
+class Neighbours:
+    """Sets of two neighbours on a circle."""
+
+    def __call__(self, values):
+        first = jnp.argmin(values + jnp.roll(values, -1))
+        return jnp.stack([first, (first + 1) % len(values)]).astype(jnp.int32)
+
+
+def test_cucb_takes_any_linear_optimisation():
+    losses = np.random.default_rng(0).random((300, 5)) * MEANS
+    with jax.enable_x64(True):
+        game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
+        result = jo.simulate(game, CUCB(Neighbours()), n_runs=1, n_rounds=300, record_at=1,
+                             comparator=jo.BestSet(Neighbours()))  # fmt: skip
+        history = jo.play(game, CUCB(Neighbours()), jax.random.key(0), 300)[1]
+    sets = [(k, (k + 1) % 5) for k in range(5)]
+    assert list(map(tuple, history.y_hat.tolist())) == reference.cucb(losses, sets)
+    best = min(losses[:, arms].sum() for arms in sets)
+    np.testing.assert_allclose(result.comparator_loss[0, 0, -1], best, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("select", "message"),
+    [
+        (SmallestArms(6), r"\bm must be at most .*5, got 6"),
+        (jax.tree_util.Partial(jnp.negative), r"\bselect must return a set of 1 to 5 arms"),
+    ],
+)
+def test_cucb_raises_an_error_for_what_is_not_a_set(select, message):
+    game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
+    with pytest.raises(ValueError, match=message):
+        jo.play(game, CUCB(select), jax.random.key(0), 3)
+
+
+def test_run_with_a_repeated_arm_fails():
+    game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
+    twice = CUCB(jax.tree_util.Partial(lambda values: jnp.zeros(2, jnp.int32)))
+    assert np.isnan(jo.play(game, twice, jax.random.key(0), 3)[1].loss).all()
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+@pytest.mark.parametrize("means", [MEANS, [0.2, 0.2, 0.2, 0.5, 0.5], [0.4] * 5], ids=["distinct", "ties", "equal"])
+def test_bound_of_cucb_has_the_gaps_of_all_sets(m, means):
+    means, T = np.asarray(means), np.array([10, 1000])
+    sums = {arms: means[list(arms)].sum() for arms in itertools.combinations(range(5), m)}
+    total, largest_gap = 0.0, 0.0
+    for k in range(5):
+        gaps = [sums[arms] - min(sums.values()) for arms in sums if k in arms]
+        gaps = [gap for gap in gaps if gap > 1e-9]
+        if gaps:
+            total += 2 / min(gaps) - 1 / max(gaps)
+            largest_gap = max(largest_gap, *gaps)
+    expected = 6 * m**2 * np.log(T) * total + (np.pi**2 / 3 + 1) * 5 * largest_gap
+    np.testing.assert_allclose(bounds.cucb(means, m, T), expected, rtol=1e-9)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("means", "m"), [(MEANS, 2), ([0.2, 0.2, 0.5, 0.8], 2), ([0.1, *[0.5] * 5], 1)])
+def test_regret_of_cucb_satisfies_the_theorem(means, m):
+    """200 runs of 2,000 rounds: the upper end of a 1 - 1e-6 interval of the mean is below the bound; greedy is above
+    the mean of CUCB in the long run, since its regret is linear."""
+    game = jo.Game(BernoulliArms(means), jo.SemiBandit(), SumOfArms(), PseudoRegret())
+    learners = {"CUCB": CUCB(SmallestArms(m)), "greedy": CUCB(SmallestArms(m), exploration=0.0)}
+    result = jo.simulate(game, learners, n_runs=200, n_rounds=2000, key=1, record_at=[1000, 2000],
+                         comparator=jo.BestSet(SmallestArms(m)))  # fmt: skip
+    for i, T in enumerate((1000, 2000)):
+        regret = result.regret[0, :, i]
+        upper = regret.mean() + stats.norm.ppf(1 - 1e-6) * regret.std(ddof=1) / np.sqrt(len(regret))
+        assert upper < bounds.cucb(means, m, T)
+    assert result.regret.min() > -1e-3
+    growth = np.diff(result.regret, axis=-1).mean(axis=1)[:, 0]
+    assert growth[0] < 1000 * np.ptp(means) * m / 10
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# RUCB
+
+
+def play_rucb(duels, alpha, seed):
+    """Return the pairs on a table of duels, and the two uniform numbers of each round."""
+    learner = jo.replace(RUCB(), alpha=jnp.asarray(alpha))
+    T, K, _ = duels.shape
+
+    def round_of(state, row):
+        key, y = row
+        move = learner.predict(key, state, ())
+        return learner.update(None, state, DuelOracle((), move, y))[0], move
+
+    keys = jax.random.split(jax.random.key(seed), T)
+    state = learner.init(None, Specs((), jax.ShapeDtypeStruct((K, K), duels.dtype)))
+    pairs = jax.jit(lambda: jax.lax.scan(round_of, state, (keys, jnp.asarray(duels)))[1])()
+    uniforms = jax.vmap(lambda key: jax.vmap(jax.random.uniform)(jax.random.split(key)))(keys)
+    return list(map(tuple, pairs.tolist())), np.asarray(uniforms)
+
+
+def table_of(preferences, n_rounds, seed):
+    K = len(preferences)
+    upper = np.triu(np.random.default_rng(seed).random((n_rounds, K, K)) < preferences, 1).astype(float)
+    return upper + np.tril(1 - upper.transpose(0, 2, 1), -1) + 0.5 * np.eye(K)
+
+
+@pytest.mark.parametrize("preferences", [PREFERENCES, CYCLE, PREFERENCES[:2, :2]], ids=["winner", "cycle", "two arms"])
+@pytest.mark.parametrize("alpha", [0.51, 2.0])
+def test_rucb_equals_a_loop(preferences, alpha):
+    for seed in range(3):
+        with jax.enable_x64(True):
+            duels = table_of(preferences, 800, seed)
+            pairs, uniforms = play_rucb(duels, alpha, seed)
+        assert pairs == reference.rucb(duels, alpha, uniforms)
+    n_equal = sum(first == second for first, second in pairs)
+    assert n_equal > 0 or alpha > 1 or preferences is CYCLE, "the winner is compared with itself"
+
+
+def test_rucb_raises_errors_for_its_arguments_and_other_outcomes():
+    for alpha in (0.5, -1.0, np.nan):
+        with pytest.raises(ValueError, match=r"^alpha must be above 0.5"):
+            RUCB(alpha)
+    with pytest.raises(ValueError, match=r"^outcomes .*square"):
+        RUCB().init(None, Specs((), jnp.zeros(3)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("alpha", [1.0, 2.0])
+def test_regret_of_rucb_satisfies_the_theorem(alpha):
+    """1,000 runs: an exact binomial test of the probability that the regret exceeds the bound at any of 20 rounds,
+    against delta = 0.1, false alarm 1e-6. With alpha = 2 the bound is below the regret of the worst pair."""
+    delta, n_rounds, n_runs = 0.1, 20_000, 1000
+    game = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), PairLoss(1), PseudoRegret())
+    result = jo.simulate(game, RUCB(alpha), n_runs=n_runs, n_rounds=n_rounds, key=1, record_at=20,
+                         comparator=jo.CondorcetWinner(PREFERENCES))  # fmt: skip
+    limits = bounds.rucb(PREFERENCES, result.rounds, delta, alpha)
+    failures = int((result.regret[0] > limits).any(axis=1).sum())
+    assert stats.binomtest(failures, n_runs, delta, alternative="greater").pvalue > 1e-6
+    assert limits[-1] < n_rounds * 0.4 or alpha == 1.0
+    assert (result.regret[0, :, -1] < n_rounds * 0.4 / 10).mean() > 0.9
