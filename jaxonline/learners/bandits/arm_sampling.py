@@ -10,16 +10,16 @@ from jaxonline.game.protocols import Draw
 def mix_uniform(p: Float[Array, "K"], gamma: ArrayLike, mask: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
     """Return the distribution (1 - gamma) p + gamma / K, or its like on the available arms."""
     gamma = jnp.asarray(gamma, p.dtype)
-    share = gamma / len(p)
+    weighted, share = (1.0 - gamma) * p, gamma / len(p)
     if mask is not None:
         share = jnp.where(mask, share * (len(p) / jnp.sum(mask, dtype=p.dtype)), 0.0)
-    return (1.0 - gamma) * p + share
+    return weighted + share
 
 
 def draw_arm(key: Key[Array, ""], p: Float[Array, "K"], mask: Bool[Array, "K"] | None = None) -> Draw:
     """Draw an arm from p by inversion of one uniform number; an arm of probability 0 is never drawn.
 
-    Rounding in the sums of p could select an arm that is not available; then the most likely arm is drawn.
+    With a mask, the most likely arm is drawn if rounding in the sums of p selects an arm that is not available.
     """
     cumulative = jnp.cumsum(p)
     level = random.uniform(key, (), p.dtype) * cumulative[-1]
