@@ -89,7 +89,7 @@ class Standings:
         a             1.50  2 b   1 a
         b             1.50  1 a   2 a
         1 is best. In a game, learners without a common letter differ (paired t-tests
-        with Holm's correction for all 2 pairs of the 2 games together, 95 %).
+        with Holm's correction for all 2 pairs of 2 games together, 95 %).
     """
 
     results: Mapping[str, Result]
@@ -240,9 +240,11 @@ class Standings:
     def caption(self) -> str:
         """What ranks and letters say."""
         pairs = sum(len(each) * (len(each) - 1) // 2 for each in self.p_values.values())
-        together = f"for all {pairs:,} pairs of the {len(self.games)} games together"
-        words = "1 is best. In a game, learners without a common letter differ (paired t-tests with Holm's correction "
-        words += f"{together}, {100 * self.level:.6g} %)."
+        words = "1 is best. In a game, learners without a common letter differ (paired t-tests"
+        if pairs > 1:
+            games = f"of {len(self.games)} games together" if len(self.games) > 1 else "of the game"
+            words += f" with Holm's correction for all {pairs:,} pairs {games}"
+        words += f", {100 * self.level:.6g} %)."
         if np.isnan(self.ranks).any():
             words += f" {GAP} is a game that a learner did not play: mean ranks are over those that it played."
         if any(row["failed"] + row["overflowed"] for row in self.rows):

@@ -168,7 +168,7 @@ def description_list(meta: Mapping[str, Any], learners: tuple[str, ...]) -> str:
     """What `Result.meta` says, as a list of HTML; of learners, those that are named."""
     items = {}
     for name, value in meta.items():
-        if name in meta.get("versions", ()):
+        if name == "methods" or name in meta.get("versions", ()):
             continue
         if name == "learners":
             items |= {f"learner {one}": value[one] for one in learners if one in value}

@@ -49,7 +49,6 @@ def _seeds(value: Any) -> Any:
 
 
 def _split_items(value: Any) -> list[str]:
-    """Split items at commas, unless an item is a path."""
     items = [value] if isinstance(value, str | Path) else value
     groups = [[str(item)] if Path(item).exists() else str(item).split(",") for item in items]
     return [item.strip() for group in groups for item in group if item.strip()]

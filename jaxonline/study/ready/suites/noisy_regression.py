@@ -119,8 +119,6 @@ class NoisyRegression(Suite):
 
 
 def _format_etas(tuned: Mapping[str, Tuned]) -> str:
-    """Format the chosen steps of each set."""
-
     def format_eta(search: Tuned) -> str:
         eta = search.choice["eta"]
         edge = f", the {'smallest' if eta == ETAS[0] else 'largest'}" if search.at_edge else ""
