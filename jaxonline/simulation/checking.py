@@ -22,7 +22,7 @@ from jaxonline.simulation.cluster import Workers
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
-from jaxonline.simulation.recording import record_rounds, select_runs
+from jaxonline.simulation.recording import record_rounds, check_runs
 from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -91,7 +91,7 @@ def check_options(
         check.instance("precision", precision, Precision, "a Precision")
         if runs is not None:
             raise ArgumentError("runs", "must be None if precision decides how many runs there are, got both")
-    rounds, selected = record_rounds(n_rounds, record_at, spacing), select_runs(runs, n_runs)
+    rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
     check.flag("control_variates", control_variates)
