@@ -121,8 +121,8 @@ def _loss(form: str, options: SamplingOptions) -> Verification:
     loss = pair_loss if form == "corrected" else printed_pair_loss
     with jax.enable_x64(True):
         p, moments = zip(*AttributePairs(K).support(X), strict=True)
-        each = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))
-        losses = np.asarray(run_compiled(each, *map(np.stack, zip(*moments, strict=True))))
+        loss_of_outcomes = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))
+        losses = np.asarray(run_compiled(loss_of_outcomes, *map(np.stack, zip(*moments, strict=True))))
     return unbiased(None, (W @ X - Y) ** 2, support=list(zip(p, losses, strict=True)))
 
 

@@ -31,8 +31,8 @@ def _support(estimates: Callable[[Draw, Any], Any]) -> list[tuple[float, np.ndar
     """Return the estimates after each arm with its probability."""
     with jax.enable_x64(True):
         p, losses = jnp.asarray(P), jnp.asarray(LOSSES)
-        each = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
-        return list(zip(P, np.asarray(run_compiled(each, np.arange(len(P), dtype=np.int32))), strict=True))
+        estimates_by_arm = jax.vmap(lambda arm: estimates(Draw(arm, p), losses[arm]))
+        return list(zip(P, np.asarray(run_compiled(estimates_by_arm, np.arange(len(P), dtype=np.int32))), strict=True))
 
 
 @claim("importance weights, EXP3", "Auer et al. 2002", cost="exact", printed="unbiased")

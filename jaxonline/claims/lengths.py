@@ -151,8 +151,10 @@ def _round_queries(feature_map, estimator, key):
     """The copies of one round: one Psi~ for the hypothesis and N more for g~."""
     key, length_key = jax.random.split(key)
     n = estimator.series.law.sample(length_key)
-    each = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(jax.random.split(key, 41))
-    return Capped(jnp.sum(jnp.where(jnp.arange(41, dtype=jnp.int32) <= n, each, 0)), n > 40)
+    queries_of_estimates = jax.vmap(lambda k: feature_map.queries(feature_map.sample_counts(k)))(
+        jax.random.split(key, 41)
+    )
+    return Capped(jnp.sum(jnp.where(jnp.arange(41, dtype=jnp.int32) <= n, queries_of_estimates, 0)), n > 40)
 
 
 @claim("queries of a round, dot-product kernel: p/(p-1)^2", "A, Theorem 1", printed="unbiased")

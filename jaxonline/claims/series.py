@@ -303,7 +303,6 @@ def _lemma1(form: str, options: SamplingOptions) -> Verification:
 
 @claim("number of copies 1/(p-1)", "A, Lemma 1", printed="unbiased")
 def _copies(form: str, options: SamplingOptions) -> Verification:
-    """Detects an error of half a per cent."""
     p, max_samples = 1.6, 1 << 23
     counts = jax.tree_util.Partial(_draw_n, Geometric(p))
     return queries(counts, 1 / (p - 1), kurtosis=20.0, detect=0.005, max_samples=max_samples, **options.sampling())

@@ -142,7 +142,6 @@ def _build_learner(entry: Any, task: Task) -> Any:
 
 
 def _result_names(name: str, entry: Any) -> list[str]:
-    """Return the names of the learners of an entry in results."""
     learner = entry.learner if isinstance(entry, Entrant) else entry
     return [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [name]
 

@@ -188,8 +188,6 @@ def queries(counts: Callable[[jax.Array], Any], expected: Any, **options: Any) -
 
 @struct
 class _Norms:
-    """theta|^2 and min(|theta|^2, cut) of an estimator."""
-
     estimator: Any
     cut: Any
 

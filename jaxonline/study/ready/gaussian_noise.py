@@ -287,7 +287,6 @@ def _numbers(compared: ComparisonResult) -> dict[str, Any]:
 
 
 def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per_round: bool = False) -> Table:
-    """Make a table with a row for each learner and a column for each noise."""
     rows, labels = [], []
     for label, compared in comparisons.items():
         for row in compared.rows():

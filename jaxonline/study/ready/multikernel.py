@@ -146,7 +146,6 @@ def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:
 
 
 def _shown(results: Sequence[SetResult]) -> Table:
-    """Return a table of each set as printed, with online ridge, and with true VAW."""
     rows = [
         {
             "group": f"{result.name}: {result.shape[0]:,} rounds, d = {result.shape[1]}",
