@@ -222,7 +222,7 @@ BAD_CALLS = {
     "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), ValueError, r"y must have shape \(\)"),
     "no outcome": (lambda: open_round().update(), TypeError, "either y or loss, got neither"),
     "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "either y or loss, got both"),
-    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "this one has FullInformation"),
+    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "got FullInformation"),
     "no class": (
         lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y must be -1 or \+1"),
     "no rows": (lambda: open_round().learn([], []), ValueError, "y must have one row a round, at least one"),
