@@ -123,8 +123,7 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
     """Convert every leaf to an array: floating leaves to `dtype`, while integers, booleans and keys keep their dtype.
 
     The simulator does this once, so that `0.1`, `numpy.float64(0.1)` and `jnp.array(0.1)` give one program and no leaf
-    is
-    weakly typed. TypeError for a leaf that is no number, ValueError for one infinite in `dtype`; both use `name`.
+    is weakly typed. TypeError for a leaf that is no number, ValueError for one infinite in `dtype`; both use `name`.
     """
 
     def cast(path, leaf):

@@ -50,8 +50,7 @@ def data_stream(
 
     Raises:
         ValueError: not exactly one of file, set and openml is given; a key does not belong to it; the set is unknown;
-            the
-            data cannot be read.
+            the data cannot be read.
         OSError: the file does not exist, or the set cannot be downloaded.
     """
     given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}

@@ -55,8 +55,7 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     """Run or continue a study in a folder (`cluster` as in `simulate`); return the report and the paths written.
 
     Raises ValueError if the folder belongs to another study or has other files that would be replaced, and OSError if
-    it
-    cannot be written or another process uses it.
+    it cannot be written or another process uses it.
     """
     folder, resolved = check_folder("out", out), _json_round_trip(study.resolved)
     configuration = _read_configuration(folder) if (folder / CONFIGURATION).exists() else None

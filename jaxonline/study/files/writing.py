@@ -48,8 +48,7 @@ def study_to_toml(
 
     Raises:
         ValueError: an object has no name in study files (a function, a class outside of the catalogue), or an array is
-            too
-            large.
+            too large.
 
     Example:
         >>> import jaxonline as jo
