@@ -98,11 +98,11 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 def _check_fields(cls: type) -> None:
     """Check fields against their annotations before the class's own `__post_init__`."""
-    own = cls.__dict__.get("__post_init__")
-    if own is None:
-        own = getattr(cls, "__post_init__", lambda self: None)
+    post_init = cls.__dict__.get("__post_init__")
+    if post_init is None:
+        post_init = getattr(cls, "__post_init__", lambda self: None)
 
-    @functools.wraps(own)
+    @functools.wraps(post_init)
     def __post_init__(self):
         fields = [field for field in dataclasses.fields(self) if field.init]
         leaves = [field.name for field in fields if not field.metadata.get("static")]
@@ -111,7 +111,7 @@ def _check_fields(cls: type) -> None:
             for leaf in (value, *jax.tree.leaves(value)):
                 check.leaf(name, leaf)
         check_fields(self)
-        own(self)
+        post_init(self)
         for name in leaves:
             for leaf in jax.tree.leaves(getattr(self, name)):
                 check.not_string(name, leaf)
