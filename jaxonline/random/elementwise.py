@@ -20,8 +20,7 @@ def normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         dtype: floating dtype of the result; others raise ValueError. `float` is float64 if jax has it enabled.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool((jo.random.normal(key, (3,)) == jax.random.normal(key, (3,))).all())
         True
@@ -38,8 +37,7 @@ def fast_normal(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         dtype: floating dtype of the result; others raise ValueError. Only float32 differs from `normal`.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> key = jax.random.key(0)
         >>> bool(abs(jo.random.fast_normal(key) / jax.random.normal(key) - 1) < 6e-6)
         True
@@ -68,8 +66,7 @@ def uniform(
         maxval: upper end of the interval.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> 2.0 <= jo.random.uniform(jax.random.key(0), minval=2.0, maxval=3.0).item() < 3.0
         True
     """
@@ -87,8 +84,7 @@ def bernoulli(
         shape: shape of the boolean result; by default that of `p`.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.bernoulli(jax.random.key(0), jax.numpy.array([0.0, 1.0])).tolist()
         [False, True]
     """
@@ -110,8 +106,7 @@ def rademacher(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = in
         dtype: integer or floating dtype of the result; others raise TypeError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> abs(jo.random.rademacher(jax.random.key(0), (3,))).tolist()
         [1, 1, 1]
     """
@@ -132,8 +127,7 @@ def randint(
         dtype: integer dtype of the result; others raise TypeError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.randint(jax.random.key(0), (), 0, 10).item() in range(10)
         True
     """
@@ -149,8 +143,7 @@ def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = f
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> bool(jo.random.exponential(jax.random.key(0)) >= 0)
         True
     """
@@ -166,8 +159,7 @@ def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.laplace(jax.random.key(0), (3,)).shape
         (3,)
     """
@@ -183,8 +175,7 @@ def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.cauchy(jax.random.key(0), (3,)).shape
         (3,)
     """
@@ -200,8 +191,7 @@ def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float)
         dtype: floating dtype of the result; others raise ValueError.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.gumbel(jax.random.key(0), (3,)).shape
         (3,)
     """
@@ -217,8 +207,7 @@ def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) ->
         dtype: unsigned integer dtype of the result; by default uint32, or uint64 if jax has it enabled.
 
     Example:
-        >>> import jax
-        >>> import jaxonline as jo
+        >>> import jax, jaxonline as jo
         >>> jo.random.bits(jax.random.key(0), (2,)).dtype
         dtype('uint32')
     """
