@@ -97,7 +97,9 @@ class Result:
             ValueError: if the study has no comparator.
         """
         if self.comparator_loss is None:
-            raise ValueError("regret needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+            raise ValueError(
+                "comparator: the regret needs one; use simulate(..., comparator=jo.BestArm()) or jo.L2Ball(1.0)"
+            )
         return self.cumulative_loss - self.comparator_loss
 
     @property

@@ -92,7 +92,7 @@ def test_store_does_not_depend_on_devices(tmp_path):
 
 
 def test_load_returns_finished_runs_of_an_unfinished_study(reference, interrupted):
-    missing = r"is unfinished: of 7 runs are missing 3 of 'two\[0\]', 3 of 'two\[1\]'"
+    missing = r"is unfinished: of 7 runs, 3 of 'two\[0\]', 3 of 'two\[1\]'"
     with pytest.warns(UnfinishedStudyWarning, match=missing):
         found = jo.load_result(interrupted)
     assert found.meta["missing"] == {"two[0]": 3, "two[1]": 3}
