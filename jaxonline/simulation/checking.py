@@ -22,7 +22,7 @@ from jaxonline.simulation.cluster import Workers
 from jaxonline.simulation.measures import with_defaults
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
-from jaxonline.simulation.recording import record_rounds, check_runs
+from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
 from jaxonline.store.checkpoints import Checkpoint
 
