@@ -30,7 +30,7 @@ from jaxonline.parameters.types import (
 
 def _even(n_attributes: int, name: str) -> int:
     if check.count(name, n_attributes, ge=2) % 2:
-        raise ArgumentError(name, f"must be even, got {n_attributes}")
+        raise ArgumentError(name, f"must be even (got {n_attributes})")
     return n_attributes
 
 
@@ -194,6 +194,6 @@ def hidden_attribute_examples(
     """
     d, k = dimension, n_attributes
     if d < 4 * k:
-        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k}, got {d}")
+        raise ArgumentError("dimension", f"must be at least 4 n_attributes = {4 * k} (got {d})")
     tests = d / (96 * k * float(eps)) * (1 + 1e-12)  # where it is a whole number, whatever rounding makes of it
     return math.ceil(math.floor(tests) / 2)

@@ -76,7 +76,7 @@ def winnow(
     """
     d, k, a = n_attributes, n_relevant, promotion
     if k > d:
-        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d}, got {k}")
+        raise ArgumentError("n_relevant", f"must be at most n_attributes, {d} (got {k})")
     theta = d if threshold is None else threshold
     return (1.0 + a) * k * (1.0 + math.log(theta) / math.log(a)) + a * d / ((a - 1.0) * theta)
 
@@ -114,5 +114,5 @@ def passive_aggressive(
     if variant == "PA-II":
         return (square + 1.0 / (2.0 * C)) * (own + 2.0 * C * float(np.sum(losses**2)))
     if losses.any():
-        raise ArgumentError("hinge_losses", f"must be 0 for PA, got {check.shown(losses)}")
+        raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.shown(losses)})")
     return square * own

@@ -104,7 +104,7 @@ def _told(thing: Any) -> Iterator[str]:
         yield from (f"{name}()" for name in dict.fromkeys(_CALLED.findall(environment)) if name in METHODS)
     elif isinstance(thing, str):
         if thing not in METHODS:
-            raise ArgumentError("things", f"must name a method of this package, got {thing!r}{meant(thing, METHODS)}")
+            raise ArgumentError("things", f"must name a method of this package (got {thing!r}){meant(thing, METHODS)}")
         yield f"{thing}()"
     elif isinstance(thing, type | types.FunctionType):
         yield f"{thing.__name__}()"

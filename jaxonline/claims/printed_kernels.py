@@ -169,7 +169,7 @@ def printed_gradient_length(
         ValueError: an `estimator` for a regression loss.
     """
     if estimator.kind != "classification":
-        raise ArgumentError("estimator", f"must be of the kind 'classification', got {estimator.kind!r}")
+        raise ArgumentError("estimator", f"must be of the kind 'classification' (got {estimator.kind!r})")
 
     def times_y(psi: NoisyFeature) -> Float[Array, ""]:
         value = hypothesis(psi)  # y (y value) = value: the y of the factors of the right form is undone

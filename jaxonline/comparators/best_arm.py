@@ -28,7 +28,7 @@ class BestArm:
         """
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
-            raise TypeError(f"BestArm needs vectors of losses as outcomes, got {y}")
+            raise TypeError(f"BestArm needs vectors of losses as outcomes (got {y})")
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:

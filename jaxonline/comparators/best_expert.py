@@ -38,7 +38,7 @@ class BestExpert:
             TypeError: the instance is no vector.
         """
         if len(getattr(x, "shape", ())) != 1:
-            raise TypeError(f"BestExpert needs vectors of predictions as instances, got {x}")
+            raise TypeError(f"BestExpert needs vectors of predictions as instances (got {x})")
         return jax.vmap(lambda prediction: self.loss(prediction, y))(x)
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:

@@ -53,7 +53,7 @@ class BestSegments:
         """
         del X
         if y.ndim != 2:
-            raise TypeError(f"BestSegments needs vectors of losses as outcomes, got the shape {y.shape[1:]}")
+            raise TypeError(f"BestSegments needs vectors of losses as outcomes (got the shape {y.shape[1:]})")
         best, found = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
         best[0] = 0.0
         for t, losses in enumerate(y):
@@ -86,7 +86,7 @@ class BestOfEachRound:
         """
         del x
         if len(getattr(y, "shape", ())) != 1:
-            raise TypeError(f"BestOfEachRound needs vectors of losses as outcomes, got {y}")
+            raise TypeError(f"BestOfEachRound needs vectors of losses as outcomes (got {y})")
         return y.min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -32,7 +32,7 @@ SQUARED = Squared()
 def _as_convex_loss(loss: Any, name: str) -> Loss:
     if isinstance(loss, ZeroOne):
         raise ArgumentTypeError(
-            name, "must be convex: there is no certain way to the least number of mistakes, got ZeroOne()"
+            name, "must be convex: there is no certain way to the least number of mistakes (got ZeroOne())"
         )
     return as_loss(name, loss)
 
@@ -177,7 +177,7 @@ class RKHSBall:
             or (np.diff(ends, prepend=0) <= 0).any()
             or ends[-1] > len(y)
         ):
-            raise ArgumentError("rounds", f"must rise from 1 to {len(y)}, got {check.shown(rounds)}")
+            raise ArgumentError("rounds", f"must rise from 1 to {len(y)} (got {check.shown(rounds)})")
         rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
         seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then

@@ -100,7 +100,7 @@ def places_of(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     places = [Path(place) for place in (*given, os.environ.get("JAXONLINE_DATA")) if place]
     for place in places:
         if not place.exists():
-            raise ArgumentError("data", f"must name folders and files that exist, got '{place}'")
+            raise ArgumentError("data", f"must name folders and files that exist (got '{place}')")
     return places
 
 
@@ -122,7 +122,7 @@ def _known(
     X, y = _read(source, file, target, impute)
     if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
         rows = "" if local is None else " or fewer rows"
-        raise ArgumentError(name, f"must have the shape {source.shape}{rows}, got {X.shape} from {file}")
+        raise ArgumentError(name, f"must have the shape {source.shape}{rows} (got {X.shape} from {file})")
     return X, y
 
 

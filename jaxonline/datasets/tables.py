@@ -97,7 +97,7 @@ def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
         words = "all" if same.all() else "none"
         known = f"; there are {some[:100]}{meant(positive, list(cells.unique()))}" if some else ""
         has = f"{words} of the targets in {path} {'have' if same.all() else 'has'} it"
-        raise ArgumentError("positive", f"must be a value of some targets, got {positive!r}: {has}{known}")
+        raise ArgumentError("positive", f"must be a value of some targets (got {positive!r}); {has}{known}")
     return same.map({True: 1.0, False: -1.0})
 
 
@@ -141,7 +141,7 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
         except (*BROKEN, TypeError, OSError) as error:  # TypeError: an .npy file, of one array
             raise ValueError(f"{path} must be an .npz file, and is another one or damaged: {error}") from None
     if len(arrays) < 2:
-        raise ValueError(f"{path} must hold the arrays X and y, got {', '.join(names) or 'none'}")
+        raise ValueError(f"{path} must hold the arrays X and y (got {', '.join(names) or 'none'})")
     return arrays["X"], arrays["y"]
 
 
@@ -151,10 +151,10 @@ def _read_npz(path: Path) -> "pd.DataFrame":
     X, y = read_arrays(path)
     for name, array in (("X", X), ("y", y)):
         if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
-            raise ValueError(f"{path}: {name} must hold real numbers, got dtype {array.dtype}")
+            raise ValueError(f"{path}: {name} must hold real numbers (got dtype {array.dtype})")
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y) or X.size == 0:
-        raise ValueError(f"{path}: X must be [n, d] and y [n] with n, d >= 1, got {X.shape} and {y.shape}")
+        raise ValueError(f"{path}: X must be [n, d] and y [n] with n, d >= 1 (got {X.shape} and {y.shape})")
     return pd.DataFrame(np.column_stack([X, y]).astype(float), columns=[*map(str, range(X.shape[1])), "y"])
 
 
@@ -168,7 +168,7 @@ def _read_cells(path: Path) -> "pd.DataFrame":
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         byte = f"the byte 0x{error.object[error.start]:02x} at {error.start}"
-        raise ValueError(f"{path} must be text in UTF-8, got {byte}: save it as UTF-8") from None
+        raise ValueError(f"{path} must be text in UTF-8 (got {byte}); save it as UTF-8") from None
     first = next((line for line in io.StringIO(text) if line.strip()), None)
     if first is None:
         raise ValueError(f"{path} is empty")
@@ -213,7 +213,7 @@ def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> Non
     above = any(name not in odd and _is_filled(cell) and _is_number(cell) for name, cell in pairs)
     if odd and not (odd == [str(j) for j in range(len(odd))] and (above or len(odd) > 3)):
         raise ValueError(
-            f"{path}: the first row must be numbers or the names of columns, got {shown(names)}: if it is data, write "
+            f"{path}: the first row must be numbers or the names of columns (got {shown(names)}); if it is data, write "
             f"a row of names above it; if it is names, change {odd[0]!r}"
         )
 
@@ -255,7 +255,9 @@ def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
         return filled.astype(float)
     except ValueError:
         row = next(i for i, cell in enumerate(cells) if not _is_number(cell))
-        raise ValueError(f"{path}: row {row + 1}, column {cells.name!r} must be a number, got {cells[row]!r}") from None
+        raise ValueError(
+            f"{path}: row {row + 1}, column {cells.name!r} must be a number (got {cells[row]!r})"
+        ) from None
 
 
 def _has_words_only(cells: "pd.Series") -> bool:

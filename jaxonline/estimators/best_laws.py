@@ -86,7 +86,7 @@ def best_feature_map(
             beside = best
     kernel_radius = kernel.radius()
     if copy_moment >= kernel_radius:
-        raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g}, got {copy_moment:g}")
+        raise ArgumentError("copy_moment", f"must be below the kernel's radius {kernel_radius:g} (got {copy_moment:g})")
 
     def roots(n: np.ndarray) -> np.ndarray:
         return 0.5 * (log_coefficients(kernel, len(n)) + n * math.log(copy_moment))

@@ -144,7 +144,7 @@ class DotProductFeatureMap(FeatureMap):
             if a >= self.kernel.radius():
                 raise ValueError(
                     f"copy_moment times p must be below the radius of convergence {self.kernel.radius():g} for a "
-                    f"finite second moment, got {a:g}"
+                    f"finite second moment (got {a:g})"
                 )
             return self.kernel.tail_bound(0, a)
 

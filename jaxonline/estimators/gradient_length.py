@@ -157,7 +157,7 @@ class GradientLength:
         values, queries, overflow = jax.lax.fori_loop(jnp.int32(0), used, one_more, start)
         if callable(y):
             if self.kind == "classification":
-                raise ArgumentError("y", f"must be +1 or -1 for a classification loss, got {y!r}")
+                raise ArgumentError("y", f"must be +1 or -1 for a classification loss (got {y!r})")
             label_keys = jax.vmap(lambda j: jax.random.fold_in(key, j))(jnp.arange(most, 2 * most, dtype=jnp.uint32))
             labels = jax.vmap(y)(label_keys)
         else:

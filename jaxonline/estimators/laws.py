@@ -116,7 +116,7 @@ class Law:
     def __post_init__(self):
         table = self.probabilities
         if not abs(table.sum() - 1.0) <= 1e-6:
-            raise ArgumentError("probabilities", f"must have the sum 1, got the sum {table.sum():g}")
+            raise ArgumentError("probabilities", f"must have the sum 1 (got the sum {table.sum():g})")
         tails = np.cumsum(table[::-1])[::-1]
         set_field(self, "probabilities", table / tails[0])
         set_field(self, "tails", tails / tails[0])
@@ -244,7 +244,7 @@ def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float 
     if second_moment >= radius**2:
         raise ArgumentError(
             "second_moment",
-            f"must be below radius^2 = {radius**2:g} (the series diverges beyond), got {second_moment:g}",
+            f"must be below radius^2 = {radius**2:g} (the series diverges beyond) (got {second_moment:g})",
         )
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = np.abs(gammas) * np.sqrt(float(second_moment)) ** np.arange(len(gammas))

@@ -38,7 +38,7 @@ ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
 def _as_triangular(value: Any, name: str) -> np.ndarray:
     table = check.finite_array(name, value, ndim=2).astype(np.float64)
     if table.shape[0] != table.shape[1] or np.triu(table, 1).any():
-        raise ArgumentError(name, f"must be a square lower triangular matrix, got shape {table.shape}")
+        raise ArgumentError(name, f"must be a square lower triangular matrix (got shape {table.shape})")
     return table
 
 

@@ -157,7 +157,7 @@ class SeriesEstimator:
             raise ArgumentError(
                 "n_terms",
                 f"must be at least {enough_terms(loss, mean_reach, centre)} for |E X - c| up to "
-                f"{mean_reach:g}, got {n_terms}, which do up to {own_reach:.3g}",
+                f"{mean_reach:g} (got {n_terms}, which do up to {own_reach:.3g})",
             )
         constant = gammas[0] if constant_outside else 0.0
         if constant_outside:
@@ -281,7 +281,7 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: Po
         name = f"p * second_moment (p = {spread:g})" if isinstance(law, Geometric) else "second_moment"
         raise ArgumentError(
             name,
-            f"must be below radius^2 = {radius**2:g}, got {spread * second_moment:g}: the series diverges "
+            f"must be below radius^2 = {radius**2:g} (got {spread * second_moment:g}); the series diverges "
             f"there and the variance of the estimator is infinite",
         )
 

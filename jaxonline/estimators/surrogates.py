@@ -85,7 +85,7 @@ class Surrogate(Kernel):
             raise ArgumentError(
                 "covariance",
                 f"must have 2 * (largest eigenvalue) below the squared width {width2:g} of the narrowest "
-                f"kernel, got 2 * {known_variances.max():g}",
+                f"kernel (got 2 * {known_variances.max():g})",
             )
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
@@ -214,9 +214,9 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
     """The eigenvalues [d] of a covariance and its eigenvectors [d, d], which are None where it is diagonal."""
     ndim = np.ndim(covariance)
     if ndim == 0 and dimension is None:
-        raise ArgumentError("dimension", "must be given where covariance is a number, got None")
+        raise ArgumentError("dimension", "must be given where covariance is a number (got None)")
     if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
-        raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]}, got {dimension}")
+        raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]} (got {dimension})")
     known_covariance = check.concrete(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)
@@ -232,5 +232,5 @@ def _check_cut(cut: float, variances: np.ndarray) -> None:
     limit = 0.5 / variances.max() if variances.max() > 0.0 else math.inf
     if cut >= limit:
         raise ArgumentError(
-            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate, got {cut:g}"
+            "cut", f"must be below 1 / (2 * largest variance of the noise) = {limit:g} for a surrogate (got {cut:g})"
         )

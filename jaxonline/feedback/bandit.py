@@ -62,7 +62,7 @@ class Bandit(FeedbackDefaults):
         del key, t
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
         if getattr(y, "ndim", None) != 1:
-            raise TypeError(f"Bandit needs vectors of losses as outcomes, got {y}")
+            raise TypeError(f"Bandit needs vectors of losses as outcomes (got {y})")
         if getattr(arm, "shape", None) != () or not jnp.issubdtype(arm.dtype, jnp.integer):
-            raise TypeError(f"Bandit needs arms (integers) or Draws as moves, got {y_hat}")
+            raise TypeError(f"Bandit needs arms (integers) or Draws as moves (got {y_hat})")
         return BanditOracle(x, y_hat, y)

@@ -247,7 +247,7 @@ class NoisyCopies(FeedbackDefaults):
 
     def __post_init__(self):
         if self.direct_products and not has_products(self.noise):
-            raise ArgumentError("noise", f"must be gaussian(...) for direct_products, got {check.shown(self.noise)}")
+            raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.shown(self.noise)})")
 
     @property
     def traits(self) -> FeedbackTraits:
@@ -333,8 +333,8 @@ class AdversarialCopies(FeedbackDefaults):
             drawn = self.adversary.sample(key, state, t, index, x)
             if drawn.shape != x.shape or drawn.dtype != x.dtype:
                 raise ValueError(
-                    f"adversary.sample must return the shape and dtype of the instance, {x.shape} {x.dtype}, "
-                    f"got {drawn.shape} {drawn.dtype}"
+                    f"adversary.sample must return the shape and dtype of the instance, {x.shape} {x.dtype} "
+                    f"(got {drawn.shape} {drawn.dtype})"
                 )
             return drawn
 

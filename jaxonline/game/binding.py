@@ -81,7 +81,7 @@ def overflow_of(info: Any) -> Any:
     """
     overflow = getattr(info, "overflow", None)
     if overflow is not None and (kind := (jnp.shape(overflow), jnp.result_type(overflow))) != ((), jnp.bool_):
-        raise TypeError(f"overflow in a learner's info must be a boolean scalar, got the shape and dtype {kind}")
+        raise TypeError(f"overflow in a learner's info must be a boolean scalar (got the shape and dtype {kind})")
     return overflow
 
 
@@ -129,7 +129,7 @@ def bind(game: Game, learner: Any, name: str | None = None, shapes_of: Callable[
         raise ArgumentTypeError(
             "loss",
             f"must be a number for the move of {what} ({said(record.y_hat)}) and the outcome "
-            f"({said(record.y)}), got {said(record.loss)}",
+            f"({said(record.y)}) (got {said(record.loss)})",
         )
     overflow_of(record.info)
     return Bound(game, entrant, record)

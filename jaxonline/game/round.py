@@ -84,30 +84,30 @@ class Game:
         if not isinstance(self.environment, Environment):
             lacking = [name for name in members_of(Environment) if not hasattr(self.environment, name)]
             what = f"{type(self.environment).__name__}, which lacks {', '.join(lacking)}"
-            raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment, got {what}")
+            raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment (got {what})")
         check_declared(self.environment)
         if not isinstance(self.feedback, Feedback):
             raise ArgumentTypeError(
-                "feedback", f"must have the method open of Feedback, got {type(self.feedback).__name__}"
+                "feedback", f"must have the method open of Feedback (got {type(self.feedback).__name__})"
             )
         if isinstance(self.loss, Loss):
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
             raise ArgumentTypeError(
-                "loss", f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial, got {check.shown(self.loss)}"
+                "loss", f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.shown(self.loss)})"
             )
         check_classes(self.environment, self.loss)
         if not isinstance(self.regret, Regret):
             raise ArgumentTypeError(
-                "regret", f"must be a notion of regret (jaxonline.game.regret), got {check.shown(self.regret)}"
+                "regret", f"must be a notion of regret (jaxonline.game.regret) (got {check.shown(self.regret)})"
             )
         name = type(self.regret).__name__
         if wants_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
-            raise ValueError(f"regret={name} needs a feedback of noisy copies, got {type(self.feedback).__name__}")
+            raise ValueError(f"regret={name} needs a feedback of noisy copies (got {type(self.feedback).__name__})")
         states_means = overrides(self.environment, EnvironmentDefaults.expected_outcome)
         if self.regret.on_expected_outcomes and not states_means:
             raise ValueError(
-                f"regret={name} needs an environment with expected_outcome, got {type(self.environment).__name__}"
+                f"regret={name} needs an environment with expected_outcome (got {type(self.environment).__name__})"
             )
         try_feedback(self.feedback, self.specs, self.dtype)
 
@@ -263,7 +263,7 @@ def _play_round(game, entrant, keys, t, states, code):
     oracle = open_oracle(entrant.feedback, oracle_key, t, x, y, y_hat, states.feedback)
     updated = entrant.learner.update(update_key(learner_key, y_hat), states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):
-        raise ArgumentTypeError("update", f"must return the next state and an info, got {said(updated)}")
+        raise ArgumentTypeError("update", f"must return the next state and an info (got {said(updated)})")
     learner, info = updated
     loss = game.loss(y_hat, y_comparator)
     record = Round(loss, y_hat, y, x, x_comparator, y_comparator, oracle.queries(), info)

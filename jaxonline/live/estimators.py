@@ -183,7 +183,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             if first:
                 self._begin_with(unique_labels(classes))
             elif classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
-                raise ArgumentError("classes", f"must stay what they were, {self.classes_}, got {check.shown(classes)}")
+                raise ArgumentError(
+                    "classes", f"must stay what they were, {self.classes_} (got {check.shown(classes)})"
+                )
             self._learn(X, self._signs(y), 1)
         return self
 
@@ -199,7 +201,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     def _begin_with(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
-            raise ArgumentError("y", f"must have at least two classes, got {len(classes)} class")
+            raise ArgumentError("y", f"must have at least two classes (got {len(classes)} class)")
         self.classes_ = classes
         self._begin(PassiveAggressive(), len(classes) if len(classes) > 2 else 1)
 
@@ -207,6 +209,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Labels as -1 and +1, a column for each live learner."""
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ArgumentError("y", f"must hold no other labels than {self.classes_}, got {check.shown(unknown[:3])}")
+            raise ArgumentError("y", f"must hold no other labels than {self.classes_} (got {check.shown(unknown[:3])})")
         positive = self.classes_ if len(self.lives_) > 1 else self.classes_[1:]
         return np.where(y[:, None] == positive[None], 1.0, -1.0)

@@ -159,10 +159,10 @@ class Live:
             raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(inputs.array_of("x", x, self._instance, dtype), self._open.x):
-            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x}, got {check.shown(x)}")
+            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.shown(x)})")
         if (y is None) == (loss is None):
             raise ArgumentTypeError(
-                "update", f"must be given either y or loss, got {'neither' if y is None else 'both'}"
+                "update", f"must be given either y or loss (got {'neither' if y is None else 'both'})"
             )
         game, name = self._game, "y" if loss is None else "loss"
         outcome = inputs.array_of(name, y if loss is None else loss, self._outcome if loss is None else (), dtype)
@@ -201,7 +201,7 @@ class Live:
         y = inputs.rows_of("y", y, self._outcome, dtype)
         X = np.zeros((len(y), 0), dtype) if X is None else inputs.rows_of("X", X, self._instance, dtype)
         if len(X) != len(y):
-            raise ValueError(f"X and y must have the same number of rows, got {X.shape} and {y.shape}")
+            raise ValueError(f"X and y must have the same number of rows (got {X.shape} and {y.shape})")
         game = self._begin(X.shape[1:])
         inputs.check_promises("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + ROWS) for first in range(0, len(y), ROWS)]
@@ -337,12 +337,12 @@ class Live:
         """Be as what was saved, or raise and stay as it was."""
         if saved.dtype != self._precision.dtype.name:
             raise ValueError(
-                f"{path} must be a state of {self._precision.dtype.name}, jax's precision here, got {saved.dtype}"
+                f"{path} must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
             )
         if saved.outcome != self._outcome or self._instance not in (None, saved.instance):
             raise ValueError(
                 f"{path} must be a state for instances of shape {self._instance} and outcomes of shape "
-                f"{self._outcome}, got {saved.instance} and {saved.outcome}"
+                f"{self._outcome} (got {saved.instance} and {saved.outcome})"
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)

@@ -124,7 +124,7 @@ def as_loss(name: str, loss: Any) -> Loss:
             nor static.
     """
     if isinstance(loss, type) or not isinstance(loss, Loss):
-        hint = f": write {loss.__name__}(...)" if isinstance(loss, type) else ""
+        hint = f"; write {loss.__name__}(...)" if isinstance(loss, type) else ""
         raise ArgumentTypeError(
             name,
             f"must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y), "

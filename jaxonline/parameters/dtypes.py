@@ -30,6 +30,6 @@ def need_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
     """
     if dtype != np.float64 and not allow_float32:
         raise ValueError(
-            f"{name} needs float64 instances, got {dtype}: {ENABLE_X64_HINT}, and build the environment there; "
+            f"{name} needs float64 instances (got {dtype}); {ENABLE_X64_HINT}, and build the environment there; "
             f"or accept the drift of float32 with allow_float32=True"
         )

@@ -21,7 +21,7 @@ def floating(a: ArrayLike) -> Array:
 def host_float(name: str, value: ArrayLike) -> float:
     """A parameter as a float, for series and quadratures, which are computed on the host."""
     if check.concrete(value) is None:
-        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit), got {check.shown(value)}")
+        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit) (got {check.shown(value)})")
     return float(check.number(name, value))
 
 

@@ -133,7 +133,7 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
         if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
             raise TypeError(
-                f"{where} must be a number, an array or a struct (jaxonline.struct), got {check.shown(leaf)}"
+                f"{where} must be a number, an array or a struct (jaxonline.struct) (got {check.shown(leaf)})"
             )
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
             check.fits(where, leaf, dtype)

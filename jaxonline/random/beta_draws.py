@@ -49,7 +49,7 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
         ((2,), True)
     """
     if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be vectors of the same length, got shapes {a.shape} and {b.shape}")
+        raise ValueError(f"a and b must be vectors of the same length (got shapes {a.shape} and {b.shape})")
     words = random_words(key, jnp.int32(0), 3 * len(a)).reshape(3, -1)
     first = _propose(words, a, b)
 

@@ -120,9 +120,9 @@ def bernoulli(
     p = jnp.asarray(p)
     shape = p.shape if shape is None else tuple(shape)
     if not jnp.issubdtype(p.dtype, jnp.floating):
-        raise TypeError(f"p must be floating, got {p.dtype}")
+        raise TypeError(f"p must be floating (got {p.dtype})")
     if len(shape) < p.ndim or any(n not in (1, size) for n, size in zip(p.shape[::-1], shape[::-1], strict=False)):
-        raise ValueError(f"p must broadcast to the shape {shape}, got the shape {p.shape}")
+        raise ValueError(f"p must broadcast to the shape {shape} (got the shape {p.shape})")
     return at_once(lambda key: jax.random.uniform(key, shape, p.dtype), key, shape) < p
 
 

@@ -184,7 +184,7 @@ def _concatenated(number: int, each: int):
 
     def random_bits(keys: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or len(shape) != 1:
-            raise TypeError(f"several keys draw 32-bit numbers along one axis, got {bit_width} bits, shape {shape}")
+            raise TypeError(f"several keys draw 32-bit numbers along one axis (got {bit_width} bits, shape {shape})")
         place = np.arange(shape[0], dtype=np.uint32)
         whose = np.minimum(place // each, number - 1)
         key = [keys[0, word] for word in range(2)]
@@ -213,7 +213,7 @@ def _given(number: int):
 
     def random_bits(words: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or shape != words.shape:
-            raise TypeError(f"there are {number} words of 32 bits, got {bit_width} bits, shape {shape}")
+            raise TypeError(f"there are {number} words of 32 bits (got {bit_width} bits, shape {shape})")
         return words
 
     def refused(*_: Any) -> Array:

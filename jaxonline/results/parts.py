@@ -18,19 +18,19 @@ def check_shapes(result: Any) -> None:
     shape = len(result.learners), np.size(result.runs), np.size(result.rounds)
     for name, array in {"comparator_loss": result.comparator_loss, **result.measures}.items():
         if array is not None and np.shape(array)[:3] != shape:
-            raise ArgumentError(name, f"must have the shape {shape} (learners, runs, rounds), got {np.shape(array)}")
+            raise ArgumentError(name, f"must have the shape {shape} (learners, runs, rounds) (got {np.shape(array)})")
     for name, times in Counter(result.learners).items():
         if times > 1:
-            raise ArgumentError("learners", f"must be distinct, got {name!r} more than once")
+            raise ArgumentError("learners", f"must be distinct (got {name!r} more than once)")
     for name in (*CUBE, *FIRSTS, BEST):
         if name in result.measures:
-            raise ArgumentError("measures", f"must have names of their own, got {name!r}, which results have already")
+            raise ArgumentError("measures", f"must have names of their own (got {name!r}, which results have already)")
     runs, times = np.unique(result.runs, return_counts=True)
     if (times > 1).any():
         raise ArgumentError(
             "runs",
-            f"must be distinct (a run that counts twice narrows the intervals), got {runs[times > 1][0]} "
-            "more than once",
+            f"must be distinct (a run that counts twice narrows the intervals) (got {runs[times > 1][0]} "
+            "more than once)",
         )
 
 
@@ -44,7 +44,7 @@ def selected(result: Any, learners: Sequence[int], runs: Any = slice(None), name
         at, size = np.asarray(runs), len(result.runs)
         mask = at.shape == (size,) and at.dtype == bool
         if not mask and not (at.ndim == 1 and at.dtype.kind == "i" and ((-size <= at) & (at < size)).all()):
-            raise ArgumentError("runs", f"must be positions below {size}, got {check.shown(runs)}")
+            raise ArgumentError("runs", f"must be positions below {size} (got {check.shown(runs)})")
 
     def of(numbers: Any) -> Any:
         return part(numbers, learners, runs)
@@ -66,7 +66,7 @@ def with_runs_of(result: Any, other: Any) -> Any:
     for name in ("learners", "rounds", "measures"):
         own, its = (list(getattr(each, name)) for each in (result, other))
         if own != its:
-            raise ArgumentError("other", f"must have the same {name}, {own}, got {its}")
+            raise ArgumentError("other", f"must have the same {name}, {own} (got {its})")
 
     def joined(own: np.ndarray, its: np.ndarray) -> np.ndarray:
         return np.concatenate([own, its], axis=1)

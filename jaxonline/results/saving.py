@@ -71,7 +71,7 @@ def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
 
 def _save_in_folder(result: Any, path: Path) -> Path:
     if path.name in ("", ".."):
-        raise ArgumentError("path", f"must end in the name of a store, got '{path}'")
+        raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
         raise FileExistsError(f"{path} exists and is no result of jaxonline: it is not replaced, give another path")

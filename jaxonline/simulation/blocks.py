@@ -44,7 +44,7 @@ def check_mesh(mesh: Mesh) -> Mesh:
     """
     check.instance("mesh", mesh, Mesh, f"a jax.sharding.Mesh with the axis {AXIS!r}")
     if mesh.axis_names != (AXIS,):
-        raise ArgumentError("mesh", f"must have the single axis {AXIS!r}, got the axes {mesh.axis_names}")
+        raise ArgumentError("mesh", f"must have the single axis {AXIS!r} (got the axes {mesh.axis_names})")
     return mesh
 
 

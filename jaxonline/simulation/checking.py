@@ -109,7 +109,7 @@ def check_options(
     if precision is not None:
         check.instance("precision", precision, Precision, "a Precision")
         if runs is not None:
-            raise ArgumentError("runs", "must be left out where precision decides how many there are, got both")
+            raise ArgumentError("runs", "must be left out where precision decides how many there are (got both)")
     rounds, selected = record_rounds(n_rounds, record_at, spacing), selected_runs(runs, n_runs)
     root = check.key_of("key", key)
     check_progress(progress)
@@ -148,11 +148,11 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
     """
     if isinstance(learners, list | tuple):
         raise ArgumentTypeError(
-            "learners", "must be one, or a dictionary of them by name, got a list: give them names, or a sweep"
+            "learners", "must be one, or a dictionary of them by name (got a list); give them names, or a sweep"
         )
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
-        raise ArgumentError("learners", "must be at least one, got none")
+        raise ArgumentError("learners", "must be at least one (got none)")
     shapes_of = functools.partial(blocks.shapes_of, mesh)
     teams = tuple(as_team(game, name, item, shapes_of) for name, item in named.items())
     distinct("learners", [name for team in teams for name in team.members])
@@ -167,7 +167,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     name = type(comparator).__name__
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
-        raise ArgumentError("comparator", f"{name} must be for the loss of the game, {game.loss}, got one for {loss}")
+        raise ArgumentError("comparator", f"{name} must be for the loss of the game, {game.loss} (got one for {loss})")
     if isinstance(comparator, Comparator):
         try:
             jax.eval_shape(cast_leaves(comparator, game.dtype, "comparator").statistic, *game.specs)
@@ -183,12 +183,12 @@ def _check_comparator(game: Game, comparator: Any) -> None:
 def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
     if game.regret.comparator_on_copies:
         raise ValueError(
-            f"antithetic plays need a comparator on clean instances, got the regret {type(game.regret).__name__}"
+            f"antithetic plays need a comparator on clean instances (got the regret {type(game.regret).__name__})"
         )
     feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
     turned = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises without symmetry
     if all(after is before for after, before in zip(turned, feedbacks, strict=True)):
         raise ValueError(
-            "antithetic plays need a learner with noisy feedback, as NoisyCopies, got only "
-            f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))}"
+            "antithetic plays need a learner with noisy feedback, as NoisyCopies (got only "
+            f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))})"
         )

@@ -122,7 +122,7 @@ class Workers:
             if machine != self.machine:
                 raise ArgumentError(
                     "cluster",
-                    f"must have workers of one kind, got {self.machine} at {address} and {machine} at {other}",
+                    f"must have workers of one kind (got {self.machine} at {address} and {machine} at {other})",
                 )
 
     def play(
@@ -216,7 +216,7 @@ def _play_block(
     """On a worker: one block, into the store."""
     here = Machine.here()
     if here != machine:
-        raise ArgumentError("cluster", f"must have workers of one kind, got {machine} and {here}")
+        raise ArgumentError("cluster", f"must have workers of one kind (got {machine} and {here})")
     impl, data = job.plan.key  # type: ignore[misc]
     with (
         jax.enable_x64(settings["jax_enable_x64"]),
@@ -248,7 +248,7 @@ def _check_address(address: str) -> None:
             parse_host_port(place)
     except ValueError as error:
         raise ArgumentError(
-            "cluster", f"must be an address, such as tcp://host:8786, got {address!r}: {error}"
+            "cluster", f"must be an address, such as tcp://host:8786 (got {address!r}); {error}"
         ) from None
 
 

@@ -76,7 +76,7 @@ def rungs_of(n_settings: int, n_runs: int, rungs: int | None = None, factor: int
         while n_settings > factor**rungs and n_runs >= 2 * factor**rungs:
             rungs += 1
     elif factor ** (check.count("rungs", rungs) - 1) > n_runs:
-        raise ArgumentError("rungs", f"must leave a run for the first of them, got {rungs} for n_runs={n_runs}")
+        raise ArgumentError("rungs", f"must leave a run for the first of them (got {rungs} for n_runs={n_runs})")
     first = -(-n_runs // factor ** (rungs - 1))
     runs = [min(first * factor**up, n_runs) for up in range(rungs)]
     return [(-(-n_settings // factor**up), n) for up, n in enumerate(runs)]

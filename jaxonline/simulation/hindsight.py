@@ -117,6 +117,6 @@ def _best_losses(comparator: HindsightComparator, X: PyTree, y: PyTree, rounds: 
         X, y = jax.tree.map(lambda leaf: leaf[: good[-1]], (X, y))
         losses = np.asarray(comparator.best_losses(X, y, good), np.float64)
         if losses.shape != good.shape:
-            raise ValueError(f"comparator.best_losses must return one loss a round, {good.shape}, got {losses.shape}")
+            raise ValueError(f"comparator.best_losses must return one loss a round, {good.shape} (got {losses.shape})")
         best[: len(good)] = losses
     return best

@@ -134,7 +134,7 @@ def simulate(
         True
     """
     if cluster is not None and checkpoint is None:
-        raise ValueError("cluster needs a checkpoint, into which the workers write what they have played, got None")
+        raise ValueError("cluster needs a checkpoint, into which the workers write what they have played (got None)")
     with contextlib.nullcontext() if cluster is None else workers_of(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,

@@ -75,7 +75,7 @@ def checked_grid(grid: Any) -> dict[str, Any]:
     """
     check.instance("grid", grid, Mapping, "a dictionary of lists or ranges by name")
     if not grid:
-        raise ArgumentError("grid", "must have at least one entry, got none")
+        raise ArgumentError("grid", "must have at least one entry (got none)")
     return {check_setting_name(name): _axis(f"grid[{name!r}]", values) for name, values in grid.items()}
 
 
@@ -83,7 +83,7 @@ def check_setting_name(name: Any) -> str:
     """Check that what is set has a name of its own in tables."""
     if check.text("a name in grid", name) in RESERVED_NAMES:
         raise ValueError(
-            f"a name in grid must be another one than {', '.join(map(repr, RESERVED_NAMES))}, got {name!r}"
+            f"a name in grid must be another one than {', '.join(map(repr, RESERVED_NAMES))} (got {name!r})"
         )
     return name
 
@@ -97,11 +97,11 @@ def asked_for(sampler: AsksAndTells, n_settings: int, grid: Mapping[str, Any]) -
     """
     settings = list(sampler.ask(n_settings))
     if len(settings) != n_settings:
-        raise ArgumentError("sampler", f"must ask for {n_settings} settings where it is asked to, got {len(settings)}")
+        raise ArgumentError("sampler", f"must ask for {n_settings} settings where it is asked to (got {len(settings)})")
     for setting in settings:
         check.instance("a setting of sampler", setting, Mapping, "a dictionary of values by name")
         if set(setting) != set(grid):
-            raise ValueError(f"a setting of sampler must have {', '.join(grid)}, got {', '.join(map(str, setting))}")
+            raise ValueError(f"a setting of sampler must have {', '.join(grid)} (got {', '.join(map(str, setting))})")
         for name, value in setting.items():
             if is_number(value):
                 check.number(f"{name} of a setting of sampler", value)
@@ -121,7 +121,7 @@ def _axis(name: str, values: Any) -> Any:
         tried = np.asarray(tried).tolist()  # of one kind: 1 beside 0.1 is 1.0
     for i, value in enumerate(tried):
         if any(value is other or (is_number(value) and is_number(other) and value == other) for other in tried[:i]):
-            raise ArgumentError(name, f"must have distinct values, got {check.shown(value)} twice")
+            raise ArgumentError(name, f"must have distinct values (got {check.shown(value)} twice)")
     return tried
 
 
@@ -168,11 +168,11 @@ def sampler_of(
     plain = given is None and not any(isinstance(axis, Range) for axis in grid.values())
     if plain:
         if n_settings is not None:
-            raise ArgumentError("n_settings", f"must be left out where all of a grid is tried, got {n_settings}")
+            raise ArgumentError("n_settings", f"must be left out where all of a grid is tried (got {n_settings})")
         settings = _product(grid)
         return _Given(settings), len(settings)
     if n_settings is None:
-        raise ArgumentError("n_settings", "must say how many are tried where there is a range or a sampler, got None")
+        raise ArgumentError("n_settings", "must say how many are tried where there is a range or a sampler (got None)")
     check.count("n_settings", n_settings)
     if given is None:
         return _Given(drawn(grid, n_settings, seed)), n_settings
@@ -209,7 +209,7 @@ class _Optuna:
         check.instance("sampler", study, isinstance(study, optuna.Study), SAMPLERS)
         directions = [each.name.lower() for each in study.directions]
         if directions != ["minimize"]:
-            raise ArgumentError("sampler", f"must minimize one number, got a study that is to {', '.join(directions)}")
+            raise ArgumentError("sampler", f"must minimize one number (got a study that is to {', '.join(directions)})")
         self.study, self.trials, self.distributions = study, [], {}
         for name, axis in grid.items():
             if isinstance(axis, Range):

@@ -48,7 +48,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         check.instance("learners", learners, good, "a list of learners, or a dictionary of them")
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
-        raise ValueError("learners of a sweep must be at least one, got none")
+        raise ValueError("learners of a sweep must be at least one (got none)")
     for label, item in items.items():
         wanted = "a learner, with init, predict and update"
         check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
@@ -115,5 +115,5 @@ def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"{what} must have distinct names, got {twice[0]!r} more than once")
+        raise ValueError(f"{what} must have distinct names (got {twice[0]!r} more than once)")
     return names

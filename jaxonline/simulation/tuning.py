@@ -118,7 +118,7 @@ def tune(
         quantity = "cumulative_loss" if comparator is None else "regret"
     check.choice("quantity", quantity, (*beside, *counted))
     if quantity in axes:
-        raise ValueError(f"a name in grid must be another one than that of the quantity, got {quantity!r}")
+        raise ValueError(f"a name in grid must be another one than that of the quantity (got {quantity!r})")
     tried = Tried(game, maker(learner), quantity, check.count("together", together))
     fewest = heights[0][1]
     width = blocks.default_width(-(-fewest // 2), jax.default_backend())

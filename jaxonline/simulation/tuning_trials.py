@@ -29,7 +29,7 @@ def to_judge(result: Result, quantity: str) -> np.ndarray:
     """
     values = result.values(quantity)
     if values.ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])
 
 
@@ -48,7 +48,7 @@ def maker(learner: Any) -> Callable[[Setting], Any]:
             inspect.signature(learner).bind(**setting)
         except TypeError as error:
             raise ArgumentTypeError(
-                "grid", f"must name the arguments of learner, got {', '.join(setting)}: {error}"
+                "grid", f"must name the arguments of learner (got {', '.join(setting)}); {error}"
             ) from None
         return learner(**setting)
 

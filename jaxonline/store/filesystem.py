@@ -54,7 +54,7 @@ def path_of(where: str | os.PathLike[str]) -> Path | None:
         return Path(url2pathname(url.removeprefix("file://"))) if url.startswith("file://") else None
     path = Path(where)
     if found := re.match("([A-Za-z][A-Za-z0-9.+-]+):/", path.as_posix()):
-        raise ValueError(f"a URL must be given as a text ('{found[1]}://...'), and not as a path, got {str(path)!r}")
+        raise ValueError(f"a URL must be given as a text ('{found[1]}://...'), and not as a path (got {str(path)!r})")
     return path
 
 

@@ -52,7 +52,7 @@ def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> 
     for name in files:
         for other, path in there.items():
             if other != name and there[name] in (path, *path.parents):
-                raise ArgumentError(name, f"must be a file of its own, got '{files[name]}', in the way of {other}")
+                raise ArgumentError(name, f"must be a file of its own (got '{files[name]}', in the way of {other})")
 
 
 def each_of(*steps: Callable[[], object]) -> None:
@@ -94,11 +94,11 @@ def _said(name: str, path: str | Path, what: str) -> Iterator[None]:
         if not os.fspath(path):
             raise FileNotFoundError(0, "it is empty")
         if is_url(path):
-            raise ArgumentError(name, f"must be {what} of this computer, got '{path}', a URL")
+            raise ArgumentError(name, f"must be {what} of this computer (got '{path}', a URL)")
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ArgumentOSError(name, f"must be {what} that can be written, got '{path}': {reason}") from error
+        raise ArgumentOSError(name, f"must be {what} that can be written (got '{path}'); {reason}") from error
 
 
 @contextlib.contextmanager

@@ -85,12 +85,12 @@ class Benchmark:
         for name, value, what in (("games", self.games, "game"), ("learners", self.learners, "learner")):
             check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {what}s by name")
             if not value:
-                raise ArgumentError(name, "must have at least one entry, got none")
+                raise ArgumentError(name, "must have at least one entry (got none)")
         for name, game in self.games.items():
             check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
         for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
-                raise ValueError(f"games' name must do as the name of a file, got {name!r}")
+                raise ValueError(f"games' name must do as the name of a file (got {name!r})")
         distinct("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
@@ -145,11 +145,13 @@ class Benchmark:
                     found[game][1][name] = item
             if not found[game][1]:
                 why = next(reason for (of, _), reason in gaps.items() if of == game)
-                raise ArgumentError("games", f"must each have a learner that can play it, got none for {game!r}: {why}")
+                raise ArgumentError(
+                    "games", f"must each have a learner that can play it (got none for {game!r}); {why}"
+                )
         for name, learner in self.learners.items():
             if not any(name in learners for _, learners in found.values()):
                 why = gaps[next(iter(found)), _members(name, learner)[0]]
-                raise ArgumentError("learners", f"must each be able to play a game, got {name!r}, which is not: {why}")
+                raise ArgumentError("learners", f"must each be able to play a game (got {name!r}, which is not); {why}")
         return found, gaps
 
 

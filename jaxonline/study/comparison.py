@@ -162,7 +162,7 @@ class Comparison:
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
-            raise ArgumentError("learners", "must have at least one entry, got none")
+            raise ArgumentError("learners", "must have at least one entry (got none)")
         beside = self.tune.beside if isinstance(self.tune, BestOf) else ()
         check.keyed("bounds", self.bounds, (*self.learners, *beside))
         for name, bound in self.bounds.items():

@@ -297,7 +297,7 @@ class Study(pydantic.BaseModel):
         >>> Squares(n=0)
         Traceback (most recent call last):
             ...
-        jaxonline.parameters.errors.ArgumentError: n must be at least 1, got 0
+        jaxonline.parameters.errors.ArgumentError: n: must be at least 1 (got 0)
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
@@ -318,15 +318,15 @@ def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
     """The field, what it must be, and what it was."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return ArgumentError("fields", f"must be among {', '.join(fields)}, got {name}{meant(name, fields)}")
+        return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){meant(name, fields)}")
     if error["type"] == "value_error":
         return context["error"]
     if error["type"] == "too_short":
-        return ArgumentError(name, f"must be at least {context['min_length']}, got {context['actual_length']} of them")
+        return ArgumentError(name, f"must be at least {context['min_length']} (got {context['actual_length']} of them)")
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
     wanted = limits.words or context.get("expected")
     wanted = wanted or error["msg"].partition(",")[0].removeprefix("Input should be ")
-    return ArgumentError(name, f"must be {wanted}, got {error['input']}")
+    return ArgumentError(name, f"must be {wanted} (got {error['input']})")
 
 
 def _items(value: Any) -> Any:
@@ -360,7 +360,7 @@ def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[s
     unknown = [name for name in names if name not in known]
     if unknown:
         one = unknown[0]
-        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))}, got {one!r}{meant(one, known)}")
+        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))} (got {one!r}){meant(one, known)}")
     return {name: each for name, each in known.items() if not names or name in names}
 
 
@@ -373,7 +373,7 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     """
     local = datasets.is_local(name, data)
     if data and not local:
-        raise ArgumentError("data", f"must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+        raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     try:
         return datasets.load(name, data, **options)
     except ValueError as error:

@@ -237,7 +237,7 @@ def _method(method: str, **known: Any) -> str:
     if method == "auto":
         return next((name for name, need in NEEDS.items() if known[need] is not None), "kurtosis")
     if method in NEEDS and known[NEEDS[method]] is None:
-        raise ValueError(f"{NEEDS[method]} must be given for the method {method!r}, got None")
+        raise ValueError(f"{NEEDS[method]} must be given for the method {method!r} (got None)")
     return method
 
 
@@ -254,10 +254,10 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
         wanted, got = shapes, [array.shape for array in arrays]
         if layout.is_array:
             wanted, got = wanted[0], got[0]
-        raise ArgumentError("second_moment", f"must have the target's shape {wanted}, got {got}")
+        raise ArgumentError("second_moment", f"must have the target's shape {wanted} (got {got})")
     vector = np.concatenate([array.ravel() for array in arrays])
     if not np.all(vector >= flat**2 * (1 - 10 * _PRECISION)):
-        raise ArgumentError("second_moment", f"must be at least the target squared {flat**2}, got {vector}")
+        raise ArgumentError("second_moment", f"must be at least the target squared {flat**2} (got {vector})")
     return np.maximum(vector, flat**2)
 
 
@@ -272,7 +272,7 @@ def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
             ends.append(layout.vector("range", end))
     low, high = ends
     if not np.all(low < high):
-        raise ArgumentError("range", f"must be (low, high) with low below high, got {limits}")
+        raise ArgumentError("range", f"must be (low, high) with low below high (got {limits})")
     return Bernstein(low, high, 0 if settings.looks else None)
 
 

@@ -35,17 +35,17 @@ def enumerate_support(
     outcomes: Any = support() if callable(support) else support
     outcomes = list(outcomes) if isinstance(outcomes, Iterable) else [outcomes]
     if not outcomes:
-        raise ArgumentError("support", "must have at least one outcome, got none")
+        raise ArgumentError("support", "must have at least one outcome (got none)")
     for outcome in outcomes:
         pair = isinstance(outcome, tuple | list) and len(outcome) == 2
         check.instance("support", outcome, pair, "pairs (probability, value)")
     p = check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
     values = [check.finite_array("support's values", value) for _, value in outcomes]
     if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:
-        raise ValueError(f"support's probabilities must be at least 0 and sum to 1, got a sum of {p.sum():.9g}")
+        raise ValueError(f"support's probabilities must be at least 0 and sum to 1 (got a sum of {p.sum():.9g})")
     shapes = {value.shape for value in values}
     if shapes != {target.shape}:
-        raise ValueError(f"support's values must have the target's shape {target.shape}, got {sorted(shapes)}")
+        raise ValueError(f"support's values must have the target's shape {target.shape} (got {sorted(shapes)})")
     table = np.stack([value.astype(float).ravel() for value in values])
     flat = target.astype(float).ravel()
     second = p @ table**2

@@ -232,7 +232,7 @@ def test_theorem_5_by_hand():
     printed = printed_surrogate_radial_kernel(2.0, variance, 2.9, d, 1.0, 100)
     R = np.exp(0.5 * 2.9)
     np.testing.assert_allclose(printed.value, 2 * 2 * R * np.sqrt(4 * R**2 + 1) * 10, rtol=1e-12)
-    with pytest.raises(ValueError, match="c must be above 0 and below 3"):
+    with pytest.raises(ValueError, match="c: must be above 0 and below 3"):
         printed_surrogate_radial_kernel(2.0, variance, c, d, 1.0, 100)
     surrogate = radial_surrogate(Cauchy(float(d)), variance, cut=c / d, dimension=d)
     assert surrogate_kernel(2.0, float(surrogate.constant()), 1.0, 100).value < got.value
@@ -283,15 +283,15 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
         ("length_moment", lambda: unbiased_steps(1.0, 1.0, 0.0, 10)),
         ("n_rounds", lambda: unbiased_steps(1.0, 1.0, 1.0, 0)),
         ("n_rounds", lambda: unbiased_steps(1.0, 1.0, math.inf, 0)),
-        ("y_bound must be at least 0", lambda: factor_moment(1.0, 1.0, -0.1)),
-        ("y_bound must be given", lambda: noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 10)),
-        ("p must be above 1", lambda: noisy_kernel_geometric(Linear(), Exponential(), 1.0, 1.0, 1.0, 10)),
+        ("y_bound: must be at least 0", lambda: factor_moment(1.0, 1.0, -0.1)),
+        ("y_bound: must be given", lambda: noisy_kernel_geometric(Linear(), Squared(), 2.0, 1.0, 1.0, 10)),
+        ("p: must be above 1", lambda: noisy_kernel_geometric(Linear(), Exponential(), 1.0, 1.0, 1.0, 10)),
         ("copy_moment", lambda: noisy_kernel_geometric(Linear(), Exponential(), 2.0, 1.0, -1.0, 10)),
         ("radius of convergence", lambda: noisy_kernel_geometric(Binomial(1.0), Squared(), 2.0, 1.0, 0.6, 10, 1.0)),
         ("infinite", lambda: noisy_kernel_geometric(Linear(), Logistic(), 2.0, 3.0, 1.0, 10)),
-        ("kernel must be", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
+        ("kernel: must be", lambda: noisy_kernel_geometric(Cauchy(1.0), Squared(), 2.0, 3.0, 1.0, 10, 1.0)),
         (
-            "y_bound must be given",
+            "y_bound: must be given",
             lambda: noisy_kernel(
                 DotProductFeatureMap(Linear(), Law([0.0, 1.0])),
                 GradientLength.for_loss(Squared(), minimum_variance, 1.0), 1.0, 1.0, 10,
@@ -303,8 +303,8 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
         ("constant", lambda: surrogate_kernel(1.0, 0.0, 1.0, 10)),
         ("y_bound", lambda: surrogate_kernel(1.0, 1.0, -1.0, 10)),
         ("variance", lambda: surrogate_radial_kernel(1.0, 0.0, 1.0, 4, 1.0, 10)),
-        ("c must", lambda: surrogate_radial_kernel(1.0, 0.25, 4.0, 4, 1.0, 10)),
-        ("G must be above 0", lambda: gradient_descent(1.0, 0.0, 10)),
+        ("c: must", lambda: surrogate_radial_kernel(1.0, 0.25, 4.0, 4, 1.0, 10)),
+        ("G: must be above 0", lambda: gradient_descent(1.0, 0.0, 10)),
     ],
 )  # fmt: skip
 def test_bad_arguments(message, call):

@@ -213,7 +213,7 @@ def test_answers_of_another_shape_are_refused():
         def best_losses(self, X, y, rounds):
             return np.zeros(1)
 
-    with pytest.raises(ValueError, match=r"best_losses must return one loss a round, \(3,\), got \(1,\)"):
+    with pytest.raises(ValueError, match=r"best_losses: .*got \(1,\)"):
         study(comparator=Short(1.0))
 
 
@@ -231,13 +231,13 @@ class LogisticBall(SlowBall):
 
 
 OTHER_LOSSES = {
-    "kind": (Logistic(), jo.RKHSBall(jo.kernels.Linear(), 1.0), r"Logistic\(\), got one for Squared\(\)"),
+    "kind": (Logistic(), jo.RKHSBall(jo.kernels.Linear(), 1.0), r"Logistic\(\) .got one for Squared\(\)"),
     "number": (
         SmoothedAbsolute(0.5), jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.4)),
-        r"SmoothedAbsolute\(scale=0.5\), got one for SmoothedAbsolute\(scale=0.4\)",
+        r"SmoothedAbsolute\(scale=0.5\) .got one for SmoothedAbsolute\(scale=0.4\)",
     ),
-    "sums": (Logistic(), BALL, r"L2Ball must be for the loss of the game, Logistic\(\), got one for Squared\(\)"),
-    "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\), got one for Logistic\(\)"),
+    "sums": (Logistic(), BALL, r"L2Ball: .*got one for Squared\(\)"),
+    "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\) .got one for Logistic\(\)"),
 }  # fmt: skip
 
 

@@ -239,21 +239,21 @@ def test_the_best_kernel_for_a_loss():
 @pytest.mark.parametrize(
     ("message", "call"),
     [
-        ("radius must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 0.0)),
-        ("tolerance must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 1.0, Logistic(), 0.0)),
+        ("radius: must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 0.0)),
+        ("tolerance: must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 1.0, Logistic(), 0.0)),
         ("same number of rows", lambda X, y: rkhs_ball(Linear(), X, y[:-1], 1.0)),
-        ("y must be finite", lambda X, y: rkhs_ball(Linear(), X, y * np.nan, 1.0)),
-        ("X must have 2 dimensions", lambda X, y: rkhs_ball(Linear(), X, y, 1.0).predict(X[0])),
-        ("radius must be above 0", lambda X, y: RKHSBall(Linear(), -1.0)),
-        ("tolerance must be above 0", lambda X, y: RKHSBall(Linear(), 1.0, tolerance=0.0)),
+        ("y: must be finite", lambda X, y: rkhs_ball(Linear(), X, y * np.nan, 1.0)),
+        ("X: must have 2 dimensions", lambda X, y: rkhs_ball(Linear(), X, y, 1.0).predict(X[0])),
+        ("radius: must be above 0", lambda X, y: RKHSBall(Linear(), -1.0)),
+        ("tolerance: must be above 0", lambda X, y: RKHSBall(Linear(), 1.0, tolerance=0.0)),
         ("same number of rows", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y[:-1], [1])),
-        ("X must be finite", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X * np.inf, y, [1])),
-        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [0, 3])),
-        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [3, 3])),
-        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [15])),
-        ("rounds must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [])),
+        ("X: must be finite", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X * np.inf, y, [1])),
+        ("rounds: must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [0, 3])),
+        ("rounds: must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [3, 3])),
+        ("rounds: must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [15])),
+        ("rounds: must rise from 1 to 14", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y, [])),
         ("same number of rows", lambda X, y: rkhs_norm(Linear(), X, y[:-1])),
-        ("coefficients must be finite", lambda X, y: positive_negative_angle(Linear(), X, y * np.inf)),
+        ("coefficients: must be finite", lambda X, y: positive_negative_angle(Linear(), X, y * np.inf)),
     ],
 )
 def test_bad_arguments(message, call):
@@ -338,7 +338,7 @@ def test_your_own_loss():
 
 
 @pytest.mark.parametrize(
-    ("loss", "message"), [(ZeroOne(), "loss must be convex"), (abs, "loss must be a loss of jaxonline.losses")]
+    ("loss", "message"), [(ZeroOne(), "loss: must be convex"), (abs, "loss: must be a loss of jaxonline.losses")]
 )
 def test_a_loss_that_will_not_do(loss, message):
     with pytest.raises(TypeError, match=message):

@@ -141,5 +141,5 @@ def test_cloudpickle_writes_functions_of_any_kind():
 
 def test_an_optimizer_is_a_transformation_or_a_function_that_returns_one():
     for wrong in (optax.adam, lambda: 1.0, optax.GradientTransformation, "adam"):
-        with pytest.raises(TypeError, match="optimizer must be an optax GradientTransformation"):
+        with pytest.raises(TypeError, match="optimizer: must be an optax GradientTransformation"):
             with_optimizer(wrong)

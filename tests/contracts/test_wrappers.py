@@ -137,7 +137,7 @@ class Probe:
 
     def check_feedback(self, feedback):
         if feedback.label_noise is not None:
-            raise ValueError("label_noise must be None for Probe")
+            raise ValueError("label_noise: must be None for Probe")
 
     def overflow_probability(self, n_rounds):
         return 0.125 * n_rounds
@@ -218,11 +218,11 @@ def test_what_a_wrapped_learner_assumes_is_checked():
             bind(arms, learner)
     rows = jo.environments.DataStream(np.eye(3), np.array([0.5, 1.0, -1.0]))
     hinge = jo.GradientLearner(jo.estimators.FullGradient(jo.losses.Hinge()), 0.1)
-    with pytest.raises(ValueError, match="y must be -1 or"):
+    with pytest.raises(ValueError, match="y: must be -1 or"):
         bind(jo.Game(rows, jo.FullInformation()), WithFeatures(hinge, Same()))
     noisy = jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=jo.noise.gaussian(0.1))
     for wrap in (lambda learner: WithFeatures(learner, Same()), lambda learner: Doubling(lambda n_rounds: learner)):
-        with pytest.raises(ValueError, match="label_noise must be None for Probe"):
+        with pytest.raises(ValueError, match="label_noise: must be None for Probe"):
             jo.simulate(jo.Game(rows, noisy), jo.sweep([wrap(Probe())]), n_runs=2, n_rounds=2)
 
 
@@ -240,5 +240,5 @@ class Broken(LearnerDefaults):
 
 
 def test_traits_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match=r"Broken.traits must be a LearnerTraits, got"):
+    with pytest.raises(TypeError, match=r"Broken.traits: must be a LearnerTraits, got"):
         traits_of(Broken(), LearnerTraits)

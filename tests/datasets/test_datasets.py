@@ -125,7 +125,7 @@ def test_dates_and_words_are_left_out(tmp_path):
     with pytest.warns(match="'Date', 'time'"), pytest.raises(ValueError, match="row 1, column 'city' must be a number"):
         load(file, target="city", impute="mean")
     file.write_text("a;b\n1,5;2\n2,5;3\n")
-    with pytest.raises(ValueError, match=r"row 1, column 'a' must be a number, got '1,5'"):
+    with pytest.raises(ValueError, match=r"row 1, column 'a': .*got '1,5'"):
         load(file)
 
 
@@ -142,7 +142,7 @@ def test_gaps_are_named_or_filled(tmp_path, gap):
     with pytest.raises(ValueError, match=r"row 2, column 'label'"):
         load(file)
     assert load(file, impute="median").y.tolist() == [3.0, 3.0, 0.0, 9.0]
-    with pytest.raises(ValueError, match="impute must be one of 'mean', 'median', got 'zero'"):
+    with pytest.raises(ValueError, match=r"impute: .*got 'zero'"):
         load(file, impute="zero")
 
 
@@ -171,7 +171,7 @@ def test_gaps_in_arrays(tmp_path):
         ("a,b\n1,2\n1,2,3\n", "line 3 has 3 cells, the first one has 2"),
         ("a,b\n1,2\n\n1\n", "row 2 has 1 cells, the first one has 2"),
         ("a,b\n\n1,2,3\n", "line 3 has 3 cells, the first one has 2"),
-        ("a,b\n1,2\n1,two\n", "row 2, column 'b' must be a number, got 'two'"),
+        ("a,b\n1,2\n1,two\n", "row 2, column 'b': .*got 'two'"),
         ("1\n2\n", "no column of numbers besides the target"),
     ],
 )
@@ -184,7 +184,7 @@ def test_broken_tables(tmp_path, text, message):
 def test_where_files_are_looked_for(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"there is no data set 'mine'.*give data or set JAXONLINE_DATA"):
         load("mine")
-    with pytest.raises(ValueError, match="folders and files that exist, got '/nowhere'"):
+    with pytest.raises(ValueError, match=r"folders and files that exist .got '/nowhere'"):
         load("mine", "/nowhere")
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "mine.csv").write_text("1,2\n3,4\n")
@@ -196,7 +196,7 @@ def test_where_files_are_looked_for(tmp_path, monkeypatch):
     assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
     assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
     (tmp_path / "mine.feather").write_text("")
-    with pytest.raises(ValueError, match="ending must be one of"):
+    with pytest.raises(ValueError, match="ending: must be one of"):
         load(tmp_path / "mine.feather")
 
 

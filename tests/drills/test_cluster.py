@@ -116,9 +116,9 @@ def test_without_a_checkpoint_there_is_nowhere_to_write():
 
 
 @pytest.mark.parametrize(("cluster", "error", "words"), [
-    (0, ValueError, "cluster must be at least 1, got 0"),
-    (1.5, TypeError, "cluster must be an integer"),
-    ("nonsense", ValueError, "cluster must be an address, such as tcp://host:8786, got 'nonsense'"),
+    (0, ValueError, "cluster: .*got 0"),
+    (1.5, TypeError, "cluster: must be an integer"),
+    ("nonsense", ValueError, "cluster: .*got 'nonsense'"),
     ("tcp://127.0.0.1:9", OSError, "no scheduler at tcp://127.0.0.1:9"),
 ])  # fmt: skip
 def test_bad_clusters(cluster, error, words, tmp_path, monkeypatch):

@@ -215,14 +215,14 @@ def test_precision_and_vmap(both_precisions):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: AttributeGradient(3), "n_attributes must be even"),
-        (lambda: AttributeGradient(0), "n_attributes must be at least 2, got 0"),
-        (lambda: AttributeGradient(4, law="l3"), "law must be one of 'l1', 'l2', got 'l3'"),
-        (lambda: AttributeGradient(10).choose(jax.random.key(0), jnp.ones(4)), "n_attributes must be at most 2 d = 8"),
-        (lambda: AttributePairs(5), "n_attributes must be even"),
-        (lambda: AttributePairs(10).choose(jax.random.key(0), 2), r"n_attributes must be at most 2 d\^2 = 8, got 10"),
+        (lambda: AttributeGradient(3), "n_attributes: must be even"),
+        (lambda: AttributeGradient(0), "n_attributes: .*got 0"),
+        (lambda: AttributeGradient(4, law="l3"), "law: .*got 'l3'"),
+        (lambda: AttributeGradient(10).choose(jax.random.key(0), jnp.ones(4)), "n_attributes: must be at most 2 d = 8"),
+        (lambda: AttributePairs(5), "n_attributes: must be even"),
+        (lambda: AttributePairs(10).choose(jax.random.key(0), 2), r"n_attributes: .*got 10"),
         (lambda: AttributePairs(10).support(np.ones(20)), "must be smaller to enumerate"),
-        (lambda: uniform_subset(jax.random.key(0), 3, 4), "size must be at most d = 3, got 4"),
+        (lambda: uniform_subset(jax.random.key(0), 3, 4), "size: .*got 4"),
     ],
 )
 def test_bad_input(call, message):

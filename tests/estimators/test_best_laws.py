@@ -130,14 +130,14 @@ def test_only_levels_that_do_not_matter_are_left_out(kernel, moment):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((ExponentialKernel(), 800.0), "copy_moment must be smaller: more than 4096 levels matter, or float64 ends"),
-        ((Binomial(0.5), 0.9999), "copy_moment must be smaller"),
-        ((Gaussian(1.0), 5000.0), "copy_moment must be smaller"),
-        ((Gaussian(100.0), 1.0, 1e16), "pair_moment must be smaller"),
-        ((ExponentialKernel(), 0.0), "copy_moment must be above 0"),
-        ((Binomial(1.0), 1.5), "copy_moment must be below the kernel's radius 1, got 1.5"),
-        ((Gaussian(1.0), 1.0, -1.0), "pair_moment must be above 0"),
-        ((Linear(), 1.0, None, 0.0), "overhead must be above 0"),
+        ((ExponentialKernel(), 800.0), "copy_moment: must be smaller: more than 4096 levels matter, or float64 ends"),
+        ((Binomial(0.5), 0.9999), "copy_moment: must be smaller"),
+        ((Gaussian(1.0), 5000.0), "copy_moment: must be smaller"),
+        ((Gaussian(100.0), 1.0, 1e16), "pair_moment: must be smaller"),
+        ((ExponentialKernel(), 0.0), "copy_moment: must be above 0"),
+        ((Binomial(1.0), 1.5), "copy_moment: .*got 1.5"),
+        ((Gaussian(1.0), 1.0, -1.0), "pair_moment: must be above 0"),
+        ((Linear(), 1.0, None, 0.0), "overhead: must be above 0"),
     ],
 )
 def test_bad_input(arguments, message):

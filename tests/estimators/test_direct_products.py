@@ -130,9 +130,9 @@ def test_the_gradient_is_unbiased():
 
 
 def test_it_says_for_which_noise_it_is():
-    with pytest.raises(ValueError, match=r"noise must be gaussian\(\.\.\.\) for direct_products, got .*laplace"):
+    with pytest.raises(ValueError, match=r"noise: .*got .*laplace"):
         jo.NoisyCopies(jo.noise.laplace(0.1), direct_products=True)
-    with pytest.raises(ValueError, match=r"covariance must fit the instances, of shape \(3,\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"covariance: .*got \(2,\)"):
         opened(direct([0.1, 0.2])).product(0, W)
 
 

@@ -121,30 +121,30 @@ def test_features_are_a_pytree(both_precisions):
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Linear(), 2, 5),
             TypeError,
-            "kernel must be a ShiftInvariantKernel, got Linear",
+            "kernel: .*got Linear",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 5, "sine"),
             ValueError,
-            "layout must be one of 'cosine', 'pair', got 'sine'",
+            "layout: .*got 'sine'",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 0, 5),
             ValueError,
-            "dimension must be at least 1",
+            "dimension: must be at least 1",
         ),
         (
             lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 0),
             ValueError,
-            "n_frequencies must be at least 1",
+            "n_frequencies: must be at least 1",
         ),
-        (lambda: FourierFeatures([1.0]), ValueError, "frequencies must have 2 dimensions"),
-        (lambda: FourierFeatures([[1.0]], [0.0, 1.0]), ValueError, r"one per frequency, of shape \(1,\), got \(2,\)"),
-        (lambda: FourierFeatures([[1.0]], at_zero=-1.0), ValueError, "at_zero must be at least 0"),
+        (lambda: FourierFeatures([1.0]), ValueError, "frequencies: must have 2 dimensions"),
+        (lambda: FourierFeatures([[1.0]], [0.0, 1.0]), ValueError, r"one per frequency, of shape \(1,\) .got \(2,\)"),
+        (lambda: FourierFeatures([[1.0]], at_zero=-1.0), ValueError, "at_zero: must be at least 0"),
         (
             lambda: single_frequency_variance(Linear(), jnp.ones(1), jnp.ones(1), "pair"),
             TypeError,
-            "kernel must be a ShiftInvariantKernel, got Linear",
+            "kernel: .*got Linear",
         ),
     ],
 )

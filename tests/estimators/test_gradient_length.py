@@ -103,7 +103,7 @@ def test_labels_of_classification_are_clean():
     estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
     feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
     fresh = lambda key: feature_map.given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
-    with pytest.raises(ValueError, match=r"y must be \+1 or -1 for a classification loss, got <function"):
+    with pytest.raises(ValueError, match=r"y: .*got <function"):
         estimator.estimate(jax.random.key(0), fresh, lambda psi: prod(psi, psi), lambda key: jnp.float32(1.0))
 
 
@@ -125,7 +125,7 @@ def test_printed_form_of_the_estimate(x64):
         error = np.std(values) / math.sqrt(len(keys))
         assert abs(np.mean(values) - expected) < 5.5 * error
         assert abs(np.mean(values) - other) > 100 * error
-    with pytest.raises(ValueError, match="estimator must be of the kind 'classification', got 'regression'"):
+    with pytest.raises(ValueError, match=r"estimator: .*got 'regression'"):
         printed_gradient_length(
             GradientLength.for_loss(Squared(), Geometric(2.0), 1.0), keys[0], fresh, hypothesis, 1.0
         )
@@ -183,7 +183,7 @@ def test_second_moment(x64):
     mean, drawn = 0.3, expected - 1 / p[0]
     promised = 1 + 2 * (math.exp(-mean) - 1) + drawn  # (-1 + what is drawn)^2, which is 1 - e^-mean in the mean
     np.testing.assert_allclose(outside.second_moment(moment, mean), promised, rtol=1e-10)
-    with pytest.raises(ValueError, match="mean must be given"):
+    with pytest.raises(ValueError, match="mean: must be given"):
         outside.second_moment(moment)
 
 
@@ -215,10 +215,10 @@ def test_overflow_of_a_fresh_feature_is_reported():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GradientLength.for_loss(Exponential(), Geometric(2.0), -1.0), "second_moment must be above 0"),
+        (lambda: GradientLength.for_loss(Exponential(), Geometric(2.0), -1.0), "second_moment: must be above 0"),
         (
             lambda: GradientLength(GradientLength.for_loss(Squared(), Geometric(2.0), 1.0).series, "ranking"),
-            "kind must be one",
+            "kind: must be one",
         ),
     ],
 )

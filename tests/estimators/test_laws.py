@@ -117,26 +117,26 @@ def test_enough_terms_is_the_least_number():
 
 def test_bad_laws():
     for p in (1.0, 0.5, np.inf, np.nan):
-        with pytest.raises(ValueError, match="p must be above 1"):
+        with pytest.raises(ValueError, match="p: must be above 1"):
             Geometric(p)
-    with pytest.raises(ValueError, match=r"probabilities must have the sum 1, got the sum 0\.9"):
+    with pytest.raises(ValueError, match=r"probabilities: .*got the sum 0\.9"):
         Law([0.5, 0.4])
-    with pytest.raises(ValueError, match="probabilities must be at least 0"):
+    with pytest.raises(ValueError, match="probabilities: must be at least 0"):
         Law([1.5, -0.5])
-    with pytest.raises(ValueError, match="probabilities must have 1 dimension"):
+    with pytest.raises(ValueError, match="probabilities: must have 1 dimension"):
         Law(np.ones((1, 1)))
-    with pytest.raises(ValueError, match="magnitudes must not all be 0"):
+    with pytest.raises(ValueError, match="magnitudes: must not all be 0"):
         law_from_magnitudes([0.0, 0.0])
-    with pytest.raises(ValueError, match="overhead must be above 0"):
+    with pytest.raises(ValueError, match="overhead: must be above 0"):
         cost_aware([1.0], 1.0, overhead=0.0)
     for second_moment in (0.0, -1.0, np.nan):
-        with pytest.raises(ValueError, match="second_moment must be above 0"):
+        with pytest.raises(ValueError, match="second_moment: must be above 0"):
             minimum_variance([1.0, 1.0], second_moment)
 
 
 def test_infinite_variance_is_refused_with_its_reason():
     reason = "the series diverges there and the variance of the estimator is infinite"
-    with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\) must be below radius\^2 = 9.8696, got 10"):
+    with pytest.raises(ValueError, match=r"p \* second_moment \(p = 4\): .*got 10"):
         SeriesEstimator.for_loss(Logistic(), Geometric(4.0), 2.5)
     with pytest.raises(ValueError, match=reason):
         lemma1_bound(Logistic(), 4.0, 2.5)
@@ -147,7 +147,7 @@ def test_infinite_variance_is_refused_with_its_reason():
     assert math.isfinite(exact_second_moment(SeriesEstimator.for_loss(Logistic(), minimum_variance, 2.5), 2.5))
     with pytest.raises(ValueError, match=reason):
         SeriesEstimator.for_loss(Logistic(), minimum_variance, 9.9)
-    with pytest.raises(ValueError, match="second_moment must be below radius"):
+    with pytest.raises(ValueError, match="second_moment: must be below radius"):
         minimum_variance(Logistic().coefficients(10), 9.9, radius=math.pi)
     for second_moment in (9.8695, 8.9):  # too close to the edge for a table
         with pytest.raises(ValueError, match=r"more than 1024 terms|coefficients float64"):

@@ -117,17 +117,17 @@ def test_monte_carlo_mean_and_mutants(x64):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="degree must be lower: at degree 40 rounding in float64"):
+    with pytest.raises(ValueError, match="degree: must be lower: at degree 40 rounding in float64"):
         chebyshev(np.abs, 40, -1.0, 1.0)
-    with pytest.raises(ValueError, match="upper must be above 1"):
+    with pytest.raises(ValueError, match="upper: must be above 1"):
         bernstein(np.abs, 3, 1.0, 1.0)
     with pytest.raises(ValueError, match="f on the interval must be finite"):
         bernstein(lambda x: np.where(x > 0, x, np.nan), 3, -1.0, 1.0)
-    with pytest.raises(ValueError, match="degree must be at least 1"):
+    with pytest.raises(ValueError, match="degree: must be at least 1"):
         bernstein(np.abs, 0, -1.0, 1.0)
-    with pytest.raises(ValueError, match="nodes must be at least 11"):
+    with pytest.raises(ValueError, match="nodes: must be at least 11"):
         chebyshev(np.abs, 10, -1.0, 1.0, nodes=10)
-    with pytest.raises(ValueError, match="differences must be a square lower triangular matrix"):
+    with pytest.raises(ValueError, match="differences: must be a square lower triangular matrix"):
         PolynomialSequence([[1.0, 1.0], [0.0, 1.0]])
-    with pytest.raises(ValueError, match="law must give n = 2 a probability above 0"):
+    with pytest.raises(ValueError, match="law: must give n = 2 a probability above 0"):
         PolynomialSequenceEstimator(bernstein(np.square, 2, -1.0, 1.0), Law([0.5, 0.5]))

@@ -87,15 +87,15 @@ def test_the_classifier_is_one_learner_for_each_class():
 
 def test_bad_calls():
     for says, error, call in [
-        ("passes must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
-        ("fit_intercept must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
-        ("learner must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
+        ("passes: must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
+        ("fit_intercept: must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
+        ("learner: must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
         ("EXP3 cannot play", ValueError, lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
-        ("classes must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
+        ("classes: must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
         ("at least two classes", ValueError, lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
         ("no other labels", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, classes=["a", "b"])),
         (
-            "classes must stay",
+            "classes: must stay",
             ValueError,
             lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, classes=["a", "b"]),
         ),

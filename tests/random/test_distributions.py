@@ -112,9 +112,9 @@ def test_counts_are_drawn_in_a_game_and_jaxs_own_function_says_what_to_use():
 
 def test_wrong_arguments():
     key = jax.random.key(0)
-    with pytest.raises(TypeError, match="p must be floating"):
+    with pytest.raises(TypeError, match="p: must be floating"):
         random.bernoulli(key, 1)
-    with pytest.raises(ValueError, match="p must broadcast"):
+    with pytest.raises(ValueError, match="p: must broadcast"):
         random.bernoulli(key, P, (3,))
     with pytest.raises(ValueError, match="vectors of the same length"):
         random.fast_beta(key, P, P[:2])

@@ -83,10 +83,10 @@ def test_a_mistake_in_a_learner_of_ones_own_keeps_its_traceback():
 
 def test_labels_0_and_1_are_no_classes_of_a_margin():
     stream = environments.DataStream(X, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1 for the loss of a margin, got \[0.0, 1.0\]: write 2"):
+    with pytest.raises(ValueError, match=r"y: .*got \[0.0, 1.0\]: write 2"):
         jo.Game(stream, FULL, losses.Logistic())
     game = jo.Game(stream, FULL)  # the loss that the learner descends on is the one that matters
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1"):
+    with pytest.raises(ValueError, match=r"y: must be -1 or \+1"):
         jo.simulate(game, learner(estimators.FullGradient(losses.Hinge())), **SIZES)
 
 
@@ -125,9 +125,9 @@ def test_learners_that_diverge_are_warned_of_once():
 
 
 def test_what_is_infinite_in_float32_is_refused():
-    with pytest.raises(ValueError, match=r"X must be finite in float32, got 1e\+39"):
+    with pytest.raises(ValueError, match=r"X: .*got 1e\+39"):
         environments.DataStream(1e39 * X, Y)
-    with pytest.raises(ValueError, match=r"step_size.value must be finite in float32, got 1e\+39"):
+    with pytest.raises(ValueError, match=r"step_size.value: .*got 1e\+39"):
         jo.play(jo.Game(STREAM, FULL), learner(estimators.FullGradient(), 1e39), jax.random.key(0), 4)
     with jax.enable_x64(True):
         assert environments.DataStream(1e39 * X, Y).X.max() == 1e39
@@ -164,7 +164,7 @@ def test_a_measure_or_a_comparator_that_cannot_judge_a_learner_is_found_before_p
     played = []
     options = SIZES | {"progress": lambda *each: played.append(each)}
     both = {"gradient": learner(estimators.FullGradient()), "perceptron": learners.Perceptron()}
-    with pytest.raises(ValueError, match="field must be one of the learner's info"):
+    with pytest.raises(ValueError, match="field: must be one of the learner's info"):
         jo.simulate(jo.Game(STREAM, FULL), both, **options, measures=[jo.OfInfo("gradient_norm")])
     with pytest.raises(TypeError, match=r"comparator BestArm cannot judge .* outcomes float32\[\]"):
         jo.simulate(jo.Game(STREAM, FULL), both["gradient"], **options, comparator=jo.BestArm())
@@ -194,11 +194,11 @@ def test_a_struct_of_ones_own_is_checked_as_well():
         rising: bool = jo.static(default=True)
 
     for bad in ("1", float, np.ma.masked_array([1.0], [True]), ["a"]):
-        with pytest.raises(TypeError, match="slope must "):
+        with pytest.raises(TypeError, match="slope: must "):
             Line(bad)
-    with pytest.raises(TypeError, match="rising must be True or False, got 'yes'"):
+    with pytest.raises(TypeError, match=r"rising: .*got 'yes'"):
         Line(1.0, "yes")
-    with pytest.raises(ValueError, match="must be one of 'first', got 'frist': did you mean 'first'"):
+    with pytest.raises(ValueError, match=r".*got 'frist'.; did you mean 'first'"):
         jo.Result(("first",), np.arange(1), np.array([1]), {"queries": np.ones((1, 1, 1))}).select("frist")
 
 
@@ -237,17 +237,17 @@ jax.tree_util.register_static(Mute)
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
-        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.traits.oblivious must be True or False, got 'yes'"),
+        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.traits.oblivious: .*got 'yes'"),
         (
             {"traits": EnvironmentTraits(True, 1)},
             TypeError,
-            "Declares.traits.deterministic must be True or False, got 1",
+            "Declares.traits.deterministic: .*got 1",
         ),
-        ({"traits": "oblivious"}, TypeError, "Declares.traits must be an EnvironmentTraits, got 'oblivious'"),
-        ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec must be of jax.ShapeDtypeStruct"),
-        ({"instances": 3}, ValueError, r"Declares.instance must return an instance .* float32\[2\], got float32\[3\]"),
-        ({"state": False}, TypeError, "Declares.instance must return an instance and the next state"),
-        ({"outcomes": (2,)}, ValueError, r"Declares.answer must return an outcome .* float32\[\], got float32\[2\]"),
+        ({"traits": "oblivious"}, TypeError, "Declares.traits: .*got 'oblivious'"),
+        ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec: must be of jax.ShapeDtypeStruct"),
+        ({"instances": 3}, ValueError, r"Declares.instance: .*got float32\[3\]"),
+        ({"state": False}, TypeError, "Declares.instance: must return an instance and the next state"),
+        ({"outcomes": (2,)}, ValueError, r"Declares.answer: .*got float32\[2\]"),
     ],
 )
 def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, message):
@@ -258,8 +258,8 @@ def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, m
 
 @pytest.mark.parametrize(("lacks", "returns", "message"), [
     ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\), got"),
-    ("", 0.0, "update must return the next state and an info, got float32"),
-    ("", (0.0, (), ()), "update must return the next state and an info, got float32"),
+    ("", 0.0, "update: .*got float32"),
+    ("", (0.0, (), ()), "update: .*got float32"),
 ])  # fmt: skip
 def test_what_a_learner_of_ones_own_lacks_is_said(lacks, returns, message):
     @jo.struct

@@ -113,13 +113,13 @@ def test_how_many_settings_and_runs(sizes, rungs):
 
 
 def test_more_rungs_than_runs():
-    with pytest.raises(ValueError, match="rungs must leave a run for the first of them, got 4 for n_runs=26"):
+    with pytest.raises(ValueError, match=r"rungs: .*got 4 for n_runs=26"):
         halving.rungs_of(100, 26, 4, 3)
 
 
 def test_the_least_is_the_first_of_equal_ones():
     assert halving.least([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
-    with pytest.raises(ValueError, match="settings must have one with finite losses, and all 2 that were tried"):
+    with pytest.raises(ValueError, match="settings: must have one with finite losses, and all 2 that were tried"):
         halving.least([np.nan, np.inf])
 
 
@@ -228,7 +228,9 @@ def test_it_prints(tuned):
 
 
 def test_no_setting_is_left(no_further_program):
-    with pytest.raises(ValueError, match="settings must have one with finite losses, and all 4 that were tried have n"):
+    with pytest.raises(
+        ValueError, match="settings: must have one with finite losses, and all 4 that were tried have n"
+    ):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
 
@@ -278,9 +280,9 @@ def test_optuna(given):
     if given == "study":
         assert [trial.params for trial in study.trials] == list(found.settings)
         assert [trial.value for trial in study.trials] == found.rungs[0].of.mean.tolist()
-        with pytest.raises(ValueError, match="sampler must minimize one number, got a study that is to maximize"):
+        with pytest.raises(ValueError, match=r"sampler: .*got a study that is to maximize"):
             jo.tune(GAME, make, grid, sampler=optuna.create_study(direction="maximize"), n_settings=2, **SIZES)
-        with pytest.raises(TypeError, match=r"grid\['step'\] must be a list of numbers, words"):
+        with pytest.raises(TypeError, match=r"grid\['step'\]: must be a list of numbers, words"):
             jo.tune(GAME, make, {"step": [jo.Constant(0.1)]}, sampler=study, n_settings=2, **SIZES)
 
 

@@ -342,7 +342,7 @@ def test_what_cannot_be_seen_is_refused_with_the_remedy(name):
     make, message = UNSEEN[name]
     with pytest.raises(TypeError, match=message) as error:
         describe({"law": make()})
-    assert str(error.value).startswith("checkpoint must see all that decides the numbers")
+    assert str(error.value).startswith("checkpoint: must see all that decides the numbers")
     assert "checkpoint=jo.Checkpoint(folder, version='1')" in str(error.value)
     assert "\n" not in str(error.value)
     assert describe({"law": make()}, version="1") == describe({"law": make()}, version="1")

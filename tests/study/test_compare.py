@@ -60,7 +60,7 @@ def test_a_report_on_disk(plain, tmp_path):
 @pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
 def test_fixed_steps_and_bounds(plain, tune):
     bounds = {"naive": lambda eta, rounds: eta * rounds}
-    with pytest.raises(ValueError, match="bounds must be one of 'two copies', 'naive', got 'somebody else'"):
+    with pytest.raises(ValueError, match=r"bounds: .*got 'somebody else'"):
         Comparison(GAME, MAKERS, bounds={"somebody else": bounds["naive"]})
     about = {"data": "four points"}
     comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, late=1 / 2)
@@ -225,7 +225,7 @@ def test_pilot_runs_of_the_last_seed_are_those_of_the_first(tune):
 
 
 def test_other_ways_to_choose():
-    with pytest.raises(ValueError, match="runs must be one of 'pilot', 'third', 'halving', got 'half'"):
+    with pytest.raises(ValueError, match=r"runs: .*got 'half'"):
         BestOf({"a": 1.0}, runs="half")
 
 

@@ -88,7 +88,7 @@ class Baseline(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"Baseline needs instances of one dimension, got shape {specs.instance.shape}")
+            raise ValueError(f"Baseline needs instances of one dimension (got shape {specs.instance.shape})")
         w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return BaselineState(jnp.zeros((len(w), len(w)), w.dtype), w, w, jnp.int32(0))
 

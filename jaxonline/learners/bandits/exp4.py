@@ -68,7 +68,9 @@ class EXP4(LearnerDefaults):
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[1:] != arms:
-            raise ArgumentError("instances", f"must be advice [experts, arms] on the arms {arms}, got {specs.instance}")
+            raise ArgumentError(
+                "instances", f"must be advice [experts, arms] on the arms {arms} (got {specs.instance})"
+            )
         return self.combiner.init(shape[0], specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "N K"]) -> Draw:

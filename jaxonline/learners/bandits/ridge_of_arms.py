@@ -26,7 +26,7 @@ class RidgeOfArms(LearnerDefaults):
         del key
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)
         if len(shape) != 2 or shape[:1] != arms:
-            raise ArgumentError("instances", f"must be features [arms, d] of the arms {arms}, got {specs.instance}")
+            raise ArgumentError("instances", f"must be features [arms, d] of the arms {arms} (got {specs.instance})")
         return initial_state(shape[1], self.regularizer, specs.outcome.dtype)
 
     def update(self, key: Key[Array, ""] | None, state: VAWState, oracle: Any) -> tuple[VAWState, tuple]:

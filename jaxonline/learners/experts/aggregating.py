@@ -150,4 +150,4 @@ def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: Arr
         return
     largest = 2.0 / (most - least) ** 2
     if (rate > largest * (1 + 1e-6)).any():
-        raise ArgumentError("eta", f"must be at most 2 / (high - low)^2 = {largest} for the squared loss, got {rate}")
+        raise ArgumentError("eta", f"must be at most 2 / (high - low)^2 = {largest} for the squared loss (got {rate})")

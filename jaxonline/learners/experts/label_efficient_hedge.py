@@ -67,7 +67,7 @@ class LabelEfficientHedge(LearnerDefaults):
             ValueError: `n_questions` is above `n_rounds`.
         """
         if n_questions > n_rounds:
-            raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds}, got {n_questions}")
+            raise ArgumentError("n_questions", f"must be at most n_rounds, {n_rounds} (got {n_questions})")
         return cls(EWA(float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)), n_questions / n_rounds)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:

@@ -108,7 +108,9 @@ def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner
     if isinstance(combiner_or_learner, Learner):
         if loss is not None:
             what = type(combiner_or_learner).__name__
-            raise ArgumentError("loss", f"must be left out for a learner with its own, {what}, got {check.shown(loss)}")
+            raise ArgumentError(
+                "loss", f"must be left out for a learner with its own, {what} (got {check.shown(loss)})"
+            )
         return combiner_or_learner
     require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")
     return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
@@ -129,5 +131,5 @@ def n_experts(name: str, spec: PyTree) -> int:
     """The length of a vector with one entry for each expert."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
-        raise ArgumentError(name, f"must be vectors with an entry for each expert, got {spec}")
+        raise ArgumentError(name, f"must be vectors with an entry for each expert (got {spec})")
     return shape[0]

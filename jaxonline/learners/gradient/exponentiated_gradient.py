@@ -86,7 +86,7 @@ class ExponentiatedGradient(LearnerDefaults):
         del key
         if len(specs.instance.shape) != 1:
             raise ValueError(
-                f"ExponentiatedGradient needs instances of one dimension, got shape {specs.instance.shape}"
+                f"ExponentiatedGradient needs instances of one dimension (got shape {specs.instance.shape})"
             )
         zeros = jnp.zeros(specs.instance.shape[0] * (2 if self.signed else 1), specs.instance.dtype)
         return ExponentiatedState(zeros, jnp.int32(0), self.optimizer.init(zeros))

@@ -64,7 +64,7 @@ class GradientBandit(LearnerDefaults):
     def __post_init__(self):
         delta, radius = check.concrete(self.delta), check.concrete(self.radius)
         if delta is not None and radius is not None and not (delta < radius).all():
-            raise ArgumentError("delta", f"must be below the radius, {radius}, got {delta}")
+            raise ArgumentError("delta", f"must be below the radius, {radius} (got {delta})")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
         """w = 0, the state.
@@ -74,7 +74,7 @@ class GradientBandit(LearnerDefaults):
         """
         del key
         if len(specs.outcome.shape) != 1:
-            raise ValueError(f"GradientBandit needs outcomes of one dimension, got shape {specs.outcome.shape}")
+            raise ValueError(f"GradientBandit needs outcomes of one dimension (got shape {specs.outcome.shape})")
         return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:

@@ -105,7 +105,7 @@ class GradientLearner(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"GradientLearner needs instances of one dimension, got shape {specs.instance.shape}")
+            raise ValueError(f"GradientLearner needs instances of one dimension (got shape {specs.instance.shape})")
         w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return GradientState(w, jnp.int32(0), self.optimizer.init(w), w if self.hypothesis == "average" else None)
 

@@ -84,7 +84,7 @@ class OnlineNewtonStep(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"OnlineNewtonStep needs instances of one dimension, got shape {specs.instance.shape}")
+            raise ValueError(f"OnlineNewtonStep needs instances of one dimension (got shape {specs.instance.shape})")
         w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return OnlineNewtonState(w, jnp.asarray(self.epsilon, w.dtype) * jnp.eye(len(w), dtype=w.dtype))
 

@@ -116,10 +116,10 @@ class Schedule:
         except (TypeError, ValueError) as error:
             shown = check.shown(self.schedule)
             raise ArgumentTypeError(
-                "schedule", f"must be a function of the step count alone, got {shown}: {error}"
+                "schedule", f"must be a function of the step count alone (got {shown}); {error}"
             ) from error
         if getattr(step, "shape", None) != ():
-            raise ArgumentTypeError("schedule", f"must return a number, got the shape {getattr(step, 'shape', None)}")
+            raise ArgumentTypeError("schedule", f"must return a number (got the shape {getattr(step, 'shape', None)})")
         set_field(self, "schedule", interned(self.schedule))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:

@@ -160,7 +160,7 @@ def _limit(wanted: str, law: AnyLaw, risk: float, draws: float, n_rounds: int) -
     ways += [f"n_rounds at most {longest:,}"] if longest else []
     raise ValueError(
         f"{wanted} that exceeds {_MAX_LEVELS - 1} with a probability of at most {probability:.2g} for n_rounds = "
-        f"{n_rounds:,} and this risk, got {found:.2g}" + (f"; {' or '.join(ways)} would do" if ways else "")
+        f"{n_rounds:,} and this risk (got {found:.2g})" + (f"; {' or '.join(ways)} would do" if ways else "")
     )
 
 

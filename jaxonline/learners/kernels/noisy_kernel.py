@@ -132,7 +132,7 @@ class NoisyKernel(LearnerDefaults):
             raise ArgumentError(
                 "label_noise",
                 "must be None for NoisyKernel with a classification loss, whose estimate of the gradient "
-                f"is biased where labels are noisy, got {feedback.label_noise!r}",
+                f"is biased where labels are noisy (got {feedback.label_noise!r})",
             )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
@@ -140,7 +140,7 @@ class NoisyKernel(LearnerDefaults):
         del key
         instance = specs.instance
         if len(instance.shape) != 1:
-            raise ValueError(f"NoisyKernel needs instances of one dimension, got shape {instance.shape}")
+            raise ValueError(f"NoisyKernel needs instances of one dimension (got shape {instance.shape})")
         room = self.storage
         w = expansion.empty(instance.shape[0], room.tensor_levels, room.n_chunks, room.deepest, instance.dtype)
         return NoisyKernelState(w, jnp.int32(0))

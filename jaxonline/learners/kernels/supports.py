@@ -91,7 +91,7 @@ def no_points(capacity: int, instance: jax.ShapeDtypeStruct) -> Supports:
         ValueError: if instances are not vectors.
     """
     if len(instance.shape) != 1:
-        raise ValueError(f"a kernel learner needs instances of one dimension, got shape {instance.shape}")
+        raise ValueError(f"a kernel learner needs instances of one dimension (got shape {instance.shape})")
     size = LANES * -(-capacity // (LANES * MAX_CHUNKS))
     n_chunks = -(-capacity // size)
     points = jnp.zeros((n_chunks, instance.shape[0], size), instance.dtype)

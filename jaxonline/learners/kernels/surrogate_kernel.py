@@ -90,7 +90,7 @@ class SurrogateKernel(LearnerDefaults):
             return
         law, told = feedback.noise, check.concrete(self.surrogate.covariance)
         if law is None or isinstance(law, TwoPoints) or (isinstance(law, Noise) and law.law != "gaussian"):
-            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel, got {_said(law)}")
+            raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel (got {_said(law)})")
         if not isinstance(law, Noise):
             warnings.warn(
                 f"SurrogateKernel is biased where noise={law!r} is not Gaussian of the covariance of its surrogate, "
@@ -106,8 +106,8 @@ class SurrogateKernel(LearnerDefaults):
         if told.shape != found.shape or np.abs(told - found).max() > _SAME * np.abs(told).max():
             raise ArgumentError(
                 "noise",
-                f"must have the covariance that the surrogate of SurrogateKernel was told, {told.tolist()}, "
-                f"got {found.tolist()}",
+                f"must have the covariance that the surrogate of SurrogateKernel was told, {told.tolist()} "
+                f"(got {found.tolist()})",
             )
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
@@ -121,7 +121,7 @@ class SurrogateKernel(LearnerDefaults):
         if instance.shape != (self.surrogate.dimension,):
             raise ArgumentError(
                 "surrogate",
-                f"must be for instances of shape {instance.shape}, got dimension {self.surrogate.dimension}",
+                f"must be for instances of shape {instance.shape} (got dimension {self.surrogate.dimension})",
             )
         return no_points(self.n_rounds, instance)
 

@@ -19,5 +19,5 @@ class FromZeros(LearnerDefaults):
         del key
         shape = specs.instance.shape
         if len(shape) != 1:
-            raise ValueError(f"{type(self).__name__} needs instances of one dimension, got shape {shape}")
+            raise ValueError(f"{type(self).__name__} needs instances of one dimension (got shape {shape})")
         return jnp.zeros(shape, specs.instance.dtype)

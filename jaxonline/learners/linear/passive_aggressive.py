@@ -58,7 +58,7 @@ class PassiveAggressive(FromZeros):
         if self.variant == "PA":
             set_field(self, "C", None)
         elif self.C is None:
-            raise ArgumentTypeError("C", f"must be a number above 0 for {self.variant}, got None")
+            raise ArgumentTypeError("C", f"must be a number above 0 for {self.variant} (got None)")
 
     def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
         """The score <w, x>."""

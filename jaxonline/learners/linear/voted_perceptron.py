@@ -80,7 +80,7 @@ class VotedPerceptron(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"VotedPerceptron needs instances of one dimension, got shape {specs.instance.shape}")
+            raise ValueError(f"VotedPerceptron needs instances of one dimension (got shape {specs.instance.shape})")
         hypotheses = jnp.zeros((self.max_mistakes, *specs.instance.shape), specs.instance.dtype)
         return VotedPerceptronState(hypotheses, jnp.zeros(self.max_mistakes, jnp.int32), jnp.int32(0))
 

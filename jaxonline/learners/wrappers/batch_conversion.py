@@ -102,7 +102,7 @@ def online_to_batch(
         raise ArgumentTypeError(
             "hypothesis",
             f"must be given: {type(learner).__name__} does not predict <w, x> with the w of its state "
-            f"(in round {first}, for one), got None",
+            f"(in round {first}, for one) (got None)",
         )
     return BatchPredictor(jax.tree.map(np.asarray, mean), float(np.mean(np.asarray(losses, float))), n_rounds)
 
@@ -116,7 +116,7 @@ def _vector(learner: Any, state: PyTree) -> Array:
     found = getattr(state, "average", None)
     found = getattr(state, "w", None) if found is None else found
     if found is None:
-        raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__}, got None")
+        raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__} (got None)")
     return found
 
 

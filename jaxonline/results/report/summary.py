@@ -102,7 +102,7 @@ def at_the_horizon(
     check_bounds(bounds)
     last = parts.at_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE)
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
     horizon, head = int(result.rounds[-1]), label_of(quantity)
     with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `Result.mean` gives them
         of, queries = last.mean(quantity, level, interval), last.mean("queries", level)

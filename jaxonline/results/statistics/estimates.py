@@ -44,7 +44,7 @@ def check_number(result: Any, quantity: str) -> None:
         ValueError: it is a vector, or the study does not have it.
     """
     if recorded_of(result, quantity).ndim > 3:
-        raise ArgumentError("quantity", f"must be a number in each round, got {quantity!r}, which is a vector")
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
 
 
 def values(result: Any, quantity: str, learners: slice = ALL, rounds: slice = ALL) -> np.ndarray:

@@ -154,7 +154,7 @@ class Bounded(ConfidenceInterval):
         low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
         if np.any(low > high):
             raise ArgumentError(
-                "low", f"must be at most high, got {check.shown(self.low)} and {check.shown(self.high)}"
+                "low", f"must be at most high (got {check.shown(self.low)} and {check.shown(self.high)})"
             )
 
     def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
@@ -164,7 +164,7 @@ class Bounded(ConfidenceInterval):
         if outside.any():
             limits = f"{check.shown(self.low)} to {check.shown(self.high)}"
             raise ArgumentError(
-                "interval", f"must enclose all values, got Bounded over {limits}, {values[outside][0]:.6g}"
+                "interval", f"must enclose all values (got Bounded over {limits}, {values[outside][0]:.6g})"
             )
         log = np.log(4.0 / (1.0 - level))
         half = of.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (3.0 * np.maximum(of.n_runs - 1, 1))

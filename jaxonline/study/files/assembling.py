@@ -62,7 +62,11 @@ class StudyReader:
         data = self.source.data
         if ("runs" in data) == ("precision" in data):
             both = "runs" in data
-            words = "must be left out where precision is given" if both else "or precision is missing: how many runs"
+            words = (
+                "must be left out where precision is given (got both)"
+                if both
+                else "or precision must be given (got neither); it says how many runs are made"
+            )
             raise self.source.wrong(("runs",), words)
         if "runs" in data:
             return data["runs"], None, {"runs": data["runs"]}
@@ -87,7 +91,7 @@ class StudyReader:
         value, horizon = self.source.data.get("record_at", 40), self.build.horizon
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
-                words = f"must be a round from 1 to {horizon}, got {check.shown(t)}"
+                words = f"must be a round from 1 to {horizon} (got {check.shown(t)})"
                 raise self.source.wrong(("record_at", i), words)
         self.top["record_at"] = Built(value, value)
 
@@ -100,11 +104,11 @@ class StudyReader:
             eta = keys.STUDY["tune"]._replace(takes=frozenset({"number"}))
             etas = {name: self.build.value(eta, value, ("tune", name)).value for name, value in given.items()}
             if not etas:
-                raise self.source.wrong(("tune",), "must hold an eta for each learner, or best_of, got nothing")
+                raise self.source.wrong(("tune",), "must hold an eta for each learner, or best_of (got nothing)")
             return etas, etas
         self.build.keys(keys.TUNE, given, ("tune",))
         if not isinstance(given["best_of"], list):
-            raise self.source.wrong(("tune", "best_of"), f"must be a list of numbers, got {given['best_of']}")
+            raise self.source.wrong(("tune", "best_of"), f"must be a list of numbers (got {given['best_of']})")
         grids.check_axis(self.build, ("tune", "best_of"), given["best_of"])
         etas = [float(eta) for eta in given["best_of"]]
         runs = given.get("runs", keys.TUNE["runs"].default)
@@ -114,19 +118,21 @@ class StudyReader:
         """Learners as `simulate` takes them (with `tuned`, functions of a step), by entry their names, and resolved."""
         tables = self.source.data["learners"]
         if not tables:
-            raise self.source.wrong(("learners",), "must hold at least one learner, got none")
+            raise self.source.wrong(("learners",), "must hold at least one learner (got none)")
         learners: dict[str, Any] = {}
         families: dict[str, tuple[str, ...]] = {}
         resolved: dict[str, Any] = {}
         for entry, table in tables.items():
             at: KeyPath = ("learners", entry)
             if not entry.strip():
-                raise self.source.wrong(at, "must have a name that is not empty")
+                raise self.source.wrong(at, f"must have a name that is not empty (got {entry!r})")
             points = grids.points(self.build, entry, table, at, len(resolved))
             by_name = {grids.full_name(entry, point): point for point in points}
             clash = next((name for name in by_name if name in resolved), None)
             if clash is not None:
-                raise self.source.wrong(at, f"makes a learner {clash!r}, which another entry has made")
+                raise self.source.wrong(
+                    at, f"must have another name, as another entry makes the same learner (got {clash!r})"
+                )
             feedback = None
             if isinstance(table, dict) and "feedback" in table:
                 feedback = self.build.component(table["feedback"], (*at, "feedback"), ("feedback",))
@@ -162,10 +168,12 @@ class StudyReader:
         """Check that there is an eta for each learner, and for no other."""
         for name in etas:
             if name not in learners:
-                raise self.source.wrong(("tune", name), f"is no learner of this study{meant(name, learners)}")
+                raise self.source.wrong(
+                    ("tune", name), f"must be the name of a learner of this study (got {name!r}){meant(name, learners)}"
+                )
         for name in learners:
             if name not in etas:
-                raise self.source.wrong(("tune",), f"must have an eta for each learner, and has none for {name!r}")
+                raise self.source.wrong(("tune",), f"must have an eta for each learner (got none for {name!r})")
 
     def bounds(self, families: Mapping[str, tuple[str, ...]]) -> dict[str, Built]:
         """Bounds by the name of an entry."""
@@ -174,7 +182,8 @@ class StudyReader:
             if name not in families:
                 known = ", ".join(map(repr, families))
                 raise self.source.wrong(
-                    ("bounds", name), f"is no learner of this study ({known}){meant(name, families)}"
+                    ("bounds", name),
+                    f"must be the name of a learner of this study, {known} (got {name!r}){meant(name, families)}",
                 )
             found[name] = self.build.component(table, ("bounds", name), ("bound",))
         return found

@@ -80,8 +80,8 @@ class Builder:
         at, key = keys_to(first), str(first["loc"][-1])
         if first["type"] == "extra_forbidden":
             what = f"{entry.name} has" if entry else f"{name} has"
-            suggestion = meant(key, known).replace(": did", "; did")
-            raise invalid(f"is an unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
+            suggestion = meant(key, known)
+            raise invalid(f"unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
         if first["type"] == "missing":
             words = f"({takes_in_words(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
             raise invalid(
@@ -94,10 +94,10 @@ class Builder:
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise invalid(
-                f"must be {article_of(kinds)}, by its name or as a table with a type, got {check.shown(value)}"
+                f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.shown(value)})"
             )
         if not isinstance(table.get("type"), str):
-            words = f"must say which {noun_of(kinds)} it is, got {check.shown(table.get('type'))}"
+            words = f"must say which {noun_of(kinds)} it is (got {check.shown(table.get('type'))})"
             raise invalid(words, ("type",))
         where = ("type",) if table is value else ()
         name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
@@ -108,7 +108,7 @@ class Builder:
             entry = catalogue().get(name)
             some = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
             other = f", which is {with_article(entry.kind)}" if entry else meant(name, known)
-            raise invalid(f"must be {article_of(kinds)}{some}, got {name!r}{other}", where)
+            raise invalid(f"must be {article_of(kinds)}{some} (got {name!r}){other}", where)
         return self._construct(known[name], given)
 
     def _construct(self, entry: Entry, given: Mapping[str, Any]) -> Built:
@@ -143,13 +143,18 @@ class Builder:
         if callable(loaded) and (isinstance(loaded, type) or given):
             built = self._construct(own_entry(name, loaded), given)
         elif given:
-            raise invalid(f"is a key too many: {name} is there already, and is not called", (next(iter(given)),))
+            raise invalid(
+                f"must be left out, as {name} is an object already (got {check.shown(next(iter(given.values())))})",
+                (next(iter(given)),),
+            )
         else:
             built = Built(loaded, {"type": name})
         needed = members_of(PROTOCOLS[kinds[0]]) if len(kinds) == 1 and kinds[0] in PROTOCOLS else ()
         lacks = next((member for member in needed if not hasattr(built.value, member)), None)
         if lacks is not None:
-            raise invalid(f"must be {article_of(kinds)}, with {', '.join(needed)}: {name} has no {lacks}", where)
+            raise invalid(
+                f"must be {article_of(kinds)}, with {', '.join(needed)} (got {name}, which has no {lacks})", where
+            )
         return built
 
     def load(self, name: str, at: KeyPath = ()) -> Any:
@@ -182,9 +187,9 @@ def call(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         argument = getattr(error, "argument", None)
         if argument in arguments:
             raise invalid(error.problem, (argument,)) from error  # type: ignore[union-attr]
-        raise invalid(f"({name}): {str(error) or type(error).__name__}") from error
+        raise invalid(f"{name}: {str(error) or type(error).__name__}") from error
     except Exception as error:  # of code of the user's
-        raise invalid(f"({name}): {type(error).__name__}: {error}") from error
+        raise invalid(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def _checksum(stream: Any) -> str:

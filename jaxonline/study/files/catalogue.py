@@ -91,8 +91,8 @@ def named(name: str) -> Entry:
     if name not in entries and len(alike) != 1:
         parts = [known for known in entries if name.lower() in known.lower()]
         parts = parts or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = meant(name, entries) or (f": did you mean one of {', '.join(parts[:12])}?" if parts else "")
-        raise ValueError(f"there is nothing called {name!r}{suggestion}")
+        suggestion = meant(name, entries) or (f"; did you mean one of {', '.join(parts[:12])}?" if parts else "")
+        raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")
     return entries[name if name in entries else alike[0]]
 
 

@@ -27,9 +27,9 @@ def run_file(
 ) -> None:
     """Play the study of a file in a folder, or go on there; print and write the report."""
     if workers is not None and cluster is not None:
-        raise ArgumentError("cluster", f"must be left out where there are workers, got {cluster!r}")
+        raise ArgumentError("cluster", f"must be left out where there are workers (got {cluster!r})")
     if workers is not None and workers < 1:
-        raise ArgumentError("workers", f"must be at least 1, got {workers}")
+        raise ArgumentError("workers", f"must be at least 1 (got {workers})")
     began = time.perf_counter()
     folder = out if out is not None else Path("results") / Path(file).stem
     with warnings_in_a_line():

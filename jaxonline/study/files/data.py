@@ -55,16 +55,16 @@ def data_stream(
     """
     given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}
     if len(given) != 1:
-        raise ValueError(f"one of file, set and openml must be given, got {' and '.join(given) or 'none'}")
+        raise ValueError(f"one of file, set and openml must be given (got {' and '.join(given) or 'none'})")
     of_columns = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
     for name, each in (of_columns | ({"version": version} if openml is None else {})).items():
         if each is not None:
-            raise ArgumentError(name, f"must be left out beside {next(iter(given))}, got {check.shown(each)}")
+            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.shown(each)})")
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
         if not path.is_file():
-            raise ArgumentError("file", f"must be the name of a file, got {file!r}: there is no file {str(path)!r}")
+            raise ArgumentError("file", f"must be the name of a file (got {file!r}); there is no file {str(path)!r}")
         X, y = complete(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
         frame, own = fetch_by_name(openml, version)
@@ -89,7 +89,7 @@ def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     key = datasets.known_as(name)
     if key is None:
         sets = ("diabetes", "AR(4)", *SOURCES)
-        raise ArgumentError("set", f"must be one of {', '.join(sets)}, got {name!r}{meant(name, sets)}")
+        raise ArgumentError("set", f"must be one of {', '.join(sets)} (got {name!r}){meant(name, sets)}")
     origin = SOURCES[key].origin if key in SOURCES else None
     published = Path(origin.member).name if isinstance(origin, Archive) else ""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())

@@ -68,7 +68,7 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     changed = differing(there["study"], resolved) if there else None
     other = {key: each for key, each in (changed or {}).items() if key[0] not in MAY_DIFFER}
     if other:
-        words = f"must be the folder of this study or a new one, got '{folder}', of another"
+        words = f"must be the folder of this study or a new one (got '{folder}', of another)"
         raise ArgumentError("out", f"{words}: {in_a_line(other)}")
     source = study.source.path.absolute()
     copy = _copy(folder, source)
@@ -104,7 +104,7 @@ def _check_free(folder: Path, there: dict[str, Any] | None, own: list[Path]) -> 
         taken = [path for path in own if path.resolve() == Path(there["file"]).resolve()]
     names = [path.name for path in taken if path.exists()]
     if names:
-        words = f"must be a new folder or that of a study, got '{folder}', with files that would be replaced"
+        words = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
         raise ArgumentError("out", f"{words}: {', '.join(names)}")
 
 

@@ -78,7 +78,7 @@ def points(builder: Builder, name: str, table: Any, at: KeyPath, so_far: int = 0
 def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
     """Check that a list has values, all different."""
     if not values:
-        raise builder.wrong(at, "must hold at least one value, got none")
+        raise builder.wrong(at, "must hold at least one value (got none)")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
     if twice is not None:
         raise builder.wrong((*at, twice), f"is there twice: {check.shown(values[twice])}")

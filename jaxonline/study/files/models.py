@@ -93,16 +93,16 @@ def _validate(parameter: Parameter, value: Any, handler: Any) -> Built:
             raise
         limits = parameter.limits
         if first["type"] in _OUTSIDE:
-            raise invalid(f"must be {limits.words}, got {format_limit(value)}") from None
+            raise invalid(f"must be {limits.words} (got {format_limit(value)})") from None
         hint = "; a list of values, one learner for each, may only stand in a learner" * isinstance(value, list)
         suggestion = meant(value, parameter.choices)
-        raise invalid(f"must be {takes_in_words(parameter)}, got {check.shown(value)}{suggestion}{hint}") from None
+        raise invalid(f"must be {takes_in_words(parameter)} (got {check.shown(value)}){suggestion}{hint}") from None
     return result if isinstance(result, Built) else Built(result, value)
 
 
 def _check_size(value: Any, at: KeyPath = ()) -> None:
     if type(value) is int and abs(value) > LARGEST_FLOAT:
-        raise invalid("must be finite, got an integer that is too large", at)
+        raise invalid("must be finite (got an integer that is too large)", at)
 
 
 def _unzipped(items: list[Built]) -> Built:
@@ -139,20 +139,20 @@ class ArrayType(_PlainType):
 
     def _array(self, value: list[Any], at: KeyPath) -> np.ndarray:
         if not value:
-            raise invalid("must hold at least one number, got none", at)
+            raise invalid("must hold at least one number (got none)", at)
         if all(isinstance(item, list) for item in value) and len(at) < MAX_DIMENSIONS:
             rows = [self._array(item, (*at, i)) for i, item in enumerate(value)]
             wrong = next((i for i, row in enumerate(rows) if row.shape != rows[0].shape), None)
             if wrong is not None:
-                words = f"must be as long as the first, {len(rows[0])}, got {len(rows[wrong])}"
+                words = f"must be as long as the first, {len(rows[0])} (got {len(rows[wrong])})"
                 raise invalid(words, (*at, wrong))
             return np.array(rows)
         for i, item in enumerate(value):
             if type(item) not in (int, float) or item != item:
-                raise invalid(f"must be a number, got {check.shown(item)}", (*at, i))
+                raise invalid(f"must be a number (got {check.shown(item)})", (*at, i))
             _check_size(item, (*at, i))
             if self.limits.exclude(item):
-                raise invalid(f"must be {self.limits.words}, got {format_limit(item)}", (*at, i))
+                raise invalid(f"must be {self.limits.words} (got {format_limit(item)})", (*at, i))
         return np.array(value, float)
 
 
@@ -172,7 +172,7 @@ class FunctionType(_PlainType):
             return Built(entry.make, value)
         if self.kinds:
             return ComponentType(self.kinds).build(value, info)
-        raise invalid(f"must be a function, written MODULE:NAME, got {value!r}")
+        raise invalid(f"must be a function, written MODULE:NAME (got {value!r})")
 
 
 class ComponentType(_PlainType):

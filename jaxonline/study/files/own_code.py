@@ -25,23 +25,23 @@ def load_own(folder: Path, written: str) -> Any:
     """
     match = _NAME.fullmatch(written)
     if match is None:
-        raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner, got {written!r}")
+        raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner (got {written!r})")
     module = _imported(folder.resolve(), match["module"])
     if not hasattr(module, match["name"]):
         public = [name for name in vars(module) if not name.startswith("_")]
-        raise ValueError(f"names {match['name']}, which is not in {module.__file__}{meant(match['name'], public)}")
+        raise ValueError(f"must be a name in {module.__file__} (got {match['name']!r}){meant(match['name'], public)}")
     return getattr(module, match["name"])
 
 
 def _imported(folder: Path, name: str) -> Any:
     file = folder.joinpath(*name.split(".")).with_suffix(".py")
     if not file.is_file() or folder not in file.resolve().parents:
-        raise ValueError(f"names the module {name}, which must be in the folder of the study file: there is no {file}")
+        raise ValueError(f"must name a module in the folder of the study file (got {name!r}); there is no {file}")
     content = file.read_bytes()
     if _IMPORTED.get(name) == (file, content) and name in sys.modules:
         return sys.modules[name]
     if name not in _IMPORTED and _is_installed(name, folder):
-        raise ValueError(f"names the module {name}, which is also installed: give {file.name} another name")
+        raise ValueError(f"must name a module that is not also installed (got {name!r}); give {file.name} another name")
     spec: Any = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
@@ -54,7 +54,9 @@ def _imported(folder: Path, name: str) -> Any:
             del sys.modules[name]
         else:
             sys.modules[name] = before
-        raise ValueError(f"names {file}, which cannot be imported: {type(error).__name__}: {error}") from None
+        raise ValueError(
+            f"must name a module that can be imported (got {file}); {type(error).__name__}: {error}"
+        ) from None
     finally:
         sys.path.remove(str(folder))
     _IMPORTED[name] = file, content

@@ -50,8 +50,8 @@ class SourceFile:
         """What is wrong with a key, or with what is closest to it that is there."""
         known = next((at[:n] for n in range(len(at), 0, -1) if at[:n] in self.lines), None)
         place = str(self.path) if known is None else f"{self.path}:{self.lines[known]}"
-        said = " ".join(f"{key_in_words(at)} {words}".split())
-        return StudyFileError(f"{place}: {said if len(said) <= LONGEST else said[: LONGEST - 4] + ' ...'}")
+        message = " ".join((f"{key_in_words(at)}: {words}" if at else words).split())
+        return StudyFileError(f"{place}: {message if len(message) <= LONGEST else message[: LONGEST - 4] + ' ...'}")
 
 
 def key_in_words(path: KeyPath) -> str:
@@ -111,7 +111,7 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from None
     if not isinstance(data, dict):
-        raise StudyFileError(f"{path}:1: a study file must be a table of keys, got {check.shown(data)}")
+        raise StudyFileError(f"{path}:1: a study file must be a table of keys (got {check.shown(data)})")
     source = SourceFile(path, data, text)
     if date is not None:
         raise source.wrong(date[0], f"must be no date or time, write it as a text: got {date[1]}")

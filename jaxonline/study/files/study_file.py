@@ -102,7 +102,7 @@ def _said_at(source: SourceFile, at: KeyPath) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise source.wrong(at, f"cannot be played: {error}") from error
+        raise source.wrong(at, str(error)) from error
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ def example_text(name: str) -> str:
         ValueError: there is none of that name.
     """
     if name not in EXAMPLES:
-        raise ArgumentError("name", f"must be one of {', '.join(EXAMPLES)}, got {name!r}{meant(name, EXAMPLES)}")
+        raise ArgumentError("name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){meant(name, EXAMPLES)}")
     return _text(f"{name}.toml")
 
 
@@ -56,7 +56,7 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
     text = example_text(name) if source is None or source in READY else _ready_text(source)
     path = Path(f"{source or name}.toml" if out is None else out)
     if path.suffix != ".toml":
-        raise ArgumentError("out", f"must end in .toml, got '{path}'")
+        raise ArgumentError("out", f"must end in .toml (got '{path}')")
     files = {path: text if text.startswith("#:schema") else f"#:schema {SCHEMA}\n{text}"}
     files |= {path.parent / file: _text(shipped) for file, shipped in BESIDE.get(name, {}).items()}
     for each in files:
@@ -72,13 +72,13 @@ def _ready_text(name: str) -> str:
     """A classical game, with its defaults, as a file."""
     known = (*READY, *GROUPS["play"])
     if name not in GROUPS["play"]:
-        raise ArgumentError("from", f"must be one of {', '.join(known)}, got {name!r}{meant(name, known)}")
+        raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){meant(name, known)}")
     from jaxonline.study.files.writing import written_study
 
     study = load_study(name)()
     if not hasattr(study, "setting"):
         raise ArgumentError(
-            "from", f"must be a study of learners in one game, got {name!r}, which cannot be written as a file"
+            "from", f"must be a study of learners in one game (got {name!r}, which cannot be written as a file)"
         )
     setting, record_at = study.setting(), study._record_at()
     return written_study(

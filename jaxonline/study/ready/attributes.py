@@ -76,7 +76,7 @@ def parse_pairs(text: str) -> list[tuple[int, int]]:
     digits_of = [(int(part[1]), int(part[2])) for part in parts if part]
     pairs = [(min(each), max(each)) for each in digits_of]
     if None in parts or not pairs or any(a == b for a, b in pairs):
-        raise ArgumentError("pairs", f'must be of two different digits, as "3-5,0-1", got {text!r}')
+        raise ArgumentError("pairs", f'must be of two different digits, as "3-5,0-1" (got {text!r})')
     return list(dict.fromkeys(pairs))
 
 

@@ -261,7 +261,7 @@ def _remarks(everything: list[Compared]) -> list[str]:
 def _check_surrogate(name: str, noise: float, words: str, limit: float) -> None:
     """Algorithm 2 needs a surrogate kernel."""
     if noise >= limit:
-        raise ArgumentError(name, f"must be below {words} = {limit:.3g}, got {noise:g}")
+        raise ArgumentError(name, f"must be below {words} = {limit:.3g} (got {noise:g})")
 
 
 def _numbers(compared: Compared) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def play_set(
         ValueError: targets outside [0, 1], or an unknown `sampler`.
     """
     if ((y < 0) | (y > 1)).any():
-        raise ArgumentError("targets", f"must be in [0, 1], got {y.min():g} to {y.max():g}")
+        raise ArgumentError("targets", f"must be in [0, 1] (got {y.min():g} to {y.max():g})")
     with jax.enable_x64(dtype == "float64"):
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         arrays = [jnp.asarray(of, working_dtype(dtype)) for of in _padded(frequencies, X, y)]

@@ -91,20 +91,20 @@ def test_descent_without_curvature(x64):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: aer(3, 1.0, 1.0), "n_attributes must be even"),
-        (lambda: aer(4, 0.0, 1.0), "regularizer must be"),
-        (lambda: aer(4, 1.0, 0.0), "radius must be"),
-        (lambda: aer(4, 1.0, 1.0, hypothesis="mean"), "hypothesis must be one of"),
-        (lambda: aerr(4, 0.1, 0.0), "radius must be"),
-        (lambda: Baseline(3, 1.0), "n_attributes must be even"),
-        (lambda: Baseline(4, 0.0), "radius must be"),
-        (lambda: L1Ball(0.0), "radius must be"),
+        (lambda: aer(3, 1.0, 1.0), "n_attributes: must be even"),
+        (lambda: aer(4, 0.0, 1.0), "regularizer: must be"),
+        (lambda: aer(4, 1.0, 0.0), "radius: must be"),
+        (lambda: aer(4, 1.0, 1.0, hypothesis="mean"), "hypothesis: must be one of"),
+        (lambda: aerr(4, 0.1, 0.0), "radius: must be"),
+        (lambda: Baseline(3, 1.0), "n_attributes: must be even"),
+        (lambda: Baseline(4, 0.0), "radius: must be"),
+        (lambda: L1Ball(0.0), "radius: must be"),
         (lambda: jo.play(jo.Game(DataStream(np.ones((2, 3)), np.ones(2)), Attributes(2)), aer(4, 1.0, 1.0),
-                         jax.random.key(0), 2), "indices must be at most 2 a round in all, got 4"),
-        (lambda: HiddenAttribute(3, 0.3), "eps must be"),
-        (lambda: bounds.hidden_attribute_examples(10, 4, 0.01), "dimension must be at least 4 n_attributes = 16"),
-        (lambda: bounds.aer_regret(4, 3, 1.0, 1.0, 10), "n_attributes must be even"),
-        (lambda: bounds.aer_regret(4, 2, 1.0, 2.0, 10), "norm must be"),
+                         jax.random.key(0), 2), "indices: .*got 4"),
+        (lambda: HiddenAttribute(3, 0.3), "eps: must be"),
+        (lambda: bounds.hidden_attribute_examples(10, 4, 0.01), "dimension: must be at least 4 n_attributes = 16"),
+        (lambda: bounds.aer_regret(4, 3, 1.0, 1.0, 10), "n_attributes: must be even"),
+        (lambda: bounds.aer_regret(4, 2, 1.0, 2.0, 10), "norm: must be"),
     ],
 )  # fmt: skip
 def test_bad_input(call, message):
@@ -126,7 +126,7 @@ def test_a_random_number_of_attributes():
         answers, other, queries = ask(jnp.int32(number))
         assert (answers.tolist(), other.tolist(), int(queries)) == (seen, [7.0], min(number, 3) + 1)
     oracle = Attributes(2).open(None, jnp.int32(1), x, jnp.float32(1.0), 0.0)
-    with pytest.raises(ValueError, match="at most 2 a round in all, got 3"):
+    with pytest.raises(ValueError, match=r"at most 2 a round in all .got 3"):
         oracle.attributes(jnp.array([0, 1, 2]), jnp.int32(0))
 
 

@@ -76,13 +76,13 @@ def test_constants_by_hand():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bounds.ucb1([0.1, 0.5], 10), "gaps must hold a 0"),
-        (lambda: bounds.ucb1([0.0, 1.5], 10), "gaps must be at least 0 and at most 1"),
-        (lambda: bounds.explore_then_commit([0.0, 0.5], 6, 10), "n_rounds must be at least pulls_each times arms, 12"),
-        (lambda: bounds.lai_robbins([0.0, 0.5]), "means must be above 0 and below 1"),
-        (lambda: bounds.exp3(1, 10), "n_arms must be at least 2"),
-        (lambda: bounds.exp3_ix(2, 10, delta=1.0), "delta must be above 0 and below 1"),
-        (lambda: bounds.moss(2, 0), "n_rounds must be at least 1"),
+        (lambda: bounds.ucb1([0.1, 0.5], 10), "gaps: must hold a 0"),
+        (lambda: bounds.ucb1([0.0, 1.5], 10), "gaps: must be at least 0 and at most 1"),
+        (lambda: bounds.explore_then_commit([0.0, 0.5], 6, 10), "n_rounds: must be at least pulls_each times arms, 12"),
+        (lambda: bounds.lai_robbins([0.0, 0.5]), "means: must be above 0 and below 1"),
+        (lambda: bounds.exp3(1, 10), "n_arms: must be at least 2"),
+        (lambda: bounds.exp3_ix(2, 10, delta=1.0), "delta: must be above 0 and below 1"),
+        (lambda: bounds.moss(2, 0), "n_rounds: must be at least 1"),
     ],
 )
 def test_bad_arguments(call, message):

@@ -143,11 +143,11 @@ def test_a_full_storage_is_not_silent():
 
 def test_what_is_wrong_is_said():
     learner = learner_of(MAPS["exponential"], Squared(), 1.0)
-    with pytest.raises(ValueError, match="radius must be above 0, got -1"):
+    with pytest.raises(ValueError, match=r"radius: .*got -1"):
         jo.replace(learner, radius=-1.0)
-    with pytest.raises(TypeError, match="storage must be a Storage"):
+    with pytest.raises(TypeError, match="storage: must be a Storage"):
         jo.replace(learner, storage=3)
-    with pytest.raises(ValueError, match="n_chunks must be at least 1"):
+    with pytest.raises(ValueError, match="n_chunks: must be at least 1"):
         Storage(1, 1, 0, 1, 0)
 
 
@@ -163,7 +163,7 @@ def test_noisy_labels_are_for_regression():
         jo.Entrant(jo.learners.WithFeatures(learner, features), NOISY_LABELS),
     ]
     for entrant in entrants:
-        with pytest.raises(ValueError, match="label_noise must be None for NoisyKernel with a classification loss"):
+        with pytest.raises(ValueError, match="label_noise: must be None for NoisyKernel with a classification loss"):
             jo.simulate(game_of(Exponential()), {"a": entrant}, n_runs=2, n_rounds=3)
     learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS.traits)
 

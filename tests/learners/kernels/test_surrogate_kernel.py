@@ -279,11 +279,11 @@ def test_numbers_can_be_swept():
 @pytest.mark.parametrize(
     ("message", "arguments"),
     [
-        ("surrogate must be a Surrogate", {"surrogate": Gaussian(1.0)}),
-        ("step_size must be above 0", {"step_size": 0.0}),
-        ("radius must be above 0", {"radius": -1.0}),
-        ("n_rounds must be at least 1", {"n_rounds": 0}),
-        ("n_rounds must be an integer", {"n_rounds": 10.0}),
+        ("surrogate: must be a Surrogate", {"surrogate": Gaussian(1.0)}),
+        ("step_size: must be above 0", {"step_size": 0.0}),
+        ("radius: must be above 0", {"radius": -1.0}),
+        ("n_rounds: must be at least 1", {"n_rounds": 0}),
+        ("n_rounds: must be an integer", {"n_rounds": 10.0}),
     ],
 )
 def test_bad_arguments(message, arguments):
@@ -294,7 +294,7 @@ def test_bad_arguments(message, arguments):
 
 def test_instances_must_have_the_dimension_of_the_surrogate():
     learner = SurrogateKernel(Surrogate(Gaussian(1.0), 0.1, 2), step_size=0.1, n_rounds=10)
-    with pytest.raises(ValueError, match="surrogate must be for instances of shape"):
+    with pytest.raises(ValueError, match="surrogate: must be for instances of shape"):
         learner.init(
             jax.random.key(0),
             jo.game.Specs.of_vectors(3),
@@ -326,7 +326,7 @@ def test_other_noise_than_it_was_told_is_refused_before_the_game(law):
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), jo.FullInformation())
     right = jo.replace(TOLD, surrogate=Surrogate(Gaussian(WIDTH), 0.2, 3)) if law == "another variance" else TOLD
     for learner in (TOLD, jo.sweep([right, TOLD])):
-        with pytest.raises(ValueError, match=r"noise must (be Gaussian|have the covariance)"):
+        with pytest.raises(ValueError, match=r"noise: must (be Gaussian|have the covariance)"):
             jo.simulate(game, {"a": jo.Entrant(learner, OTHER_NOISE[law])}, n_runs=2, n_rounds=5)
 
 
@@ -338,5 +338,5 @@ def test_the_same_noise_in_other_words_is_taken(same):
 
 
 def test_the_noise_of_features_is_not_that_of_the_instances():
-    with pytest.raises(ValueError, match="noise must be Gaussian for SurrogateKernel"):
+    with pytest.raises(ValueError, match="noise: must be Gaussian for SurrogateKernel"):
         with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)).traits)

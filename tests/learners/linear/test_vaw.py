@@ -81,7 +81,7 @@ def test_float64_is_needed_and_says_how():
     with pytest.raises(ValueError, match=how):
         forecast(Z, y)
     game = jo.Game(jo.environments.DataStream(Z, y), jo.FullInformation())
-    with pytest.raises(ValueError, match=r"VAW needs float64 instances, got float32.*enable_x64.*allow_float32=True"):
+    with pytest.raises(ValueError, match=r"VAW needs float64 instances .got float32.*enable_x64.*allow_float32=True"):
         jo.play(game, VAW(), jax.random.key(0), 10)
     assert jo.play(game, VAW(allow_float32=True), jax.random.key(0), 10)[1].y_hat.dtype == np.float32
     assert jnp.zeros(1).dtype == jnp.float32, "nobody touched the configuration"
@@ -90,8 +90,8 @@ def test_float64_is_needed_and_says_how():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: VAW(0.0), "regularizer must be above 0, got 0"),
-        (lambda: VAW(features=3), "features must be a function of an instance, got 3"),
+        (lambda: VAW(0.0), "regularizer: .*got 0"),
+        (lambda: VAW(features=3), "features: .*got 3"),
     ],
 )
 def test_bad_arguments(x64, call, message):

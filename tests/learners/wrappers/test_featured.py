@@ -192,8 +192,8 @@ def test_a_learner_that_asks_for_the_covariance_is_an_error():
 @pytest.mark.parametrize(
     ("message", "learner", "features"),
     [
-        ("learner must be a learner, with init, predict and update", "gradient", FORMS["pair"][0]),
-        ("features must be a function", jo.GradientLearner(NaiveCopy(), step_size=0.1), OMEGA),
+        ("learner: must be a learner, with init, predict and update", "gradient", FORMS["pair"][0]),
+        ("features: must be a function", jo.GradientLearner(NaiveCopy(), step_size=0.1), OMEGA),
     ],
 )
 def test_bad_arguments(message, learner, features):

@@ -62,7 +62,7 @@ def test_online_to_batch_refuses_what_is_not_played(x64):
     state = jo.play(jo.Game(DataStream(X[:-1], y[:-1]), jo.FullInformation()), VAW(forward=False), KEY, 39)[0]
     found = online_to_batch(VAW(forward=False), X, y, jo.losses.Squared())
     assert found.hypothesis.shape == state.w.shape
-    with pytest.raises(TypeError, match=r"hypothesis must be given: VAW does not predict <w, x> .*round 2,"):
+    with pytest.raises(TypeError, match=r"hypothesis: must be given: VAW does not predict <w, x> .*round 2,"):
         online_to_batch(VAW(), X, y, jo.losses.Squared())
 
 
@@ -84,5 +84,5 @@ def test_the_risk_of_the_mean_hypothesis_is_below_its_bound(x64):
 
 
 def test_a_state_without_a_hypothesis_is_refused():
-    with pytest.raises(TypeError, match="hypothesis must be given"):
+    with pytest.raises(TypeError, match="hypothesis: must be given"):
         online_to_batch(jo.learners.VotedPerceptron(5), *data(8, 10, classes=True), Hinge())

@@ -84,7 +84,7 @@ def test_another_study_is_refused_with_what_differs(played):
     changed["learners"]["new"] = {"type": "UCB1"}
     done = call("run", write(folder / "changed.toml", changed), "--out", folder / "out")
     assert done.exit_code == 2
-    assert "--out must be the folder of this study or a new one" in done.stderr
+    assert "--out: must be the folder of this study or a new one" in done.stderr
     assert "game.environment.means (was [0.2, 0.5, 0.8], is [0.2, 0.6, 0.8])" in done.stderr
     assert "learners.new (was absent, is UCB1)" in done.stderr
     assert len(done.stderr.splitlines()) == 2
@@ -188,7 +188,7 @@ def test_files_of_others_are_not_replaced(played, tmp_path, monkeypatch):
             (out / name).write_text("mine")
         done = call("run", "other.toml", "--out", out.name)
         assert done.exit_code == 2
-        assert f"--out must be a new folder or that of a study, got '{out.name}', with files that would" in done.stderr
+        assert f"--out: must be a new folder or that of a study (got '{out.name}', with files that would" in done.stderr
         assert all(name in done.stderr for name in names)
         assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(names, "mine")
     shutil.copytree(folder / "out", "played")
@@ -216,8 +216,8 @@ def test_a_study_is_played_in_the_folder_of_its_file(played, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    (("--workers", "0"), "--workers must be at least 1, got 0"),
-    (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster must be left out where there are workers"),
+    (("--workers", "0"), "--workers: must be at least 1 (got 0"),
+    (("--workers", "1", "--cluster", "tcp://a:1"), "--cluster: must be left out where there are workers"),
 ])  # fmt: skip
 def test_bad_clusters_of_a_study(options, words, tmp_path):
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out", *options)

@@ -239,9 +239,9 @@ def test_the_rule_of_the_verdict(growths, upper, wanted):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"runs": 1}, "runs must be at least 2, got 1"),
-        ({"rounds": 15}, "rounds must be at least 16, got 15"),
-        ({"only": ("one copy", "nobody")}, "only must be of 'one copy', .*'nobody'"),
+        ({"runs": 1}, "runs: .*got 1"),
+        ({"rounds": 15}, "rounds: .*got 15"),
+        ({"only": ("one copy", "nobody")}, "only: must be of 'one copy', .*'nobody'"),
     ],
 )
 def test_bad_fields(fields, message):

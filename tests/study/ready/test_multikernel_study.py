@@ -226,16 +226,16 @@ def test_the_float32_configuration_is_left_alone():
     ("call", "message"),
     [
         (lambda: play_set("a", np.ones((2, 1)), np.array([0.0, 2.0]), np.ones((1, 1, 1, 1))), r"in \[0, 1\]"),
-        (lambda: MultiKernelTable(seeds=[]), "seeds must"),
-        (lambda: MultiKernelTable(seeds="five"), "^seeds must be a number"),
-        (lambda: parse_seeds("five"), "seeds must be a number"),
-        (lambda: parse_seeds("0"), "seeds must be a number"),
-        (lambda: draw_many("a", np.ones((1, 1)), np.ones(1), n_draws=1), "n_draws must be at least 2"),
+        (lambda: MultiKernelTable(seeds=[]), "seeds: must"),
+        (lambda: MultiKernelTable(seeds="five"), "^seeds: must be a number"),
+        (lambda: parse_seeds("five"), "seeds: must be a number"),
+        (lambda: parse_seeds("0"), "seeds: must be a number"),
+        (lambda: draw_many("a", np.ones((1, 1)), np.ones(1), n_draws=1), "n_draws: must be at least 2"),
         (lambda: found(sets=["nonsense"]), "there is no data set 'nonsense': known are AR"),
-        (lambda: found(data="/nowhere"), "folders and files that exist, got '/nowhere'"),
+        (lambda: found(data="/nowhere"), "folders and files that exist .got '/nowhere'"),
         (
             lambda: MultiKernelTable(sets=["ar4", "AR4", "ar4"]).load_sets(),
-            "sets must have different names, got 'ar4' twice",
+            "sets: .*got 'ar4' twice",
         ),
     ],
 )

@@ -116,8 +116,8 @@ def test_files(study, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"guess": 0.0}, "guess must not be 0"),
-        ({"noise_variance": 0.0}, "noise_variance must be above 0, got 0"),
+        ({"guess": 0.0}, "guess: must not be 0"),
+        ({"noise_variance": 0.0}, "noise_variance: .*got 0"),
     ],
 )
 def test_bad_input(options, message):

@@ -47,7 +47,7 @@ class Bandits(ClassicalGame):
         means, T = np.asarray(self.means), self.rounds
         gaps, K = means - means.min(), len(means)
         if not gaps.any():
-            raise ArgumentError("means", f"must not all be equal, got {', '.join(map(str, self.means))}")
+            raise ArgumentError("means", f"must not all be equal (got {', '.join(map(str, self.means))})")
         first = max(1, round((T / K) ** (2 / 3)))
         commits = f"explore {first} times, then commit"
         learners: dict[str, Any] = {commits: ExploreThenCommit(first), "epsilon-greedy, 0.1": EpsilonGreedy(0.1)}

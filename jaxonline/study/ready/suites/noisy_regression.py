@@ -146,7 +146,7 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
     if any(file.stem == name for place in places_of(data) for file in files_in(place)):
         return load(name, data)[1:]
     if data:
-        raise ArgumentError("data", f"must hold {name}, got {', '.join(map(str, data))}; without data it is fetched")
+        raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     with warnings.catch_warnings():  # of scikit-learn, also where there was nothing to be invalid
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)
