@@ -25,7 +25,7 @@ help:
 	@echo "make test         the tests (JAXONLINE_DATA names the folder of real data sets, where there is one)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
 	@echo "make test-lowest  a part of the tests at the lowest versions that are allowed (test-newest: the newest)"
-	@echo "make lint         ruff and pyright"
+	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks, side by side with what else a user would pick"
 	@echo "make notebooks    run the notebooks"
 	@echo "make docs         the documentation site, in build/site/: open index.html"
@@ -98,6 +98,8 @@ test-lowest test-newest: test-%: .venv-%/.test
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	-$(BIN)/codespell --dictionary docs/words/advice.txt
 	$(BIN)/python -m pyright
 
 format: $(VENV)/.lint

@@ -168,7 +168,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
 def whole_table() -> Callable[[], float]:
     """Plays it."""
     from jaxonline.datasets import ar4
-    from jaxonline.study.ready.multikernel_play import play_set, scaled
+    from jaxonline.study.ready.multikernel_runs import run_set, scaled
 
     rng = np.random.default_rng(0)
     sets = [ar4()[1:], *((rng.random((n, d)), rng.random(n)) for n, d in ((1503, 5), (1030, 8)))]
@@ -177,7 +177,7 @@ def whole_table() -> Callable[[], float]:
     def play() -> float:
         with jax.enable_x64(True):
             for (X, y), drawn in zip(sets, frequencies, strict=True):
-                play_set("", *scaled(X, y), drawn)
+                run_set("", *scaled(X, y), drawn)
         return 1
 
     return play

@@ -26,7 +26,7 @@ from jaxonline.parameters.suggest import meant
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
 from jaxonline.study.files.templates import EXAMPLES, write_new
-from jaxonline.study.ready import GROUPS, commands, load_study, study_title
+from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, study_title
 
 UsageError: Any = typer.BadParameter.__base__  # of options; typer keeps the name to itself
 REFUSED, BUG, INTERRUPTED = 2, 3, 130
@@ -46,7 +46,7 @@ class _Refused(Exception):
 
 
 class _Commands(TyperGroup):
-    """A group with commands of studies, those of its name in `GROUPS`."""
+    """A group with commands of studies, those of its name in `STUDY_GROUPS`."""
 
     def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
         """Run a command, and exit with its code."""
@@ -91,7 +91,9 @@ class _Commands(TyperGroup):
         if name in self._studies():
             return name, study_command(name), rest
         if name not in self.list_commands(ctx):
-            names = {each.rpartition(" ")[2]: each for each in (*commands().values(), *GROUPS, *OTHERS) if each}
+            names = {
+                each.rpartition(" ")[2]: each for each in (*study_commands().values(), *STUDY_GROUPS, *OTHERS) if each
+            }
             close = meant(name, names)
             for each, full in names.items():
                 close = close.replace(f"'{each}'", f"'{full}'")
@@ -99,7 +101,7 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
-        return list(GROUPS.get(self.name or "", GROUPS[""]))
+        return list(STUDY_GROUPS.get(self.name or "", STUDY_GROUPS[""]))
 
 
 options: dict[str, Any] = {"cls": _Commands}
@@ -197,7 +199,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
     """Check everything, play, print, write."""
     from jaxonline.study import Context
 
-    began, command = time.perf_counter(), f"jaxonline {commands()[name]}"
+    began, command = time.perf_counter(), f"jaxonline {study_commands()[name]}"
     with _refusing(command, given):
         given = {key: value for key, value in given.items() if value not in (None, [])}
         fields = {key: given[key] for key in study.model_fields if key in given}

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from PIL import Image
 
-from jaxonline.study.ready import commands
-
 FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 # of each study: the figure that is shown; the gallery has others from elsewhere in docs/
 FIGURES = {
@@ -44,7 +42,7 @@ def main() -> None:
     made = options.made or Path(tempfile.mkdtemp())
     for name in options.names:
         if options.made is None:
-            command = [sys.executable, "-m", "jaxonline", *commands()[name].split(), *OPTIONS.get(name, ())]
+            command = [sys.executable, "-m", "jaxonline", *study_commands()[name].split(), *OPTIONS.get(name, ())]
             command += ["--out", str(made / name)]
             subprocess.run(command, check=True)
         reduce(made / name / f"{FIGURES[name]}.png", FOLDER / f"{name}.png")

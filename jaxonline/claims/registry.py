@@ -119,17 +119,17 @@ class Row:
             "paper": one.paper,
             "form": one.form,
             "method": found.method,
-            "bias": known_or_none(found.bias),
-            "half_width": known_or_none(found.half_width),
-            "detectable": known_or_none(found.detectable),
+            "bias": finite_or_none(found.bias),
+            "half_width": finite_or_none(found.half_width),
+            "detectable": finite_or_none(found.detectable),
             "samples": found.samples,
             "verdict": found.verdict,
             "expected": one.expected,
             "level": found.level,
-            "second_moment": known_or_none(found.second_moment),
-            "exact_second_moment": known_or_none(found.exact_second_moment),
-            "second_moment_bound": known_or_none(found.second_moment_bound),
-            "cap_bias": known_or_none(found.cap_bias),
+            "second_moment": finite_or_none(found.second_moment),
+            "exact_second_moment": finite_or_none(found.exact_second_moment),
+            "second_moment_bound": finite_or_none(found.second_moment_bound),
+            "cap_bias": finite_or_none(found.cap_bias),
             "exceeded": found.exceeded,
             "seconds": round(self.seconds, 3),
             "assumption": found.assumption,
@@ -139,10 +139,10 @@ class Row:
     @property
     def notes(self) -> tuple[str, ...]:
         """The unit of the numbers, and the remarks of the verification."""
-        return f"unit: {self.verification.unit_is} ({self.verification.unit:.6g})", *self.verification.notes
+        return f"unit: {self.verification.unit_name} ({self.verification.unit:.6g})", *self.verification.notes
 
 
-def known_or_none(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """A finite number, or None."""
     return None if value is None or not math.isfinite(value) else float(value)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.plots import ENDINGS, save_intervals
-from jaxonline.claims.registry import Row, exit_code, known_or_none, run_claims, write_json
+from jaxonline.claims.registry import Row, exit_code, finite_or_none, run_claims, write_json
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import check_apart, check_file, each_of
 from jaxonline.verify.result import BIASED, VIOLATED
@@ -207,4 +207,4 @@ def _print_table(console: Any, rows: Sequence[Row]) -> None:
 
 
 def _number(value: float | None, form: str) -> str:
-    return "-" if known_or_none(value) is None else format(value, form)
+    return "-" if finite_or_none(value) is None else format(value, form)

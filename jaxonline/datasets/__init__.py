@@ -1,8 +1,8 @@
 """Real data: a catalogue of sets, fetched or read from local files."""
 
-from jaxonline.datasets.catalogue import DataSet, ar4, diabetes, known_as
+from jaxonline.datasets.catalogue import DataSet, ar4, canonical_name, diabetes
 from jaxonline.datasets.digits import mnist
 from jaxonline.datasets.fetch import checksum
 from jaxonline.datasets.loading import is_local, load
 
-__all__ = ["DataSet", "ar4", "checksum", "diabetes", "is_local", "known_as", "load", "mnist"]
+__all__ = ["DataSet", "ar4", "canonical_name", "checksum", "diabetes", "is_local", "load", "mnist"]

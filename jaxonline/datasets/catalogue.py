@@ -81,12 +81,12 @@ SOURCES = {
 ALIASES = {"ar4": "AR(4)", "bias": "Bias correction", "bias-correction": "Bias correction"}
 
 
-def known_as(name: str) -> str | None:
+def canonical_name(name: str) -> str | None:
     """The usual spelling of a known set: "AR(4)" or a key of `SOURCES`; None for other names.
 
     Example:
-        >>> from jaxonline.datasets import known_as
-        >>> known_as("airfoil"), known_as("Bias"), known_as("mine")
+        >>> from jaxonline.datasets import canonical_name
+        >>> canonical_name("airfoil"), canonical_name("Bias"), canonical_name("mine")
         ('Airfoil', 'Bias correction', None)
     """
     usual = {key.lower(): key for key in ("AR(4)", *SOURCES)} | ALIASES

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxonline.datasets.loading import files_in, places_of
+from jaxonline.datasets.loading import data_files, search_paths
 from jaxonline.datasets.tables import read_arrays
 
 SHAPE = 70_000, 784
@@ -28,8 +28,8 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
     """
     found = [
         file
-        for place in places_of(data)
-        for file in files_in(place)
+        for place in search_paths(data)
+        for file in data_files(place)
         if file.suffix == ".npz" and ("mnist" in file.stem.lower() or file == place)
     ]
     if found:

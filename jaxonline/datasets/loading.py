@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, known_as
+from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonical_name
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
-from jaxonline.datasets.tables import SUFFIXES, complete, n_columns, read_table
+from jaxonline.datasets.tables import SUFFIXES, n_columns, read_table, to_arrays
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
@@ -56,15 +56,15 @@ def load(
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
         check.instance("target", target, good, "the name or the number of a column")
-    places = places_of(data)
-    key = known_as(str(name))
+    places = search_paths(data)
+    key = canonical_name(str(name))
     if key == "AR(4)":
         return ar4()._replace(name=str(name))
     if key is not None:
         return DataSet(str(name), *_known(key, places, target, impute))
     path = Path(name)
     if not path.is_file():
-        matches = [file for place in places for file in files_in(place) if file.stem.lower() == str(name).lower()]
+        matches = [file for place in places for file in data_files(place) if file.stem.lower() == str(name).lower()]
         if not matches:
             where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
             raise ValueError(
@@ -72,7 +72,7 @@ def load(
                 f"(.npz with X and y, .csv, text); looked in {where}{meant(str(name), ('AR(4)', *SOURCES))}"
             )
         path = matches[0]
-    return DataSet(path.stem, *complete(path, read_table(path, target), impute))
+    return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
 
 
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
@@ -86,11 +86,11 @@ def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = 
         >>> is_local("AR(4)")
         True
     """
-    source, places = SOURCES.get(known_as(str(name)) or ""), places_of(data)
+    source, places = SOURCES.get(canonical_name(str(name)) or ""), search_paths(data)
     return source is None or _local(source, places) is not None
 
 
-def places_of(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
+def search_paths(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     """The folders and files given, and the folder that JAXONLINE_DATA names."""
     given = (
         [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
@@ -104,7 +104,7 @@ def places_of(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     return places
 
 
-def files_in(place: Path) -> list[Path]:
+def data_files(place: Path) -> list[Path]:
     """The files of numbers in a folder, or the file itself."""
     inside = [place] if place.is_file() else [file for depth in ("*", "*/*", "*/*/*") for file in place.glob(depth)]
     return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
@@ -131,7 +131,7 @@ def _read(source: Source, file: Path, target: str | int | None, impute: str | No
     if file.suffix != ".npz" and n_columns(file) == source.shape[1] + 1 + len(source.drop):  # as it comes from UCI
         drop, impute = source.drop, impute or source.impute
         target = source.target if target is None else target
-    return complete(file, read_table(file, target, drop), impute)
+    return to_arrays(file, read_table(file, target, drop), impute)
 
 
 def _local(source: Source, places: Sequence[Path]) -> Path | None:
@@ -147,6 +147,6 @@ def _local(source: Source, places: Sequence[Path]) -> Path | None:
         original = file.name == at_uci
         return 0 if named[0] else 1 if named[1] and original else 2 if named[1] else 3 if named[2] and original else 4
 
-    ranked = [(rank(place, file), -file.stat().st_size, file) for place in places for file in files_in(place)]
+    ranked = [(rank(place, file), -file.stat().st_size, file) for place in places for file in data_files(place)]
     found = [entry for entry in ranked if entry[0] < 4]
     return min(found)[-1] if found else None

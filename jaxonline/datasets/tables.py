@@ -48,10 +48,10 @@ def read_table(
         if positive is not None:
             table["y"] = _classes(path, table["y"].map(str), positive)
         return table
-    return chosen_columns(path, _read_cells(path), target, drop, positive)
+    return select_columns(path, _read_cells(path), target, drop, positive)
 
 
-def chosen_columns(
+def select_columns(
     path: Path, cells: "pd.DataFrame", target: str | int | None, drop: Sequence[str | int], positive: str | None = None
 ) -> "pd.DataFrame":
     """The columns of numbers among cells of text, and the target; `path` says whose they are."""
@@ -76,7 +76,7 @@ def chosen_columns(
     )
 
 
-def cells_of(frame: "pd.DataFrame") -> "pd.DataFrame":
+def text_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
     """The cells of a frame as text, gaps empty."""
     plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
     texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
@@ -106,7 +106,7 @@ def n_columns(path: Path) -> int:
     return _read_cells(path).shape[1]
 
 
-def complete(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def to_arrays(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """X and y without gaps: imputed column by column with "mean" or "median", or an error that names the cell."""
     values, names = table.to_numpy(float), list(table.columns)
     if np.isinf(values).any():
@@ -163,7 +163,7 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     if path.suffix == ".parquet":
-        return cells_of(_read_parquet(path))
+        return text_cells(_read_parquet(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

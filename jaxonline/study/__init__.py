@@ -9,22 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jaxonline.study.benchmarking import Benchmark, Task, benchmark
-    from jaxonline.study.comparison import Compared, Comparison
+    from jaxonline.study.comparison import Comparison, ComparisonResult
     from jaxonline.study.files.reading import StudyFileError
     from jaxonline.study.files.study_file import StudyFile, load_study_file
     from jaxonline.study.study import Context, Report, Study
     from jaxonline.study.tuning import BestOf
 
 _HOMES = {
-    "Benchmark": "benchmarking", "BestOf": "tuning", "Compared": "comparison", "Comparison": "comparison",
+    "Benchmark": "benchmarking", "BestOf": "tuning", "ComparisonResult": "comparison", "Comparison": "comparison",
     "Context": "study", "Report": "study", "Study": "study", "StudyFile": "files.study_file",
     "StudyFileError": "files.reading", "Task": "benchmarking", "benchmark": "benchmarking",
     "load_study_file": "files.study_file",
 }  # fmt: skip
 
 __all__ = [
-    "Benchmark", "BestOf", "Compared", "Comparison", "Context", "Report", "Study", "StudyFile", "StudyFileError",
-    "Task", "benchmark", "load_study_file",
+    "Benchmark",
+    "BestOf",
+    "Comparison",
+    "ComparisonResult",
+    "Context",
+    "Report",
+    "Study",
+    "StudyFile",
+    "StudyFileError",
+    "Task",
+    "benchmark",
+    "load_study_file",
 ]  # fmt: skip
 
 

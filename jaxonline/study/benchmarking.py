@@ -47,6 +47,9 @@ class Task:
             check.count("n_rounds", self.n_rounds)
 
 
+Matches = dict[str, tuple[Task, dict[str, Any]]]  # by game: its task, and the learners that can play it
+
+
 @dataclasses.dataclass(frozen=True)
 class Benchmark:
     """Learners and the games in which they are compared.
@@ -71,7 +74,7 @@ class Benchmark:
         ... )
         >>> learners = {"UCB1": jo.learners.UCB1(), "uniform": jo.learners.EpsilonGreedy(1.0)}
         >>> benchmark = Benchmark({"easy": arms(0.1, 0.9), "hard": arms(0.4, 0.5)}, learners)
-        >>> benchmark.play(Context(seed=1), n_runs=8, n_rounds=40).games
+        >>> benchmark.run(Context(seed=1), n_runs=8, n_rounds=40).games
         ('easy', 'hard')
     """
 
@@ -95,7 +98,7 @@ class Benchmark:
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
 
-    def play(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
+    def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Any) -> Standings:
         """Check every learner against every game, then play the games one after the other.
 
         Args:
@@ -108,24 +111,24 @@ class Benchmark:
             TypeError, ValueError: a learner that cannot play a game, where there are to be no gaps; a game that
                 nobody, or a learner that none can play; what `simulate` raises.
         """
-        fitting, gaps = self.fitting(n_rounds)
+        matches, gaps = self.match_learners(n_rounds)
         results: dict[str, Result] = {}
-        with context.parts(len(fitting)) as part:
-            for name, (task, learners) in fitting.items():
+        with context.parts(len(matches)) as part:
+            for name, (task, learners) in matches.items():
                 results[name] = part(name).simulate(
                     task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds, comparator=task.comparator,
                     **options,
                 )  # fmt: skip
         return Standings(results, gaps, self.quantity, self.level)
 
-    def fitting(self, n_rounds: int) -> tuple[dict[str, tuple[Task, dict[str, Any]]], dict[tuple[str, str], str]]:
+    def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
         """By game its task and the learners that can play it; and by game and learner, why the others cannot.
 
         Raises:
-            TypeError, ValueError: as in `play`, before anything is played.
+            TypeError, ValueError: as in `run`, before anything is played.
         """
         check.count("n_rounds", n_rounds)
-        found: dict[str, tuple[Task, dict[str, Any]]] = {}
+        found: Matches = {}
         gaps: dict[tuple[str, str], str] = {}
         for game, given in self.games.items():
             task = given if isinstance(given, Task) else Task(given)
@@ -227,4 +230,4 @@ def benchmark(
         checkpoint = Path(checkpoint)
     context = Context(checkpoint=checkpoint, seed=check.seed("key", key), progress=progress, cluster=cluster)
     played = Benchmark(games, learners, gaps, quantity, level)
-    return played.play(context, n_runs=n_runs, n_rounds=n_rounds, **options)
+    return played.run(context, n_runs=n_runs, n_rounds=n_rounds, **options)

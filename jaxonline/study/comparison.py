@@ -22,7 +22,7 @@ from jaxonline.study.study import Context
 from jaxonline.study.tuning import BestOf, check_etas
 
 
-class Compared(NamedTuple):
+class ComparisonResult(NamedTuple):
     """What a comparison found.
 
     Attributes:
@@ -39,24 +39,24 @@ class Compared(NamedTuple):
     result: Result
     etas: dict[str, float]
     bounds: dict[str, np.ndarray]
-    about: Mapping[str, Any]
-    late: float
+    labels: Mapping[str, Any]
+    growth_start: float
     at_edge: tuple[str, ...] = ()
     tuned: Mapping[str, Tuned] = MappingProxyType({})
 
     @property
     def growth_from(self) -> int:
         """The first round whose growth is measured."""
-        return math.ceil(self.late * self.result.rounds[-1])
+        return math.ceil(self.growth_start * self.result.rounds[-1])
 
     @property
-    def fitted(self) -> str:
+    def slope_rounds(self) -> str:
         """The recorded rounds to which slopes are fitted, in words."""
         rounds = self.result.rounds[self.result.rounds >= self.growth_from]
         return f"rounds {rounds[0]:,} to {rounds[-1]:,}"
 
     @property
-    def skewed(self) -> tuple[str, ...]:
+    def skewed_learners(self) -> tuple[str, ...]:
         """The learners of whose regret at the horizon `Result.mean` warns: Student's interval understates one side."""
         return learners_with_skewed_runs(self.result, "regret")
 
@@ -69,7 +69,7 @@ class Compared(NamedTuple):
         growths = self.result.growth(self.growth_from)
         keys = "slope", "slope_low", "slope_high"
         return [
-            {**self.about, "eta": self.etas.get(row["learner"])}
+            {**self.labels, "eta": self.etas.get(row["learner"])}
             | row
             | dict(zip(keys, growths[row["learner"]], strict=True))
             for row in table
@@ -94,12 +94,12 @@ class Compared(NamedTuple):
         return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
 
 
-def found_where(found: Mapping[str, tuple[str, ...]]) -> str:
+def format_places(found: Mapping[str, tuple[str, ...]]) -> str:
     """Which learners were found where, from where to learners: "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
 
     Example:
-        >>> from jaxonline.study.comparison import found_where
-        >>> found_where({"noise 0.1": ("a",), "noise 0.3": ("a", "b")}), found_where({"noise 0.1": ()})
+        >>> from jaxonline.study.comparison import format_places
+        >>> format_places({"noise 0.1": ("a",), "noise 0.3": ("a", "b")}), format_places({"noise 0.1": ()})
         ('a (noise 0.1 / noise 0.3); b (noise 0.3)', 'none')
     """
     where: dict[str, list[str]] = {}
@@ -109,16 +109,16 @@ def found_where(found: Mapping[str, tuple[str, ...]]) -> str:
     return "; ".join(f"{name} ({' / '.join(places)})" for name, places in where.items()) or "none"
 
 
-def said_of_skewness(played: Mapping[str, Compared]) -> list[str]:
+def skewness_sentences(played: Mapping[str, ComparisonResult]) -> list[str]:
     """A sentence on the learners whose runs are skewed, where there are any."""
-    words = found_where({place: each.skewed for place, each in played.items()})
+    words = format_places({place: each.skewed_learners for place, each in played.items()})
     start = "Skewed over the runs, so that Student's interval understates the longer side"
     return [] if words == "none" else [f"{start}: {words}."]
 
 
 @contextlib.contextmanager
-def skewness_is_said() -> Iterator[None]:
-    """No warnings of skewed runs inside, for a study that has a sentence on them (`said_of_skewness`)."""
+def ignore_skewness_warnings() -> Iterator[None]:
+    """No warnings of skewed runs inside, for a study that has a sentence on them (`skewness_sentences`)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkewedRunsWarning)
         yield
@@ -145,7 +145,7 @@ class Comparison:
         >>> from jaxonline.study import Comparison, Context
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learners = {"gradient": lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)}
-        >>> found = Comparison(game, learners, jo.L2Ball(2.0), tune=0.5).play(Context(), n_runs=2, n_rounds=6)
+        >>> found = Comparison(game, learners, jo.L2Ball(2.0), tune=0.5).run(Context(), n_runs=2, n_rounds=6)
         >>> found.etas, found.rows()[0]["learner"]
         ({'gradient': 0.5}, 'gradient')
     """
@@ -155,15 +155,15 @@ class Comparison:
     comparator: Any = None
     bounds: Mapping[str, Callable[[float, np.ndarray], np.ndarray]] = dataclasses.field(default_factory=dict)
     tune: BestOf | Mapping[str, float] | float | None = None
-    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    late: float = 1 / 8
+    labels: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    growth_start: float = 1 / 8
 
     def __post_init__(self):
         check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
         if not self.learners:
             raise ArgumentError("learners", "must have at least one entry (got none)")
-        beside = self.tune.beside if isinstance(self.tune, BestOf) else ()
+        beside = self.tune.also_report if isinstance(self.tune, BestOf) else ()
         check.keyed("bounds", self.bounds, (*self.learners, *beside))
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
@@ -176,10 +176,12 @@ class Comparison:
                 check.choice("learners", name, tuple(self.tune))
         elif self.tune is not None and not isinstance(self.tune, BestOf):
             check.positive("tune", self.tune)
-        check.instance("about", self.about, Mapping, "a dictionary")
-        check.number("late", self.late, ge=0.0, lt=1.0)
+        check.instance("labels", self.labels, Mapping, "a dictionary")
+        check.number("growth_start", self.growth_start, ge=0.0, lt=1.0)
 
-    def play(self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any) -> Compared:
+    def run(
+        self, context: Context, *, n_runs: int, n_rounds: int, record_at: Any = 40, **options: Any
+    ) -> ComparisonResult:
         """Choose the steps, play, and work out the bounds.
 
         Args:
@@ -202,7 +204,7 @@ class Comparison:
         if isinstance(self.tune, BestOf):
             if self.tune.runs == "halving" and options.get("precision") is not None:
                 raise ValueError("tune needs a number of runs to choose by halving, and a precision gives none")
-            result, etas, tuned = self.tune.play(self.game, simulate, self.learners, context, n_runs, n_rounds)
+            result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)
         else:
@@ -215,4 +217,4 @@ class Comparison:
             result = dataclasses.replace(result, comparator_loss=best)
         bounds = {name: bound(etas[name], result.rounds) for name, bound in self.bounds.items() if name in etas}
         at_edge = tuple(name for name, each in tuned.items() if each.at_edge)
-        return Compared(result, etas, bounds, self.about, self.late, at_edge, tuned)
+        return ComparisonResult(result, etas, bounds, self.labels, self.growth_start, at_edge, tuned)

@@ -110,7 +110,7 @@ class Context:
             yield part
             finish()
 
-    def keep(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    def compute_once(self, inputs: Any, compute: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """What `compute` makes of the inputs, from the checkpoint where it is there."""
         if self.checkpoint is None:
             return compute()
@@ -348,7 +348,7 @@ Names = Annotated[
 ]
 
 
-def chosen(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
+def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
     """What a field names, in the order in which it is known; all of it where the field is empty.
 
     A name with a comma that is not known is a list of names.

@@ -61,19 +61,19 @@ class BestOf:
             (`jaxonline.tune`), over a quarter of the rounds. The first plays the learners side by side, once for each
             step, by the programs that play the reported runs; the others each learner as a sweep over the steps; the
             last on this machine, also where a cluster plays the runs that are reported.
-        beside: with "third", labels of steps that are reported as well, as learners of that name.
+        also_report: with "third", labels of steps that are reported as well, as learners of that name.
     """
 
     etas: Mapping[str, float]
     runs: str = "pilot"
-    beside: tuple[str, ...] = ()
+    also_report: tuple[str, ...] = ()
 
     def __post_init__(self):
         check.choice("runs", self.runs, RUNS)
         check_etas("etas", self.etas)
-        check.instance("beside", self.beside, (tuple, list), "a tuple of labels of etas")
-        for label in self.beside:
-            check.choice("beside", label, self.etas)
+        check.instance("also_report", self.also_report, (tuple, list), "a tuple of labels of etas")
+        for label in self.also_report:
+            check.choice("also_report", label, self.etas)
 
     def at_edge(self, chosen: Mapping[str, float]) -> tuple[str, ...]:
         """The learners whose step is the smallest or the largest that was tried, where there were two or more.
@@ -92,7 +92,7 @@ class BestOf:
         with _others(context).parts(len(self.etas)) as part:
             return self._least(play, learners, part, n_rounds)
 
-    def play(
+    def run(
         self, game: Game, play: Simulate, learners: Makers, context: Context, n_runs: int, n_rounds: int
     ) -> tuple[Result, dict[str, float], dict[str, Tuned]]:
         """The result of the learners with their best steps, the steps of all that it has, and what chose them."""
@@ -143,7 +143,7 @@ class BestOf:
             values = to_judge(found.select(*own.values(), runs=choosing), "cumulative_loss")
             tuned[name] = self._tuned(values, make, n_rounds, seconds)
             best = list(self.etas)[tuned[name].chosen]
-            for new, label in (*((label, label) for label in self.beside), (name, best)):
+            for new, label in (*((label, label) for label in self.also_report), (name, best)):
                 members[new], etas[new] = found.learners.index(own[label]), self.etas[label]
         return selected(found, list(members.values()), reporting, list(members)), etas, tuned
 

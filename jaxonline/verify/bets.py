@@ -24,11 +24,11 @@ class Bets:
     wealth: np.ndarray
 
     @classmethod
-    def against(cls, stated: np.ndarray) -> "Bets":
+    def start(cls, stated: np.ndarray) -> "Bets":
         """Before the first sample, for second moments [size]."""
         return cls(stated, np.zeros((len(_PARTS), len(stated))))
 
-    def after(self, values: np.ndarray) -> "Bets":
+    def update(self, values: np.ndarray) -> "Bets":
         """After samples [n, size]."""
         limit = np.maximum(self.stated * _MARGIN, np.finfo(float).tiny)
         with np.errstate(over="ignore"):
@@ -37,6 +37,6 @@ class Bets:
             gains = np.stack([np.log(1 + part * excess).sum(axis=0) for part in _PARTS])
         return Bets(self.stated, self.wealth + gains)
 
-    def won(self, level: float) -> np.ndarray:
+    def contradicted(self, level: float) -> np.ndarray:
         """The coordinates whose stated second moment is too small, each wrongly with probability at most `level`."""
         return np.logaddexp.reduce(self.wealth, axis=0) - np.log(len(_PARTS)) > np.log(1 / level)

@@ -15,20 +15,20 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.verify.enumeration import Support, enumerate_support
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, detectable
-from jaxonline.verify.judging import Test, derived_samples, draw
 from jaxonline.verify.layout import AsVector, Layout
 from jaxonline.verify.result import (
     BIASED,
     UNDECIDED,
     Verification,
-    unit_of,
-    units_of,
-    worst,
+    target_unit,
+    target_units,
+    worst_coordinate,
 )
 from jaxonline.verify.sampling import Progress, Sampler, Summary
+from jaxonline.verify.sequential_test import SequentialTest, derived_samples, draw
 from jaxonline.verify.settings import Settings
 from jaxonline.verify.strata import Strata
-from jaxonline.verify.stratified import verify_strata
+from jaxonline.verify.stratum_terms import verify_strata
 
 NEEDS = {"enumeration": "support", "stratified": "strata", "bernstein": "range", "second moment": "second_moment"}
 METHODS = ("auto", *NEEDS, "kurtosis")
@@ -148,7 +148,7 @@ def unbiased(
         exact = check.finite_array("target", target).astype(float)
         return verify_strata(strata, exact, settings)  # type: ignore[arg-type]
     sampler = settings.sampler(estimator)  # type: ignore[arg-type]
-    layout = Layout.of(sampler.estimate)
+    layout = Layout.from_estimate(sampler.estimate)
     if not layout.is_array:
         sampler = dataclasses.replace(sampler, estimator=AsVector(sampler.estimator))
     flat = layout.vector("target", target)
@@ -162,7 +162,7 @@ def unbiased(
 def _by_sampling(sampler: Sampler, flat, settings: Settings, method, stated, limits, cap_bias) -> Verification:
     level = settings.level / max(flat.size, 1)
     pilot = sampler.summary(settings.width).moments
-    units, unit_is = units_of(flat, pilot.second_moment if stated is None else stated, settings.per_coordinate)
+    units, unit_name = target_units(flat, pilot.second_moment if stated is None else stated, settings.per_coordinate)
     tolerance = settings.detect * units
     rounding = 32 * sampler.epsilon * np.maximum(units, np.sqrt(pilot.second_moment))
     if method == "bernstein":
@@ -174,9 +174,9 @@ def _by_sampling(sampler: Sampler, flat, settings: Settings, method, stated, lim
         interval = BoundedKurtosis(settings.kurtosis, np.maximum(pilot.variance, rounding**2), level)
     wanted = settings.samples or derived_samples(interval, pilot.variance, tolerance - rounding, level, settings.power)
     n = wanted if settings.samples else min(wanted, settings.max_samples)
-    if settings.looks or not isinstance(interval, Bernstein):
-        interval = interval.at(n)
-    test = Test(flat, interval, level, tolerance, rounding, cap_bias, settings)
+    if settings.stops_early or not isinstance(interval, Bernstein):
+        interval = interval.planned_for(n)
+    test = SequentialTest(flat, interval, level, tolerance, rounding, cap_bias, settings)
     drawn = draw(sampler, n, stated, test)
     _warn_of_constant(drawn)
     wrong = test.contradiction(drawn)
@@ -189,7 +189,7 @@ def _by_sampling(sampler: Sampler, flat, settings: Settings, method, stated, lim
         verdict, notes = verdict if verdict == BIASED else UNDECIDED, [wrong, *notes]
     if drawn.samples < n and verdict == UNDECIDED:
         notes = [*notes, f"the time was up after {drawn.samples:,} of {n:,} samples (max_seconds)"]
-    i = worst(bias, half_width)
+    i = worst_coordinate(bias, half_width)
     smallest = detectable(interval, drawn.moments, level, settings.power) + rounding
     assumption = interval.assumption
     if interval.method == "second moment" and stated is not None and flat.size == 1:
@@ -204,14 +204,14 @@ def _by_sampling(sampler: Sampler, flat, settings: Settings, method, stated, lim
         power=settings.power,
         samples=drawn.samples,
         unit=float(units[i]),
-        unit_is=unit_is,
+        unit_name=unit_name,
         second_moment=float(drawn.moments.second_moment.sum()),
         exact_second_moment=None if stated is None else float(stated.sum()),
         cap_bias=None if cap_bias is None else float(cap_bias / units[i]),
         exceeded=drawn.exceeded,
         notes=(*notes, *_remarks(drawn)),
         assumption=assumption,
-        asked=settings.detect,
+        detect=settings.detect,
     )
 
 
@@ -273,11 +273,11 @@ def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
     low, high = ends
     if not np.all(low < high):
         raise ArgumentError("range", f"must be (low, high) with low below high (got {limits})")
-    return Bernstein(low, high, 0 if settings.looks else None)
+    return Bernstein(low, high, 0 if settings.stops_early else None)
 
 
 def _refused(flat: np.ndarray, settings: Settings) -> Verification:
-    unit, unit_is = unit_of(flat, 1.0)
+    unit, unit_name = target_unit(flat, 1.0)
     return Verification(
         verdict=UNDECIDED,
         method="second moment",
@@ -288,9 +288,9 @@ def _refused(flat: np.ndarray, settings: Settings) -> Verification:
         power=settings.power,
         samples=0,
         unit=unit,
-        unit_is=unit_is,
+        unit_name=unit_name,
         second_moment=math.nan,
         exact_second_moment=math.inf,
         notes=("the second moment is infinite: no number of samples would decide; give range, strata or support",),
-        asked=settings.detect,
+        detect=settings.detect,
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.verify.result import Verification, judge, units_of, worst
+from jaxonline.verify.result import Verification, decide, target_units, worst_coordinate
 
 Support = Iterable[tuple[float, Any]]
 
@@ -49,12 +49,12 @@ def enumerate_support(
     table = np.stack([value.astype(float).ravel() for value in values])
     flat = target.astype(float).ravel()
     second = p @ table**2
-    units, unit_is = units_of(flat, second, per_coordinate)
+    units, unit_name = target_units(flat, second, per_coordinate)
     # Values are computed from each other with cancellation: their rounding is that of the largest of them.
     half_width = np.full(flat.shape, 16 * _resolution(values) * max(np.abs(table).max(initial=0.0), units.max()))
     bias = p @ table - flat
-    verdict, reason = judge(bias, half_width, detect * units)
-    i = worst(bias, half_width)
+    verdict, reason = decide(bias, half_width, detect * units)
+    i = worst_coordinate(bias, half_width)
     return Verification(
         verdict=verdict,
         method="enumeration",
@@ -65,9 +65,9 @@ def enumerate_support(
         power=1.0,
         samples=len(outcomes),
         unit=float(units[i]),
-        unit_is=unit_is,
+        unit_name=unit_name,
         second_moment=float(second.sum()),
         exact_second_moment=float(second.sum()),
         notes=(f"{reason}; give values in float64, or a larger detect",) if reason else (),
-        asked=detect,
+        detect=detect,
     )

@@ -45,7 +45,7 @@ class IntervalMethod(Protocol):
         """What it rests on."""
         ...
 
-    def at(self, planned: int) -> "IntervalMethod":
+    def planned_for(self, planned: int) -> "IntervalMethod":
         """The same for a planned number of samples: intervals at all smaller numbers hold together."""
         ...
 
@@ -58,7 +58,7 @@ class IntervalMethod(Protocol):
         ...
 
 
-def _self_normalised(n, fixed, slope, r, log_inverse_level):
+def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
     """The largest |sample mean - mean| allowed by the mixture bound, where U = fixed + slope * n * distance^2."""
     distance = np.zeros(np.broadcast_shapes(np.shape(fixed), np.shape(r)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -71,7 +71,7 @@ def _self_normalised(n, fixed, slope, r, log_inverse_level):
     return np.where(new <= distance * (1 + 1e-9), new, np.inf)
 
 
-def _mixing(n, scale, log_inverse_level):
+def _mixture_constant(n, scale, log_inverse_level):
     """The free constant of the mixture, near its best value when `scale` is near the variance."""
     return np.maximum(n * scale / (2 * log_inverse_level), _TINY)
 
@@ -91,7 +91,7 @@ class Bernstein:
         low, high = float(np.min(self.low)), float(np.max(self.high))
         return f"every value is in [{low:.6g}, {high:.6g}]"
 
-    def at(self, planned: int) -> "Bernstein":
+    def planned_for(self, planned: int) -> "Bernstein":
         """With looks before `planned`."""
         return dataclasses.replace(self, planned=planned)
 
@@ -125,7 +125,7 @@ class KnownVariance:
         """The second moment."""
         return "the second moment is at most the stated one"
 
-    def at(self, planned: int) -> "KnownVariance":
+    def planned_for(self, planned: int) -> "KnownVariance":
         """With the constant that is best at `planned`."""
         return dataclasses.replace(self, planned=planned)
 
@@ -136,8 +136,8 @@ class KnownVariance:
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
         """Self-normalised mixture bound with the variance known."""
         n = max(moments.n, 1)
-        r = _mixing(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
-        return _self_normalised(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
+        r = _mixture_constant(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
+        return _self_normalised_bound(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
         """The variance that is known."""
@@ -165,7 +165,7 @@ class BoundedKurtosis:
         """The kurtosis."""
         return f"kurtosis <= {self.kurtosis:.4g}"
 
-    def at(self, planned: int) -> "BoundedKurtosis":
+    def planned_for(self, planned: int) -> "BoundedKurtosis":
         """With the constants that are best at `planned`."""
         return dataclasses.replace(self, planned=planned)
 
@@ -184,8 +184,8 @@ class BoundedKurtosis:
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
         slope = 1 / 3 + 2 / (3 * (1 - shortfall))
-        r = _mixing(n if self.planned is None else self.planned, self.scale, np.log(1 / self.level))
-        return _self_normalised(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
+        r = _mixture_constant(n if self.planned is None else self.planned, self.scale, np.log(1 / self.level))
+        return _self_normalised_bound(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
 
     def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
         """A bound on the variance that holds whenever the interval of this level does."""
@@ -220,8 +220,8 @@ def weighted_sum(
         tuned_to: the level at which the bound is tightest.
         level: the probability that the sum exceeds the half-width.
     """
-    r = _mixing(1, scale, np.log(1 / tuned_to))
-    return _self_normalised(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
+    r = _mixture_constant(1, scale, np.log(1 / tuned_to))
+    return _self_normalised_bound(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
 
 
 def detectable(interval: IntervalMethod, moments: Moments, level: float, power: float) -> np.ndarray:

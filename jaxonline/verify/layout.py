@@ -10,7 +10,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import struct
-from jaxonline.verify.sampling import value_of, with_value
+from jaxonline.verify.sampling import estimate_of, with_estimate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Layout:
     leaves: tuple[jax.ShapeDtypeStruct, ...]
 
     @classmethod
-    def of(cls, estimate: Any) -> "Layout":
+    def from_estimate(cls, estimate: Any) -> "Layout":
         """The layout of an estimate of which shapes and dtypes are known."""
         leaves = tuple(jax.tree.leaves(estimate))
         if not leaves or not all(jnp.issubdtype(leaf.dtype, jnp.number) or leaf.dtype == bool for leaf in leaves):
@@ -72,10 +72,10 @@ class AsVector:
 
     def __call__(self, key):
         out = self.estimator(key)
-        leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(value_of(out))]
+        leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(estimate_of(out))]
         parts = [part for leaf in leaves for part in _real_parts(leaf)]
         widest = max((part.dtype for part in parts), key=lambda dtype: jnp.dtype(dtype).itemsize)
-        return with_value(out, jnp.concatenate([part.ravel().astype(widest) for part in parts]))
+        return with_estimate(out, jnp.concatenate([part.ravel().astype(widest) for part in parts]))
 
 
 def square_of_estimate(value: Any) -> jax.Array:

@@ -17,7 +17,7 @@ from jaxonline.verify.bias import unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
 from jaxonline.verify.layout import square_of_estimate
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification
-from jaxonline.verify.sampling import Moments, Progress, Summary, as_pytree, value_of, with_value
+from jaxonline.verify.sampling import Moments, Progress, Summary, as_pytree, estimate_of, with_estimate
 from jaxonline.verify.settings import Settings
 
 _ROUNDING = 1e-9
@@ -60,7 +60,7 @@ def bound(value: float, limit: float, *, note: str = "") -> Verification:
         power=1.0,
         samples=0,
         unit=float(limit),
-        unit_is=BOUND,
+        unit_name=BOUND,
         second_moment=math.nan,
         notes=(f"{value:.6g} against {limit:.6g}", *([note] if note else [])),
     )
@@ -160,7 +160,7 @@ def second_moment(
         power=1 - level,
         samples=n,
         unit=float(limit),
-        unit_is=BOUND,
+        unit_name=BOUND,
         second_moment=sample,
         exact_second_moment=None if exact is None else float(exact),
         second_moment_bound=float(limit),
@@ -204,8 +204,8 @@ class _Norms:
 
     def __call__(self, key):
         out = self.estimator(key)
-        square = square_of_estimate(value_of(out))
-        return with_value(out, jnp.stack([square, jnp.minimum(square, jnp.asarray(self.cut, square.dtype))]))
+        square = square_of_estimate(estimate_of(out))
+        return with_estimate(out, jnp.stack([square, jnp.minimum(square, jnp.asarray(self.cut, square.dtype))]))
 
 
 @struct
@@ -216,7 +216,7 @@ class _AsNumbers:
 
     def __call__(self, key):
         out = self.counts(key)
-        return with_value(out, jax.tree.map(lambda count: jnp.asarray(count).astype(jnp.float32), value_of(out)))
+        return with_estimate(out, jax.tree.map(lambda count: jnp.asarray(count).astype(jnp.float32), estimate_of(out)))
 
 
 def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: Settings) -> tuple[Summary, int, float]:
@@ -227,7 +227,7 @@ def _squared_norms(estimator: Any, limit: float, exact: float | None, settings: 
     n = settings.samples or _samples(float(pilot.mean()), limit, exact, settings)
     cut = _cut(pilot, n, settings.level / 2)
     sampler = dataclasses.replace(sampler, estimator=_Norms(norms.estimator, np.float32(cut)))
-    drawn = Summary.of_none(2, None)
+    drawn = Summary.empty(2, None)
     for drawn in sampler.running(n, 1):
         if settings.progress is not None:
             settings.progress(drawn.samples, n)
@@ -267,7 +267,7 @@ def _cut(pilot: np.ndarray, n: int, level: float) -> float:
     """The truncation with the largest lower confidence limit, judged by the first block."""
     best, cut = -math.inf, max(float(pilot.max(initial=0.0)), float(np.finfo(np.float32).tiny))
     for candidate in cut * 2.0 ** np.arange(-20, 4):
-        moments = Moments.of(np.minimum(pilot, candidate))
+        moments = Moments.from_samples(np.minimum(pilot, candidate))
         scaled = Moments(n, moments.mean, moments.m2 * n / moments.n, moments.m3, moments.m4)
         low = float(bernstein_lower(scaled, candidate, level))
         if low > best:

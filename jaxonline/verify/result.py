@@ -28,7 +28,7 @@ class Verification:
         power: see `detectable`.
         samples: samples drawn (outcomes enumerated).
         unit: what 1 means, in the estimator's own units.
-        unit_is: how the unit is defined.
+        unit_name: how the unit is defined.
         second_moment: the sample's E |theta|^2.
         exact_second_moment: the exact E |theta|^2 where it was given, else None.
         second_moment_bound: the bound on it that a paper states, where there is one.
@@ -37,7 +37,7 @@ class Verification:
         notes: reasons and remarks, one sentence each; an undecided verdict comes with advice.
         assumption: what the error rates hold under, besides what is true of every estimator; "" where nothing is
             assumed. What is assumed is not checked by the verdict: a value too rare for the sample is not in it.
-        asked: the bias that had to be found (`detect`), NaN where nothing was asked for.
+        detect: the bias that had to be found (`detect`), NaN where nothing was asked for.
 
     Example:
         >>> from jaxonline import verify
@@ -55,7 +55,7 @@ class Verification:
     power: float
     samples: int
     unit: float
-    unit_is: str
+    unit_name: str
     second_moment: float
     exact_second_moment: float | None = None
     second_moment_bound: float | None = None
@@ -63,7 +63,7 @@ class Verification:
     exceeded: int = 0
     notes: tuple[str, ...] = ()
     assumption: str = ""
-    asked: float = math.nan
+    detect: float = math.nan
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields are equal; NaN, which stands for what is not known, equals NaN."""
@@ -79,25 +79,25 @@ class Verification:
 
     def __str__(self) -> str:
         """Two lines for a person to read: the verdict with its number, and what it is worth."""
-        unit = f"{self.unit_is} ({self.unit:.4g})"
-        if self.unit_is == BOUND:
+        unit = f"{self.unit_name} ({self.unit:.4g})"
+        if self.unit_name == BOUND:
             found = f"{1 + self.bias:.4g} ± {self.half_width:.2g} times {unit}"
         else:
             found = f"bias {self.bias:+.2g} ± {self.half_width:.2g} in units of {unit}"
-        if self.verdict == UNBIASED and not math.isnan(self.asked):
-            found += f", within the {self.asked:g} asked for"
+        if self.verdict == UNBIASED and not math.isnan(self.detect):
+            found += f", within the {self.detect:g} asked for"
         if self.assumption:
             found += f", if {self.assumption}"
         kind = "outcomes" if self.method == "enumeration" else "samples"
         worth = [
             f"{self.method}, {self.samples:,} {kind}" if self.samples else self.method,
-            f"minimum detectable bias {self.detectable:.2g} (power {self.power:g})" if self.unit_is != BOUND else "",
+            f"minimum detectable bias {self.detectable:.2g} (power {self.power:g})" if self.unit_name != BOUND else "",
             f"false alarms {self.level:g}",
         ]
         return f"{self.verdict}: {'; '.join([found, *self.notes])}\n  {'; '.join(filter(None, worth))}"
 
 
-def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
+def target_unit(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
     """What 1 means: the largest |target|, or the estimator's root mean square where the target is zero."""
     largest = float(np.max(np.abs(target), initial=0.0))
     if largest > 0:
@@ -107,22 +107,22 @@ def unit_of(target: np.ndarray, root_mean_square: float) -> tuple[float, str]:
     return 1.0, "1 (the target and the estimator are 0)"
 
 
-def units_of(target: np.ndarray, second_moment: np.ndarray, per_coordinate: bool) -> tuple[np.ndarray, str]:
-    """What 1 means in each coordinate: the same for all, by `unit_of`, or each by its own target."""
+def target_units(target: np.ndarray, second_moment: np.ndarray, per_coordinate: bool) -> tuple[np.ndarray, str]:
+    """What 1 means in each coordinate: the same for all, by `target_unit`, or each by its own target."""
     roots = np.sqrt(second_moment)
     if not per_coordinate:
-        unit, unit_is = unit_of(target, float(roots.max(initial=0.0)))
-        return np.full(target.shape, unit), unit_is
+        unit, unit_name = target_unit(target, float(roots.max(initial=0.0)))
+        return np.full(target.shape, unit), unit_name
     units = np.where(target != 0, np.abs(target), np.where(roots > 0, roots, 1.0))
     return units, "the target's coordinate (the estimator's root mean square where that is 0)"
 
 
-def worst(bias: np.ndarray, half_width: np.ndarray) -> int:
+def worst_coordinate(bias: np.ndarray, half_width: np.ndarray) -> int:
     """The coordinate whose bias is largest relative to its interval."""
     return int(np.argmax(np.abs(bias) / np.maximum(half_width, np.finfo(float).tiny)))
 
 
-def judge(
+def decide(
     bias: np.ndarray, half_width: np.ndarray, tolerance: float | np.ndarray, cap_bias: float = 0.0
 ) -> tuple[str, str | None]:
     """The verdict of simultaneous intervals, and the reason where there is none.

@@ -24,7 +24,7 @@ from jaxonline.verify.bets import Bets
 
 Progress = Callable[[int, int], None]
 # Roots of other streams: numbers that no sample has, for samples are counted in int32.
-LAW, STRATA = 2**32 - 1, 2**32 - 2
+COUNT_STREAM, STRATA_STREAM = 2**32 - 1, 2**32 - 2
 
 
 @struct
@@ -60,7 +60,7 @@ class Moments:
     m4: np.ndarray
 
     @classmethod
-    def of(cls, values: np.ndarray) -> "Moments":
+    def from_samples(cls, values: np.ndarray) -> "Moments":
         """The moments of samples along the first axis."""
         columns = np.moveaxis(np.asarray(values, np.float64), 0, -1)
         *shape, n = columns.shape
@@ -127,12 +127,12 @@ class Summary:
     bets: Bets | None = None
 
     @classmethod
-    def of_none(cls, size: int, stated: np.ndarray | None) -> "Summary":
+    def empty(cls, size: int, stated: np.ndarray | None) -> "Summary":
         """Before the first sample."""
-        bets = None if stated is None else Bets.against(stated)
+        bets = None if stated is None else Bets.start(stated)
         return cls(0, Moments(0, *[np.zeros(size)] * 4), np.full(size, np.inf), np.full(size, -np.inf), bets=bets)
 
-    def after(self, values: np.ndarray, exceeded: int) -> "Summary":
+    def update(self, values: np.ndarray, exceeded: int) -> "Summary":
         """After more samples [n, size]."""
         values = np.asarray(values, np.float64, order="F")  # coordinate by coordinate, as they are summed up
         finite = np.isfinite(values)
@@ -147,10 +147,10 @@ class Summary:
             return summary
         return dataclasses.replace(
             summary,
-            moments=self.moments.merge(Moments.of(good)),
+            moments=self.moments.merge(Moments.from_samples(good)),
             low=np.minimum(self.low, good.min(axis=0)),
             high=np.maximum(self.high, good.max(axis=0)),
-            bets=None if self.bets is None else self.bets.after(good),
+            bets=None if self.bets is None else self.bets.update(good),
         )
 
     @property
@@ -159,12 +159,12 @@ class Summary:
         return (self.low == self.high) & (self.moments.n > 1)
 
 
-def value_of(out: Any) -> Any:
+def estimate_of(out: Any) -> Any:
     """What an estimator estimates, without the count of its caps."""
     return out.value if isinstance(out, Capped) else out
 
 
-def with_value(out: Any, value: Any) -> Any:
+def with_estimate(out: Any, value: Any) -> Any:
     """The same for another value."""
     return Capped(value, out.exceeded) if isinstance(out, Capped) else value
 
@@ -173,7 +173,7 @@ def with_value(out: Any, value: Any) -> Any:
 def _blocks(estimator, key, blocks, width, mesh):
     def one_block(estimator, key, block):
         out = jax.vmap(lambda k: estimator(k))(item_keys(key, block, width))
-        return value_of(out), jnp.asarray(out.exceeded if isinstance(out, Capped) else 0, jnp.int32)
+        return estimate_of(out), jnp.asarray(out.exceeded if isinstance(out, Capped) else 0, jnp.int32)
 
     return over_blocks(one_block, mesh, 2, 1)(estimator, key, blocks)
 
@@ -277,7 +277,7 @@ class Sampler:
     def running(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Iterator[Summary]:
         """What is kept of the samples so far, after each block; with bets against the second moments `stated`."""
         size = math.prod(self.estimate.shape)
-        summary = Summary.of_none(size, stated)
+        summary = Summary.empty(size, stated)
         for values, exceeded in self.blocks(n, first):
-            summary = summary.after(values.reshape(len(values), size), exceeded)
+            summary = summary.update(values.reshape(len(values), size), exceeded)
             yield summary

@@ -55,15 +55,15 @@ class Settings:
         return Sampler.create(estimator, self.seed, self.width, self.mesh, *root, few=self.few)
 
     @property
-    def looks(self) -> bool:
+    def stops_early(self) -> bool:
         """Whether the samples may be judged before all of them are drawn."""
         return self.samples is None or self.max_seconds is not None
 
-    def over(self) -> bool:
+    def is_out_of_time(self) -> bool:
         """Whether the time is up."""
         return self.max_seconds is not None and time.monotonic() - self.began > self.max_seconds
 
     @property
-    def miss(self) -> float:
+    def miss_probability(self) -> float:
         """The probability of missing a bias of `detect`."""
         return 1 - self.power

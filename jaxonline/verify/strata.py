@@ -10,7 +10,7 @@ from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.verify.sampling import LAW
+from jaxonline.verify.sampling import COUNT_STREAM
 from jaxonline.verify.settings import Settings
 
 _LAW_SAMPLES = 1 << 18
@@ -94,14 +94,14 @@ class Strata:
             )
 
 
-def law_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
+def count_errors(strata: Strata, settings: Settings, level: float) -> list[str]:
     """The values of N whose frequency contradicts the stated law, by exact binomial tests; [] if there are none.
 
     The stated law is contradicted by chance with probability at most `level`.
     """
     if strata.draw is None:
         return []
-    sampler = settings.sampler(strata.draw, LAW)
+    sampler = settings.sampler(strata.draw, COUNT_STREAM)
     size, m = _LAW_SAMPLES, len(strata.pmf)
     counts = np.zeros(m + 1, np.int64)
     for values, _ in sampler.blocks(size):

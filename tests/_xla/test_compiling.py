@@ -22,8 +22,8 @@ from jaxonline.game import Entrant, LearnerTraits
 from jaxonline.linalg.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import Matchup, has_long_rounds
-from jaxonline.study.ready import multikernel_play
-from jaxonline.study.ready.multikernel_play import play_set
+from jaxonline.study.ready import multikernel_runs
+from jaxonline.study.ready.multikernel_runs import run_set
 from jaxonline.verify.sampling import Sampler
 
 
@@ -181,7 +181,7 @@ def test_sets_of_most_sizes_are_played_by_the_same_programs(compiled):
     rng = np.random.default_rng(0)
     for n, d in ((30, 2), (70, 5)):
         compiled.clear()
-        played = play_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
+        played = run_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
         assert all(len(of) == n for of in played.running.values())
         assert bool(compiled) == (n == 30), compiled
 
@@ -190,5 +190,5 @@ def test_sets_are_not_padded_where_that_takes_memory():
     """Of 3 x 4 kernels, 12 x 8,192 forecasts are few; of 50 x 76 they would be 31 million instead of 4."""
     X, y = np.ones((1030, 5)), np.ones(1030)
     for shape, rounds in (((3, 4, 1, 5), 8192), ((50, 76, 1, 5), 1030)):
-        frequencies, padded, targets = multikernel_play._padded(np.ones(shape), X, y)
+        frequencies, padded, targets = multikernel_runs._padded(np.ones(shape), X, y)
         assert (padded.shape, targets.shape, frequencies.shape) == ((rounds, 8), (rounds,), (*shape[:3], 8))

@@ -28,7 +28,7 @@ def row_of(claim: Claim, verdict: str | None = None) -> Row:
     """A row of a claim that is not checked, with numbers as wide as they get."""
     found = verify.Verification(
         verdict=verdict or claim.expected, method="sampled moment", bias=-4.44e-16, half_width=6.54e-14,
-        detectable=1.32e-13, level=1e-9, power=0.999, samples=10**6, unit=1.0, unit_is="the target",
+        detectable=1.32e-13, level=1e-9, power=0.999, samples=10**6, unit=1.0, unit_name="the target",
         second_moment=0.0173456, exact_second_moment=0.0173456, second_moment_bound=1.23e-5, notes=("a note",),
     )  # fmt: skip
     return Row(claim, found, 1.0)

@@ -102,18 +102,18 @@ def test_numbers_of_a_part_at_a_url(tmp_path):
         context = part("one part")
     assert context.checkpoint.folder == f"memory://{tmp_path.name}/one-part"
     for value in (3.0, 4.0):
-        found = context.keep(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
+        found = context.compute_once(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
         assert (found["a/b"].tolist(), found["none"].shape) == ([3.0, 3.0], (0, 2))
 
 
 def test_numbers_that_are_damaged_are_computed_again(tmp_path):
     for value in (3.0, 4.0):
         with warnings.catch_warnings(action="ignore" if value == 4.0 else "error"):
-            found = Context(checkpoint=tmp_path).keep(1, lambda value=value: {"a": np.full(2, value)})
+            found = Context(checkpoint=tmp_path).compute_once(1, lambda value=value: {"a": np.full(2, value)})
         assert found["a"].tolist() == [value, value]
         (tmp_path / "a" / "c.0").write_bytes(b"damaged")
     with pytest.warns(DamagedStoreWarning, match="its numbers are damaged, and are computed again"):
-        Context(checkpoint=tmp_path).keep(1, lambda: {"a": np.zeros(2)})
+        Context(checkpoint=tmp_path).compute_once(1, lambda: {"a": np.zeros(2)})
 
 
 S3 = """

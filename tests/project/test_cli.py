@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from jaxonline.cli import app
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.ready import GROUPS, commands
+from jaxonline.study.ready import STUDY_GROUPS, study_commands
 from jaxonline.study.study import Names, Numbers
 
 
@@ -45,7 +45,7 @@ class Stub(Study):
 @pytest.fixture
 def call(monkeypatch, tmp_path):
     """The command line, with the stub among the studies."""
-    monkeypatch.setitem(GROUPS["reproduce"], "stub", f"{__name__}:Stub")
+    monkeypatch.setitem(STUDY_GROUPS["reproduce"], "stub", f"{__name__}:Stub")
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -121,10 +121,10 @@ def test_the_help_says_what_the_fields_say(call):
 
 
 def test_every_study_has_a_command():
-    for group, studies in GROUPS.items():
+    for group, studies in STUDY_GROUPS.items():
         listed = CliRunner().invoke(app, [*group.split(), "--help"]).output
         assert all(name in listed for name in studies)
-    for command in commands().values():
+    for command in study_commands().values():
         done = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"})
         assert done.exit_code == 0, done.output
         assert "--checkpoint" in done.output
@@ -204,8 +204,8 @@ print(sorted(heavy & set(sys.modules)))
 def test_the_help_of_a_study_does_without_what_only_playing_needs():
     code = """
 import sys
-from jaxonline.study.ready import commands, load_study
-for name in commands():
+from jaxonline.study.ready import load_study, study_commands
+for name in study_commands():
     load_study(name)
 heavy = {"matplotlib.figure", "pandas", "scipy.stats", "sklearn", "xarray", "zarr"}
 print(sorted(heavy & set(sys.modules)))

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 import jaxonline
 from jaxonline import cli
 from jaxonline.study.files.templates import write_new
-from jaxonline.study.ready import commands, load_study
+from jaxonline.study.ready import load_study, study_commands
 
 PAGES = [
     "README.md",
@@ -129,7 +129,7 @@ def read(words: list[str]) -> None:
         context = command.make_context(name, list(rest), parent=context)
         name, command, rest = command.resolve_command(context, list(rest))
     context = command.make_context(name, rest, parent=context)
-    if name in commands():
+    if name in study_commands():
         study = load_study(name)
         study(**{key: context.params[key] for key in study.model_fields if context.params[key]})
 
@@ -167,7 +167,7 @@ def test_the_gallery_has_every_ready_study():
         assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), (
             f"{command}: how much was played"
         )
-    assert set(shown) == set(commands().values())
+    assert set(shown) == set(study_commands().values())
     assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
 
 

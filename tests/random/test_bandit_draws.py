@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxonline.learners.bandits.draws import draw_arm
+from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.random import fast_beta
 from jaxonline.random.beta_draws import SERIES, log1p_remainder
 

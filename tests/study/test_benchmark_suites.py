@@ -255,8 +255,11 @@ def test_a_learner_that_does_not_fit_is_refused_or_a_gap():
     learners = {"UCB1": LEARNERS["UCB1"], "sgd": jo.sweep({0.1: DESCENT})}
     with pytest.raises((TypeError, ValueError), match=r"learner 'sgd' does not fit the game 'easy'.*gaps=True"):
         jo.benchmark(MIXED, learners, **SIZES)
-    fitting, gaps = Benchmark(MIXED, learners, gaps=True).fitting(40)
-    assert {game: list(those) for game, (_, those) in fitting.items()} == {"easy": ["UCB1"], "regression": ["sgd"]}
+    matches, gaps = Benchmark(MIXED, learners, gaps=True).match_learners(40)
+    assert {game: list(those) for game, (_, those) in matches.items()} == {
+        "easy": ["UCB1"],
+        "regression": ["sgd"],
+    }
     assert set(gaps) == {("easy", "sgd[0.1]"), ("regression", "UCB1")}
     assert "cannot play with FullInformation" in gaps["regression", "UCB1"]
 

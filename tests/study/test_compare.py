@@ -11,7 +11,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import Table
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, Comparison, Context, Report
-from jaxonline.study.comparison import said_of_skewness, skewness_is_said
+from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
 
 ONE = default_mesh(jax.devices()[:1])
 X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, -0.6]]), np.array([1.0, -1.0, 0.5, 1.0])
@@ -63,8 +63,8 @@ def test_fixed_steps_and_bounds(plain, tune):
     with pytest.raises(ValueError, match=r"bounds: .*got 'somebody else'"):
         Comparison(GAME, MAKERS, bounds={"somebody else": bounds["naive"]})
     about = {"data": "four points"}
-    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, late=1 / 2)
-    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, tune, about, growth_start=1 / 2)
+    found = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
     same_bits(found.result, plain)
     assert found.etas == {"two copies": 0.3, "naive": 0.3}
     assert {name: bound.tolist() for name, bound in found.bounds.items()} == {"naive": [0.3 * 16, 0.3 * 32, 0.3 * 64]}
@@ -73,7 +73,7 @@ def test_fixed_steps_and_bounds(plain, tune):
     assert (row["data"], row["eta"], row["bound"]) == ("four points", 0.3, pytest.approx(0.3 * 64))
     assert found.growth_from == 32
     assert row["slope"] == plain.growth(32)["naive"].exponent
-    assert found.fitted == "rounds 32 to 64"
+    assert found.slope_rounds == "rounds 32 to 64"
     curve = found.curves()["learners"]["naive"]
     np.testing.assert_array_equal(curve["regret"], plain.mean().mean[1])
     assert curve["growth"] == plain.growth(32)["naive"]._asdict()
@@ -81,7 +81,7 @@ def test_fixed_steps_and_bounds(plain, tune):
 
 def test_learners_as_they_are_and_a_comparator_that_is_a_function(plain):
     learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
-    found = Comparison(GAME, learners, lambda rounds: 2.0 * rounds).play(Context(seed=5, mesh=ONE), **SIZES)
+    found = Comparison(GAME, learners, lambda rounds: 2.0 * rounds).run(Context(seed=5, mesh=ONE), **SIZES)
     np.testing.assert_array_equal(found.result.cumulative_loss, plain.cumulative_loss)
     np.testing.assert_array_equal(found.result.comparator_loss[0, 0], [32.0, 64.0, 128.0])
     assert found.etas == found.bounds == {}
@@ -90,7 +90,7 @@ def test_learners_as_they_are_and_a_comparator_that_is_a_function(plain):
 def test_the_best_of_pilot_runs():
     """The least mean loss over a quarter of the rounds, in runs with another seed, learner by learner."""
     tune = BestOf({"small": 0.003, "good": 0.3, "large": 30.0})
-    found = Comparison(GAME, MAKERS, tune=tune).play(Context(seed=5, mesh=ONE), **SIZES)
+    found = Comparison(GAME, MAKERS, tune=tune).run(Context(seed=5, mesh=ONE), **SIZES)
     losses = []
     for eta in tune.etas.values():
         learners = {name: make(jo.InverseSqrt(eta)) for name, make in MAKERS.items()}
@@ -108,11 +108,11 @@ def test_the_best_of_pilot_runs():
 def test_the_best_of_a_third_of_the_runs():
     """Chosen in runs 0 and 1, reported in runs 2 to 5, beside the step that is asked for."""
     etas = {"small": 0.003, "good": 0.3, "large": 30.0}
-    tune = BestOf(etas, runs="third", beside=("small",))
+    tune = BestOf(etas, runs="third", also_report=("small",))
     one = {"best": MAKERS["two copies"]}
     bound = lambda eta, rounds: eta * rounds  # noqa: E731
     comparison = Comparison(GAME, one, jo.L2Ball(2.0), dict.fromkeys(("small", "best"), bound), tune)
-    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    found = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
     learners = jo.sweep({label: one["best"](jo.InverseSqrt(eta)) for label, eta in etas.items()})
     whole = jo.simulate(GAME, {"each": learners}, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
     best = list(etas)[int(np.argmin(whole.regret[:, :2, -1].mean(axis=1)))]
@@ -129,7 +129,7 @@ def test_the_best_by_halving_is_that_of_tune(tmp_path):
     """`jo.tune` with the study's key, over a quarter of the rounds; it goes on where it was interrupted."""
     etas = {"small": 0.003, "good": 0.3, "other": 0.1, "large": 30.0}
     comparison = Comparison(GAME, MAKERS, tune=BestOf(etas, runs="halving"))
-    found = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    found = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
     for name, maker in MAKERS.items():
         own = jo.tune(
             GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, mesh=ONE,
@@ -148,20 +148,20 @@ def test_the_best_by_halving_is_that_of_tune(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        comparison.play(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
+        comparison.run(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
     seen = []
     context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
-    assert comparison.play(context, **SIZES).etas == found.etas
+    assert comparison.run(context, **SIZES).etas == found.etas
     assert not any("rung 1: " in what for _, _, what in seen)
     with pytest.raises(ValueError, match="tune needs a number of runs to choose by halving, and a precision gives no"):
-        comparison.play(Context(), **SIZES, precision=jo.Precision(0.1))
+        comparison.run(Context(), **SIZES, precision=jo.Precision(0.1))
 
 
 @pytest.mark.long
 def test_pilot_runs_are_a_plain_grid_of_tune():
     """The same runs, those of the next seed, at the same steps, and the same choice."""
     etas = {"small": 0.003, "good": 0.3, "large": 30.0}
-    found = Comparison(GAME, MAKERS, tune=BestOf(etas)).play(Context(seed=5, mesh=ONE), **SIZES)
+    found = Comparison(GAME, MAKERS, tune=BestOf(etas)).run(Context(seed=5, mesh=ONE), **SIZES)
     for name, maker in MAKERS.items():
         own = jo.tune(
             GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, runs_key=6,
@@ -173,16 +173,16 @@ def test_pilot_runs_are_a_plain_grid_of_tune():
 
 
 def test_skewed_runs_are_said_in_a_sentence(plain, monkeypatch):
-    found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).play(Context(seed=5, mesh=ONE), **SIZES)
-    assert found.skewed == ()
-    assert said_of_skewness({"noise 0.3": found}) == []
+    found = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3).run(Context(seed=5, mesh=ONE), **SIZES)
+    assert found.skewed_learners == ()
+    assert skewness_sentences({"noise 0.3": found}) == []
     monkeypatch.setattr("jaxonline.results.statistics.means.skewness", lambda values: np.full(len(values), 99.0))
-    assert found.skewed == ("two copies", "naive")
-    (said,) = said_of_skewness({"noise 0.3": found})
+    assert found.skewed_learners == ("two copies", "naive")
+    (said,) = skewness_sentences({"noise 0.3": found})
     assert said.endswith("understates the longer side: two copies (noise 0.3); naive (noise 0.3).")
     with pytest.warns(RuntimeWarning, match="skewed over the runs"):
         found.rows()
-    with warnings.catch_warnings(action="error"), skewness_is_said():
+    with warnings.catch_warnings(action="error"), ignore_skewness_warnings():
         found.rows()
 
 
@@ -202,14 +202,14 @@ def test_the_step_that_is_reported_beside_may_be_the_best():
             ("best[a]", "best[b]"), np.arange(6), np.array([64]), {"cumulative_loss": losses, "queries": losses}
         )
 
-    tune = BestOf({"a": 0.1, "b": 0.3}, "third", beside=("a", "b"))
-    result, etas, _ = tune.play(GAME, play, {"best": MAKERS["naive"]}, Context(), 6, 64)
+    tune = BestOf({"a": 0.1, "b": 0.3}, "third", also_report=("a", "b"))
+    result, etas, _ = tune.run(GAME, play, {"best": MAKERS["naive"]}, Context(), 6, 64)
     assert etas == {"a": 0.1, "b": 0.3, "best": 0.1}
     assert result.learners == ("a", "b", "best")
     np.testing.assert_array_equal(result.cumulative_loss, losses[[0, 1, 0], 2:])
 
 
-@pytest.mark.parametrize("tune", [BestOf({"0.1": 0.1}).play, BestOf({"0.1": 0.1}).choose])
+@pytest.mark.parametrize("tune", [BestOf({"0.1": 0.1}).run, BestOf({"0.1": 0.1}).choose])
 def test_pilot_runs_of_the_last_seed_are_those_of_the_first(tune):
     class Asked(Exception):
         pass
@@ -233,19 +233,19 @@ def test_an_interrupted_study_goes_on(tmp_path):
     """With the same bits, and without playing again what was finished."""
     tune = BestOf({"small": 0.003, "good": 0.3})
     comparison = Comparison(GAME, {"naive": MAKERS["naive"]}, tune=tune)
-    whole = comparison.play(Context(seed=5, mesh=ONE), **SIZES)
+    whole = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
 
     def stop(done, total, what):
         if what.startswith("eta good"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        comparison.play(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
+        comparison.run(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
     assert (tmp_path / "eta-small").exists()
     assert not (tmp_path / "best").exists()
     seen = []
     context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
-    resumed = comparison.play(context, **SIZES)
+    resumed = comparison.run(context, **SIZES)
     np.testing.assert_array_equal(resumed.result.cumulative_loss, whole.result.cumulative_loss)
     assert resumed.etas == whole.etas
     assert not any(what.startswith("eta small:") for _, _, what in seen)

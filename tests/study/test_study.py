@@ -10,9 +10,9 @@ from pydantic import Field
 import jaxonline as jo
 from jaxonline.results.report.tables import Table
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.ready import commands, load_study
+from jaxonline.study.ready import load_study, study_commands
 from jaxonline.study.ready.games.classical import ClassicalGame
-from jaxonline.study.study import Names, Numbers, Words, chosen
+from jaxonline.study.study import Names, Numbers, Words, select_by_name
 
 
 class Ranges(Study):
@@ -64,19 +64,19 @@ def test_a_study_does_not_change():
 
 def test_what_a_field_names():
     known = {"a": 1, "b": 2}
-    assert chosen("only", (), known) == known
-    assert chosen("only", ("b",), known) == {"b": 2}
+    assert select_by_name("only", (), known) == known
+    assert select_by_name("only", ("b",), known) == {"b": 2}
     with pytest.raises(ValueError, match=r"only: .*got 'c'"):
-        chosen("only", ("a", "c"), known)
+        select_by_name("only", ("a", "c"), known)
 
 
 def test_names_may_be_listed_with_commas():
     """A name that has a comma itself is a name."""
     known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
-    assert list(chosen("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
-    assert list(chosen("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
+    assert list(select_by_name("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
+    assert list(select_by_name("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
     with pytest.raises(ValueError, match=r"only: .*got 'EXP4'"):
-        chosen("only", ("UCB1,EXP4",), known)
+        select_by_name("only", ("UCB1,EXP4",), known)
 
 
 def test_a_study_that_cannot_be_played_is_refused_when_it_is_made():
@@ -91,7 +91,7 @@ def test_a_study_that_cannot_be_played_is_refused_when_it_is_made():
             kind()
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", study_commands())
 def test_a_ready_study_describes_itself(name):
     study = load_study(name)
     assert study.title.endswith(".")
@@ -164,12 +164,12 @@ def test_what_was_computed_is_kept(tmp_path):
         calls.append(1)
         return {"a/b": np.arange(3.0), "c": np.ones((2, 2))}
 
-    first, second = (context.keep(np.arange(2), compute) for _ in range(2))
+    first, second = (context.compute_once(np.arange(2), compute) for _ in range(2))
     assert len(calls) == 1
     assert list(first) == list(second) == ["a/b", "c"]
     for name, numbers in first.items():
         np.testing.assert_array_equal(numbers, second[name])
     with pytest.raises(ValueError, match="holds another study"):
-        context.keep(np.arange(3), compute)
-    assert Context().keep(0, compute)
+        context.compute_once(np.arange(3), compute)
+    assert Context().compute_once(0, compute)
     assert len(calls) == 2

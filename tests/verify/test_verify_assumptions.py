@@ -9,11 +9,11 @@ import pytest
 from verify_samples import ONE, capped_geometric, heavy, of_stratum, power, two_values, uniform
 
 from jaxonline import verify
-from jaxonline.verify import stratified
+from jaxonline.verify import stratum_terms
 from jaxonline.verify.intervals import KnownVariance
-from jaxonline.verify.sampling import LAW, STRATA, Moments, Sampler
+from jaxonline.verify.sampling import COUNT_STREAM, STRATA_STREAM, Moments, Sampler
 from jaxonline.verify.settings import Settings
-from jaxonline.verify.strata import law_errors
+from jaxonline.verify.strata import count_errors
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Rare values: 1/q with probability q, else 0, has the mean 1, the second moment and nearly the kurtosis 1/q
@@ -241,15 +241,15 @@ def test_every_sampler_has_keys_of_its_own(monkeypatch):
 
     monkeypatch.setattr(Sampler, "create", classmethod(recorded))
     settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, ONE, None)
-    law_errors(verify.Strata([1.0], uniform, terms=[0.0], draw=lambda key: jnp.int32(0)), settings, level=1e-9)
+    count_errors(verify.Strata([1.0], uniform, terms=[0.0], draw=lambda key: jnp.int32(0)), settings, level=1e-9)
     plain = {jax.random.key_data(jax.random.key(seed)).tobytes() for seed in range(3)}
     first = jax.vmap(lambda i: jax.random.fold_in(jax.random.key(0), i))(jnp.arange(1000, dtype=jnp.uint32))
     plain |= {row.tobytes() for row in np.asarray(jax.random.key_data(first))}
-    roots = [seen[0], *(create(Sampler, uniform, 0, 8, ONE, STRATA, n) for n in range(3))]
+    roots = [seen[0], *(create(Sampler, uniform, 0, 8, ONE, STRATA_STREAM, n) for n in range(3))]
     own = [np.asarray(jax.random.key_data(root.key)).tobytes() for root in roots]
     assert len(set(own)) == 4
     assert plain.isdisjoint(own)
-    assert min(LAW, STRATA) >= 2**31  # samples are counted in int32
+    assert min(COUNT_STREAM, STRATA_STREAM) >= 2**31  # samples are counted in int32
 
 
 def test_a_second_moment_that_is_the_mean_squared(x64):
@@ -289,7 +289,7 @@ def test_there_is_time_for_so_much():
 
 def test_the_free_constant_of_a_sum_is_not_made_of_the_samples_it_judges():
     settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, ONE, None)
-    stratum = stratified._Stratum.create(_two_strata(), 1, np.array(1.5), settings, 1e-9)
+    stratum = stratum_terms._Stratum.create(_two_strata(), 1, np.array(1.5), settings, 1e-9)
     zero = np.zeros(1)
     one, other = (stratum.judge(Moments(10**6, zero, np.full(1, m2), zero, zero), 1e-3) for m2 in (1e6, 2e6))
     assert one.scale == other.scale

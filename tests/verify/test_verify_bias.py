@@ -54,7 +54,7 @@ def test_bad_support(support, message):
 def test_equal_verifications_are_equal_where_numbers_are_not_known():
     """Each NaN is an object of its own, as in numbers that were computed."""
     found = verify.unbiased(None, 0.5, support=[(0.5, 0.0), (0.5, 1.0)])
-    unknown, other = (dataclasses.replace(found, bias=float("nan"), asked=float("nan")) for _ in range(2))
+    unknown, other = (dataclasses.replace(found, bias=float("nan"), detect=float("nan")) for _ in range(2))
     assert unknown == other
     assert hash(unknown) == hash(other)
     assert found != unknown
@@ -112,7 +112,7 @@ def test_zero_target_is_measured_in_root_mean_squares():
     result = verify.unbiased(power(6.0, -3.0), 0.0, kurtosis=10, mesh=ONE)
     assert result.verdict == "unbiased"
     assert result.unit == pytest.approx(3**0.5, rel=0.05)
-    assert "root mean square" in result.unit_is
+    assert "root mean square" in result.unit_name
 
 
 def test_a_constant_estimator_is_judged_up_to_rounding():

@@ -15,7 +15,7 @@ from jaxonline.verify.intervals import (
     detectable,
     samples_needed,
 )
-from jaxonline.verify.result import judge, unit_of, worst
+from jaxonline.verify.result import decide, target_unit, worst_coordinate
 from jaxonline.verify.sampling import Moments, Sampler
 
 
@@ -28,7 +28,7 @@ def test_merging_moments_agrees_with_scipy():
     values = np.random.default_rng(0).gamma(0.5, size=(5000, 3)) + 1e4
     merged = Moments(0, *[np.zeros(3)] * 4)
     for part in np.split(values, [1, 100, 100, 2500]):
-        merged = merged.merge(Moments.of(part) if len(part) else Moments(0, *[np.zeros(3)] * 4))
+        merged = merged.merge(Moments.from_samples(part) if len(part) else Moments(0, *[np.zeros(3)] * 4))
     assert merged.n == 5000
     np.testing.assert_allclose(merged.mean, values.mean(0), rtol=1e-14)
     np.testing.assert_allclose(merged.variance, values.var(0, ddof=1), rtol=1e-9)
@@ -74,11 +74,11 @@ def test_the_inequality_under_it():
 def test_bernstein_against_the_paper():
     """Maurer and Pontil 2009, Theorem 4, for one side at half the level."""
     values = np.random.default_rng(1).random((50, 1))
-    h = Bernstein(np.zeros(1), np.ones(1)).half_width(Moments.of(values), 0.1)[0]
+    h = Bernstein(np.zeros(1), np.ones(1)).half_width(Moments.from_samples(values), 0.1)[0]
     delta = 0.05
     v = values.var(ddof=1)
     assert h == pytest.approx(math.sqrt(2 * v * math.log(2 / delta) / 50) + 7 * math.log(2 / delta) / (3 * 49))
-    low = bernstein_lower(Moments.of(values), 1.0, 0.05)[0]
+    low = bernstein_lower(Moments.from_samples(values), 1.0, 0.05)[0]
     assert low == pytest.approx(values.mean() - h)
 
 
@@ -96,9 +96,9 @@ def test_samples_needed_is_enough_and_hardly_more():
 
 
 def test_from_intervals_to_a_verdict():
-    assert unit_of(np.array([1.0, -2.0]), root_mean_square=3.0) == (2.0, "the target's largest coordinate")
-    assert worst(np.array([0.2, -0.1]), half_width=np.array([0.1, 0.01])) == 1
-    assert judge(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5) == ("biased", None)
-    assert judge(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5, cap_bias=0.15) == ("unbiased", None)
-    verdict, reason = judge(np.array([0.2]), half_width=np.array([0.3]), tolerance=0.25)
+    assert target_unit(np.array([1.0, -2.0]), root_mean_square=3.0) == (2.0, "the target's largest coordinate")
+    assert worst_coordinate(np.array([0.2, -0.1]), half_width=np.array([0.1, 0.01])) == 1
+    assert decide(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5) == ("biased", None)
+    assert decide(np.array([0.2]), half_width=np.array([0.1]), tolerance=0.5, cap_bias=0.15) == ("unbiased", None)
+    verdict, reason = decide(np.array([0.2]), half_width=np.array([0.3]), tolerance=0.25)
     assert (verdict, reason) == ("undecided", "the interval reaches 2 times the bias it must exclude")

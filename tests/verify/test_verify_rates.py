@@ -16,7 +16,7 @@ from verify_samples import ONE, geometric_product, weighted_product
 
 from jaxonline import verify
 from jaxonline.verify import bets as bets_module
-from jaxonline.verify import stratified
+from jaxonline.verify import stratum_terms
 from jaxonline.verify.bets import Bets
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, KnownVariance
 from jaxonline.verify.sampling import Moments
@@ -29,7 +29,7 @@ P = 2.0
 def moments_of(draw, n: int) -> Moments:
     """The moments of 2,000 experiments of n samples each; `draw(rng, shape)` returns samples."""
     rng = np.random.default_rng(20100601)
-    parts = [Moments.of(draw(rng, (n, 100))) for _ in range(SEEDS // 100)]
+    parts = [Moments.from_samples(draw(rng, (n, 100))) for _ in range(SEEDS // 100)]
     return Moments(n, *[np.concatenate([getattr(part, f) for part in parts]) for f in ("mean", "m2", "m3", "m4")])
 
 
@@ -138,9 +138,9 @@ def rare(q: float, n: int):
 def test_false_alarms_of_every_method_on_rare_events_at_all_looks_together(q, n):
     ones, kurtosis = np.ones(SEEDS), (1 - 3 * q * (1 - q)) / (q * (1 - q))
     methods = {
-        "second moment": KnownVariance(ones * (1 / q - 1), LEVEL).at(n),
-        "kurtosis": BoundedKurtosis(kurtosis, ones / q, LEVEL).at(n),
-        "bernstein": Bernstein(0 * ones, ones / q).at(n),
+        "second moment": KnownVariance(ones * (1 / q - 1), LEVEL).planned_for(n),
+        "kurtosis": BoundedKurtosis(kurtosis, ones / q, LEVEL).planned_for(n),
+        "bernstein": Bernstein(0 * ones, ones / q).planned_for(n),
     }
     for name, interval in methods.items():
         alarms = np.zeros(SEEDS, bool)
@@ -153,7 +153,7 @@ def test_false_alarms_of_every_method_on_rare_events_at_all_looks_together(q, n)
 def test_rare_events_beyond_the_assumed_kurtosis_are_refused(q):
     """At the size and the level of a call without options, and without a single alarm in 2,000 seeds."""
     n, level = 200_000, 1e-9
-    interval = BoundedKurtosis(1000.0, np.full(SEEDS, 1e-6), level).at(n)
+    interval = BoundedKurtosis(1000.0, np.full(SEEDS, 1e-6), level).planned_for(n)
     for moments in rare(q, n):
         alarm = np.abs(moments.mean - 1) > interval.half_width(moments, level)
         constant = moments.m2 == 0
@@ -163,12 +163,12 @@ def test_rare_events_beyond_the_assumed_kurtosis_are_refused(q):
 def test_false_alarms_of_bets_against_a_second_moment():
     """The mean of theta^2 is 1, which is what they bet on where 0.8 is stated; they win where 0.2 is."""
     rng, q, n = np.random.default_rng(3), 1e-2, 6000
-    right, wrong = (Bets.against(np.full(SEEDS, s)) for s in (1 / bets_module._MARGIN, 0.2))
+    right, wrong = (Bets.start(np.full(SEEDS, s)) for s in (1 / bets_module._MARGIN, 0.2))
     for _ in range(4):
         values = np.where(rng.random((n // 4, SEEDS)) < q, q**-0.5, 0.0)
-        right, wrong = right.after(values), wrong.after(values)
-    assert right.won(LEVEL).sum() <= MAX_ALARMS
-    assert wrong.won(LEVEL).mean() > 0.99
+        right, wrong = right.update(values), wrong.update(values)
+    assert right.contradicted(LEVEL).sum() <= MAX_ALARMS
+    assert wrong.contradicted(LEVEL).mean() > 0.99
 
 
 def _many_laws(key):
@@ -208,25 +208,25 @@ def test_false_alarms_of_the_whole_verifier_over_2000_seeds(method):
 def test_false_alarms_of_strata():
     """exp(0.5) from products of n lognormal copies: in stratum n the tail is that of a lognormal of variance n/4."""
     n_strata, n, spread = 8, 1000, 0.5
-    level = stratified._TERMS * LEVEL / n_strata
+    level = stratum_terms._TERMS * LEVEL / n_strata
     rng = np.random.default_rng(7)
     terms = []
     for k in range(n_strata):
         p, weight = (P - 1) / P ** (k + 1), P ** (k + 1) / (P - 1) / math.factorial(k)
         variance = (weight * 0.5**k) ** 2 * (math.exp(spread**2 * k) - 1)
         interval = KnownVariance(np.full(SEEDS, variance), level)
-        stratum = stratified._Stratum(
+        stratum = stratum_terms._Stratum(
             k, p, None, interval, interval.variance, np.zeros(SEEDS), np.full(SEEDS, 0.5**k / math.factorial(k)), level
         )
         parts = []
         for _ in range(SEEDS // 500):
             products = np.exp(rng.normal(size=(n, 500)) * spread * math.sqrt(k) - k * spread**2 / 2)
-            parts.append(Moments.of(weight * 0.5**k * products))
+            parts.append(Moments.from_samples(weight * 0.5**k * products))
         fields = [np.concatenate([getattr(part, f) for part in parts]) for f in ("mean", "m2", "m3", "m4")]
         terms.append(stratum.judge(Moments(n, *fields), 1e-3))
     alarm = np.any([term.wrong() for term in terms[1:]], axis=0)
     bias = sum(term.mean for term in terms) - sum(0.5**k / math.factorial(k) for k in range(n_strata))
-    half_width = stratified._half_width_of_sum(terms, stratified._SUM * LEVEL, stratified._SUM * LEVEL)
+    half_width = stratum_terms._half_width_of_sum(terms, stratum_terms._SUM * LEVEL, stratum_terms._SUM * LEVEL)
     assert np.sum(alarm | (np.abs(bias) > half_width)) <= MAX_ALARMS
     assert np.median(half_width) < 0.2
 
@@ -320,7 +320,7 @@ def test_strata_see_a_wrong_coefficient_whose_weight_is_tiny():
     assert right.verdict == "unbiased"
     wrong = verify.unbiased(None, TARGET, strata=strata(broken=7, factor=1.05), mesh=ONE)
     assert wrong.verdict == "biased"
-    assert wrong.unit_is == "the term of N = 7"
+    assert wrong.unit_name == "the term of N = 7"
     assert wrong.unit < 1e-4 * abs(TARGET)
     assert abs(abs(wrong.bias) - 0.05) < wrong.half_width < 0.05
 
@@ -337,5 +337,5 @@ def test_strata_see_a_wrong_law():
 def test_strata_catch_a_scale_in_every_term():
     result = verify.unbiased(None, TARGET, strata=strata(factor=1.05), mesh=ONE)
     assert result.verdict == "biased"
-    assert result.unit_is == "the target"
+    assert result.unit_name == "the target"
     assert len([note for note in result.notes if note.startswith("the term of")]) > 5

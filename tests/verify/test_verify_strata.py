@@ -7,7 +7,7 @@ from verify_samples import ONE, of_stratum
 from jaxonline import verify
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify.settings import Settings
-from jaxonline.verify.strata import law_errors
+from jaxonline.verify.strata import count_errors
 
 
 def test_kurtosis_where_second_moments_are_unknown():
@@ -63,7 +63,7 @@ def test_the_law_of_n_is_checked_exactly():
 
     def errors(pmf):
         strata = verify.Strata(pmf, of_stratum([0, 1], [0, 0]), terms=[0.0, 0.5], draw=_coin)
-        return law_errors(strata, settings, level=1e-9)
+        return count_errors(strata, settings, level=1e-9)
 
     assert errors([0.5, 0.5]) == []
     assert [error[:8] for error in errors([0.49, 0.51])] == ["P(N = 0)", "P(N = 1)"]

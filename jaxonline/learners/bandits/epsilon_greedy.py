@@ -7,8 +7,8 @@ from jaxtyping import Array, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
-from jaxonline.learners.bandits.draws import draw_arm
-from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_smallest
+from jaxonline.learners.bandits.arm_sampling import draw_arm
+from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_argmin
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -66,7 +66,7 @@ class EpsilonGreedy(LearnerDefaults):
         n_arms, dtype = len(state.pulls), state.totals.dtype
         t = state.rounds + 1
         epsilon = jnp.minimum(1.0, jnp.asarray(self.epsilon, dtype) * t ** -jnp.asarray(self.power, dtype))
-        greedy = arm_indicator(first_smallest(state.means), n_arms)
+        greedy = arm_indicator(first_argmin(state.means), n_arms)
         return draw_arm(key, jnp.where(greedy, 1.0 - epsilon, 0.0) + epsilon / n_arms)
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits, traits_of
-from jaxonline.learners.bandits.draws import draw_arm
+from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
 from jaxonline.learners.experts.over_advice import n_experts

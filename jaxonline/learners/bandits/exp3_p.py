@@ -9,10 +9,10 @@ from jaxtyping import Array, Float, Key
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.bandits.draws import draw_arm
+from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -94,4 +94,4 @@ class EXP3P(LearnerDefaults):
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
         """Proportional to exp(eta G), without exploration."""
-        return normalised(jnp.asarray(self.eta, state.dtype) * state)
+        return softmax_weights(jnp.asarray(self.eta, state.dtype) * state)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key, PyTree
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.bandits.draws import draw_arm
+from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.experts.ewa import RateOrCombiner
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.bandits.tally import Tally, first_smallest
+from jaxonline.learners.bandits.tally import Tally, first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number
@@ -48,7 +48,7 @@ class ExploreThenCommit(LearnerDefaults):
         """The next arm in turn, or the one it is committed to."""
         del key, x
         turn = jnp.sum(state.pulls, dtype=jnp.int32) % len(state.pulls)
-        return jnp.where(self._explores(state), turn, first_smallest(state.means))
+        return jnp.where(self._explores(state), turn, first_argmin(state.means))
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """Losses count while it explores."""

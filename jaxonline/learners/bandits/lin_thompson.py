@@ -4,8 +4,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
-from jaxonline.learners.bandits.tally import first_smallest
+from jaxonline.learners.bandits.ridge_bandit import RidgeBandit
+from jaxonline.learners.bandits.tally import first_argmin
 from jaxonline.learners.linear.vaw import VAWState
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.citations import cites
@@ -15,7 +15,7 @@ from jaxonline.parameters.types import NonNegative, Positive
 
 @cites("agrawal2013thompson")
 @struct
-class LinThompson(RidgeOfArms):
+class LinThompson(RidgeBandit):
     """Draws w~ from N(w, width^2 P) and pulls the arm with the smallest <w~, x_k>; an instance is the features [K, d].
 
     P and w are those of ridge regression on the losses of the arms pulled, as in `LinUCB`; with Gaussian noise of the
@@ -46,4 +46,4 @@ class LinThompson(RidgeOfArms):
         """The arm that is best under the draw."""
         L, _ = cholesky_and_inverse(state.inverse)
         z = random.normal(key, state.w.shape, x.dtype)
-        return first_smallest(product(x, state.w + jnp.asarray(self.width, x.dtype) * product(L, z)))
+        return first_argmin(product(x, state.w + jnp.asarray(self.width, x.dtype) * product(L, z)))

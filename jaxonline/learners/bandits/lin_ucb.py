@@ -6,8 +6,8 @@ Abbasi-Yadkori, Pal and Szepesvari (2011) give the width with which the bounds h
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.learners.bandits.ridge_of_arms import RidgeOfArms
-from jaxonline.learners.bandits.tally import first_smallest
+from jaxonline.learners.bandits.ridge_bandit import RidgeBandit
+from jaxonline.learners.bandits.tally import first_argmin
 from jaxonline.learners.linear.vaw import VAWState
 from jaxonline.linalg.triangular import product
 from jaxonline.parameters.citations import cites
@@ -17,7 +17,7 @@ from jaxonline.parameters.types import NonNegative, Positive
 
 @cites("li2010contextual", "abbasi2011improved")
 @struct
-class LinUCB(RidgeOfArms):
+class LinUCB(RidgeBandit):
     """Pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k); an instance is the arms' features [K, d].
 
     P = (regularizer I + sum of x x')^-1 and w = P sum of loss x over the arms pulled, online ridge regression
@@ -49,4 +49,4 @@ class LinUCB(RidgeOfArms):
         del key
         variances = jnp.sum(product(x, state.inverse) * x, axis=1)
         width = jnp.asarray(self.width, x.dtype)
-        return first_smallest(product(x, state.w) - width * jnp.sqrt(jnp.maximum(variances, 0.0)))
+        return first_argmin(product(x, state.w) - width * jnp.sqrt(jnp.maximum(variances, 0.0)))

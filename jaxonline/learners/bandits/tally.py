@@ -66,7 +66,7 @@ class Tally(NamedTuple):
 
     def smallest(self, index: Float[Array, "K"]) -> Int[Array, ""]:
         """The first arm that was never pulled; where all were, the first arm of the smallest index."""
-        return first_smallest(jnp.where(self.pulls == 0, -jnp.inf, index))
+        return first_argmin(jnp.where(self.pulls == 0, -jnp.inf, index))
 
 
 def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
@@ -74,6 +74,6 @@ def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
     return jnp.arange(n_arms, dtype=arm.dtype) == arm
 
 
-def first_smallest(values: Float[Array, "K"]) -> Int[Array, ""]:
+def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
     """The arm with the smallest value, the first one of several."""
     return jnp.argmin(values).astype(jnp.int32)

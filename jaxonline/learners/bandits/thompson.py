@@ -9,7 +9,7 @@ from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.bandits.tally import Tally, first_smallest
+from jaxonline.learners.bandits.tally import Tally, first_argmin
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number, Positive
@@ -58,7 +58,7 @@ class BernoulliThompson(LearnerDefaults):
         ones, dtype = state.sums, state.totals.dtype
         zeros = state.pulls.astype(dtype) - ones
         a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
-        return first_smallest(random.fast_beta(key, a, b))
+        return first_argmin(random.fast_beta(key, a, b))
 
     def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """One more pull, with the loss 0 or 1."""
@@ -111,7 +111,7 @@ class GaussianThompson(LearnerDefaults):
         noise, prior = jnp.asarray(self.noise_std, dtype) ** -2, jnp.asarray(self.prior_std, dtype) ** -2
         precision = prior + noise * state.pulls.astype(dtype)
         mean = (prior * jnp.asarray(self.prior_mean, dtype) + noise * state.sums) / precision
-        return first_smallest(mean + random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
+        return first_argmin(mean + random.normal(key, mean.shape, dtype) / jnp.sqrt(precision))
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple]:
         """One more pull."""

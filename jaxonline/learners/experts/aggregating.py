@@ -12,7 +12,7 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.label_range import check_range, in_range
 from jaxonline.learners.experts.late_start import after_a_round, before_round_1, unless_first
 from jaxonline.learners.experts.over_advice import AnyLoss, losses_of, n_experts
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.losses import Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -125,7 +125,7 @@ class Aggregating(LearnerDefaults):
 
     def weights(self, state: AggregatingState) -> Float[Array, "K"]:
         """The weights of the next round, before its predictions are known."""
-        return normalised(-self._constants(state.losses.dtype)[2] * state.losses)
+        return softmax_weights(-self._constants(state.losses.dtype)[2] * state.losses)
 
     def _constants(self, dtype: Any) -> tuple[Array, Array, Array]:
         low, high = jnp.asarray(self.low, dtype), jnp.asarray(self.high, dtype)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL, SecondOrderState, second_order_start
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -37,7 +37,7 @@ class BOA:
 
     def weights(self, state: SecondOrderState) -> Float[Array, "K"]:
         """The weights of the next round."""
-        return normalised(jnp.log(state.rates) + state.rates * state.regrets)
+        return softmax_weights(jnp.log(state.rates) + state.rates * state.regrets)
 
     def update(self, state: SecondOrderState, losses: Float[Array, "K"], own_loss: ArrayLike) -> SecondOrderState:
         """B = max(B, |r|); V += r^2; n = min(1/B2, sqrt(ln K / V)); G += (r - n r^2 + B2 [n r > 1/2]) / 2."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Float
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import require_combiner
 from jaxonline.learners.experts.label_range import width
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -60,7 +60,7 @@ class EWA:
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
         """The weights of the next round."""
-        return normalised(-jnp.asarray(self.eta, state.dtype) * state)
+        return softmax_weights(-jnp.asarray(self.eta, state.dtype) * state)
 
     def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
         """L += losses."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -67,7 +67,7 @@ class FixedShare:
 
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
         """The weights of the next round."""
-        return normalised(state)
+        return softmax_weights(state)
 
     def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
         """ln w = ln((1 - share) v + share / K), for v of the sum 1."""

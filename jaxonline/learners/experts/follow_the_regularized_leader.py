@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
@@ -46,7 +46,7 @@ class FollowTheRegularizedLeader:
     def weights(self, state: Float[Array, "K"]) -> Float[Array, "K"]:
         """The minimiser. It does not change where all losses grow by the same, which keeps it exact in long runs."""
         scores = -jnp.asarray(self.eta, state.dtype) * (state - jnp.min(state))
-        return normalised(scores) if self.regularizer == "entropy" else _on_the_simplex(scores)
+        return softmax_weights(scores) if self.regularizer == "entropy" else _on_the_simplex(scores)
 
     def update(self, state: Float[Array, "K"], losses: Float[Array, "K"], own_loss: ArrayLike) -> Float[Array, "K"]:
         """L += losses."""

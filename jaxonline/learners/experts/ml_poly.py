@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.learners.experts.second_order import INITIAL
-from jaxonline.learners.experts.weights import proportional
+from jaxonline.learners.experts.weights import divide_by_sum
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -52,7 +52,7 @@ class MLPoly:
 
     def weights(self, state: MLPolyState) -> Float[Array, "K"]:
         """The weights of the next round."""
-        return proportional(state.rates * jnp.maximum(state.regrets, 0.0))
+        return divide_by_sum(state.rates * jnp.maximum(state.regrets, 0.0))
 
     def update(self, state: MLPolyState, losses: Float[Array, "K"], own_loss: ArrayLike) -> MLPolyState:
         """R += r; D = max(max_k r_k^2 - M, 0); n = 1/(1/n + r^2 + D); M += D."""

@@ -9,7 +9,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.votes import VoteInfo, vote, wrong
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Interval, Number
@@ -65,7 +65,7 @@ class WeightedMajority(LearnerDefaults):
 
     def weights(self, state: Int[Array, "K"]) -> Float[Array, "K"]:
         """The weights of the next round."""
-        return normalised(self._log_weights(state, jnp.result_type(float)))
+        return softmax_weights(self._log_weights(state, jnp.result_type(float)))
 
     def _log_weights(self, mistakes: Int[Array, "K"], dtype: Any) -> Float[Array, "K"]:
         """Those of the best experts are 0, so that equal weights are equal to the last bit."""

@@ -13,7 +13,7 @@ from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.parameters.citations import cites
@@ -108,5 +108,5 @@ class ExponentiatedGradient(LearnerDefaults):
     def w(self, state: ExponentiatedState) -> Float[Array, "d"]:
         """The weights."""
         logarithms = state.logarithms
-        weights, half = jnp.asarray(self.scale, logarithms.dtype) * normalised(logarithms), len(logarithms) // 2
+        weights, half = jnp.asarray(self.scale, logarithms.dtype) * softmax_weights(logarithms), len(logarithms) // 2
         return weights[:half] - weights[half:] if self.signed else weights

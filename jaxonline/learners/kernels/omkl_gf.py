@@ -14,7 +14,7 @@ from jaxonline import random
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -104,7 +104,7 @@ class OMKLGF(LearnerDefaults):
     def predict(self, key: Key[Array, ""] | None, state: OMKLGFState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """The weighted mean of the kernels that are joined to the node drawn."""
         del key
-        weights = normalised(jnp.where(self._active(state), state.log_weights, -jnp.inf))
+        weights = softmax_weights(jnp.where(self._active(state), state.log_weights, -jnp.inf))
         return weights @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""], state: OMKLGFState, oracle: Any) -> tuple[OMKLGFState, tuple]:
@@ -127,7 +127,7 @@ class OMKLGF(LearnerDefaults):
 
     def weights(self, state: OMKLGFState) -> Float[Array, "N"]:
         """The weights of the kernels."""
-        return normalised(state.log_weights)
+        return softmax_weights(state.log_weights)
 
     def _active(self, state: OMKLGFState) -> Bool[Array, "N"]:
         return jnp.take(state.graph.edges, state.node, axis=1)
@@ -143,7 +143,7 @@ class OMKLGF(LearnerDefaults):
         """For node j, M draws from p_kj = (1 - eta_e^j) w_k / sum w + eta_e^j / N."""
         n = len(log_weights)
         powers = self._explore(t, log_weights.dtype) ** jnp.arange(1, self.n_nodes + 1, dtype=log_weights.dtype)
-        p = (1.0 - powers)[:, None] * normalised(log_weights)[None] + powers[:, None] / n
+        p = (1.0 - powers)[:, None] * softmax_weights(log_weights)[None] + powers[:, None] / n
         drawn = jax.vmap(jax.vmap(_invert, (0, None)))(u[:-1].reshape(self.n_nodes, self.n_draws), p)
         if self.sampler == "published":
             drawn = jnp.minimum(drawn + 1, n - 1)
@@ -154,7 +154,7 @@ class OMKLGF(LearnerDefaults):
         """p_c,j = (1 - eta_e) u_j / sum u + eta_e / J, u_j the weight of the kernels joined to node j."""
         u = jax.nn.logsumexp(log_weights[:, None], axis=0, b=graph.edges.astype(log_weights.dtype))
         explore = self._explore(t, log_weights.dtype)
-        return (1.0 - explore) * normalised(u) + explore / self.n_nodes
+        return (1.0 - explore) * softmax_weights(u) + explore / self.n_nodes
 
 
 def _invert(u: Float[Array, ""], law: Float[Array, "n"]) -> Int[Array, ""]:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.learners.experts.weights import normalised
+from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -81,4 +81,4 @@ class Raker(LearnerDefaults):
 
     def weights(self, state: RakerState) -> Float[Array, "N"]:
         """The weights of the kernels."""
-        return normalised(state.log_weights)
+        return softmax_weights(state.log_weights)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxonline import datasets
 from jaxonline.datasets.catalogue import SOURCES
 from jaxonline.datasets.fetch import Archive, fetch_by_name
-from jaxonline.datasets.tables import SUFFIXES, cells_of, chosen_columns, complete, read_table
+from jaxonline.datasets.tables import SUFFIXES, read_table, select_columns, text_cells, to_arrays
 from jaxonline.environments import DataStream
 from jaxonline.parameters import check
 from jaxonline.parameters.checked import checked
@@ -65,12 +65,12 @@ def data_stream(
         path = folder / file
         if not path.is_file():
             raise ArgumentError("file", f"must be the name of a file (got {file!r}); there is no file {str(path)!r}")
-        X, y = complete(path, read_table(path, target, drop, label), impute)
+        X, y = to_arrays(path, read_table(path, target, drop, label), impute)
     elif openml is not None:
         frame, own = fetch_by_name(openml, version)
         path = Path(openml)
-        table = chosen_columns(path, cells_of(frame), own if target is None else target, drop, label)
-        X, y = complete(path, table, impute)
+        table = select_columns(path, text_cells(frame), own if target is None else target, drop, label)
+        X, y = to_arrays(path, table, impute)
     else:
         X, y = _known_set(str(set), folder)
         if label is not None:
@@ -86,14 +86,14 @@ def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """X and y of a set; of the folder a file is taken that is called as the set is, here or where it is published."""
     if name.lower() == "diabetes":
         return datasets.diabetes()
-    key = datasets.known_as(name)
+    key = datasets.canonical_name(name)
     if key is None:
         sets = ("diabetes", "AR(4)", *SOURCES)
         raise ArgumentError("set", f"must be one of {', '.join(sets)} (got {name!r}){meant(name, sets)}")
     origin = SOURCES[key].origin if key in SOURCES else None
     published = Path(origin.member).name if isinstance(origin, Archive) else ""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())
-    own = [file for file in files if datasets.known_as(file.stem) == key or file.name == published]
+    own = [file for file in files if datasets.canonical_name(file.stem) == key or file.name == published]
     return datasets.load(name, own)[1:]
 
 
@@ -101,8 +101,8 @@ def _classes(name: str, y: np.ndarray, positive: str) -> np.ndarray:
     """Targets as classes, by the rules for those of a file."""
     import pandas as pd
 
-    cells = cells_of(pd.DataFrame({"row": np.arange(len(y)), "target": y}))
-    return complete(Path(name), chosen_columns(Path(name), cells, None, (), positive))[1]
+    cells = text_cells(pd.DataFrame({"row": np.arange(len(y)), "target": y}))
+    return to_arrays(Path(name), select_columns(Path(name), cells, None, (), positive))[1]
 
 
 def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -5,13 +5,18 @@ import datetime
 import functools
 import json
 import os
-import tomllib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
 from jaxonline.study.files.positions import KeyPath, lines_of_json, lines_of_toml
+
+if sys.version_info >= (3, 14):
+    import tomllib
+else:
+    import tomli as tomllib
 
 LARGEST = 5_000_000  # bytes
 LONGEST = 600  # what is said of an error
@@ -98,14 +103,9 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
         data = tomllib.loads(text) if path.suffix == ".toml" else _json(text)
         date = next(_dates(data), None)
     except tomllib.TOMLDecodeError as error:
-        words, _, place = str(error).partition(" (at ")
-        line = place.removeprefix("line ").partition(",")[0]
-        where = f":{line}" if line.isdigit() else f":{text.count(chr(10)) + 1}"
-        raise StudyFileError(f"{path}{where}: this is no TOML: {words[:1].lower()}{words[1:]}") from None
+        raise _syntax_error(path, "TOML", error.msg, error.lineno) from None
     except json.JSONDecodeError as error:
-        raise StudyFileError(
-            f"{path}:{error.lineno}: this is no JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        ) from None
+        raise _syntax_error(path, "JSON", error.msg, error.lineno) from None
     except RecursionError:
         raise StudyFileError(f"{path}: the file is nested too deeply") from None
     except ValueError as error:
@@ -116,6 +116,10 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
     if date is not None:
         raise source.wrong(date[0], f"must be no date or time, write it as a text: got {date[1]}")
     return source
+
+
+def _syntax_error(path: Path, language: str, message: str, line: int) -> StudyFileError:
+    return StudyFileError(f"{path}:{line}: this is no {language}: {message[:1].lower()}{message[1:]}")
 
 
 def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

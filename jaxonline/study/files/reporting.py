@@ -12,7 +12,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import LEFT_OUT, REGRET, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
-from jaxonline.study.comparison import skewness_is_said
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Report
 
 LOSS = (
@@ -42,7 +42,7 @@ def report_of(
     promised = {name: float(curve[-1]) for name, curve in curves.items() if np.isfinite(curve[-1])}
     quantity = "regret" if result.comparator_loss is not None else "cumulative_loss"
     further = [name for name in result.measures if name in _further(result)]
-    with skewness_is_said():
+    with ignore_skewness_warnings():
         table = _table(result, title, quantity, promised, further)
         of = result.mean(quantity)
         words = learners_with_skewed_runs(result, quantity)
@@ -72,7 +72,7 @@ def report_of(
         sentences.append(f"The precision asked for was {word} with {reached.get('runs'):,} runs.")
 
     def draw() -> Any:
-        with skewness_is_said():
+        with ignore_skewness_warnings():
             return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
 
     figures = {"figure": draw} | {f"figure-{each}": _drawing(result, each) for each in further}

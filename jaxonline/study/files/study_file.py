@@ -55,7 +55,7 @@ class StudyFile(NamedTuple):
         if options["precision"] is not None and isinstance(context.progress, Watch):
             options["precision"] = WatchedPrecision.of(options["precision"], context.progress.looked)
         with _said_of_keys(self.source):
-            found = self.comparison.play(dataclasses.replace(context, seed=self.seed), **options)
+            found = self.comparison.run(dataclasses.replace(context, seed=self.seed), **options)
         return report_of(found.result, self.title, self.bounds_on(found.etas), found.tuned)
 
     def watch(self) -> Watch:

@@ -8,7 +8,7 @@ from pathlib import Path
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import meant
 from jaxonline.store.output_paths import write_text
-from jaxonline.study.ready import GROUPS, load_study
+from jaxonline.study.ready import STUDY_GROUPS, load_study
 
 SCHEMA = "study.schema.json"  # beside a new file, whose first line names it
 EXAMPLES = {
@@ -70,8 +70,8 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
 
 def _ready_text(name: str) -> str:
     """A classical game, with its defaults, as a file."""
-    known = (*READY, *GROUPS["play"])
-    if name not in GROUPS["play"]:
+    known = (*READY, *STUDY_GROUPS["play"])
+    if name not in STUDY_GROUPS["play"]:
         raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){meant(name, known)}")
     from jaxonline.study.files.writing import written_study
 

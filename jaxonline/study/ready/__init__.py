@@ -6,7 +6,7 @@ from typing import Any
 
 # by what is written before their names: `jaxonline NAME`, `jaxonline reproduce NAME`, `jaxonline play NAME`,
 # `jaxonline benchmark NAME`
-GROUPS = {
+STUDY_GROUPS = {
     "": {"quickstart": "jaxonline.study.ready.quickstart:Quickstart"},
     "reproduce": {
         "variance": "jaxonline.study.ready.variance:Variance",
@@ -33,14 +33,14 @@ GROUPS = {
 }
 
 
-def commands() -> dict[str, str]:
+def study_commands() -> dict[str, str]:
     """Of every study, by name: what is written after `jaxonline` to play it."""
-    return {name: f"{group} {name}".strip() for group, studies in GROUPS.items() for name in studies}
+    return {name: f"{group} {name}".strip() for group, studies in STUDY_GROUPS.items() for name in studies}
 
 
 def _place(name: str) -> tuple[str, str]:
     """The module and the class of a study."""
-    module, _, study = next(studies[name] for studies in GROUPS.values() if name in studies).partition(":")
+    module, _, study = next(studies[name] for studies in STUDY_GROUPS.values() if name in studies).partition(":")
     return module, study
 
 

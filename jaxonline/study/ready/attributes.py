@@ -107,7 +107,7 @@ class FewAttributes(Study):
 
         X, y = mnist(self.data)
         with context.parts(self.n_splits + 3) as part:
-            splits = [self.play_split(X, y, number, part(f"split {number}")) for number in range(self.n_splits)]
+            splits = [self.run_split(X, y, number, part(f"split {number}")) for number in range(self.n_splits)]
             curves = self.curves(X, y, part("prefixes"))
             explained = printed.explain(X, y, tuple(self.chosen_pairs), (context.seed, 0), part("as printed"))
             found = theory.explore(part("lower bounds"), quick=self.quick)
@@ -158,7 +158,7 @@ class FewAttributes(Study):
         """What parameters are chosen from."""
         return digits.QUICK if self.quick else digits.Grids()
 
-    def play_split(
+    def run_split(
         self, X: np.ndarray, y: np.ndarray, number: int, context: Context
     ) -> dict[tuple[int, int], dict[str, np.ndarray]]:
         """Of each pair, the test errors of each row of the table [2], and the parameters it chose."""
@@ -166,11 +166,11 @@ class FewAttributes(Study):
         with context.parts(len(self.chosen_pairs)) as part:
             for pair in self.chosen_pairs:
                 inputs = "split", pair, seed, self.attributes, self.grids
-                compute = partial(self.play_pair, X, y, pair, seed)
-                found[pair] = part("{}-{}".format(*pair)).keep(inputs, compute)
+                compute = partial(self.run_pair, X, y, pair, seed)
+                found[pair] = part("{}-{}".format(*pair)).compute_once(inputs, compute)
         return found
 
-    def play_pair(
+    def run_pair(
         self, X: np.ndarray, y: np.ndarray, pair: tuple[int, int], seed: tuple[int, ...]
     ) -> dict[str, np.ndarray]:
         """One split of one pair."""
@@ -193,11 +193,11 @@ class FewAttributes(Study):
             for number in range(self.n_splits):
                 seed = (context.seed, number)
                 inputs = "curves", seed, self.attributes, self.grids
-                found.append(part(f"split {number}").keep(inputs, partial(self.play_prefixes, X, y, seed)))
+                found.append(part(f"split {number}").compute_once(inputs, partial(self.run_prefixes, X, y, seed)))
         curves = {name: np.stack([each[name] for each in found]) for name in found[0]}
         return curves | {"examples": found[0]["examples"]}
 
-    def play_prefixes(self, X: np.ndarray, y: np.ndarray, seed: tuple[int, ...]) -> dict[str, np.ndarray]:
+    def run_prefixes(self, X: np.ndarray, y: np.ndarray, seed: tuple[int, ...]) -> dict[str, np.ndarray]:
         """One split of "3 vs 5": squared test errors after the first rows, with the parameters for all rows."""
         split = digits.split_pair(X, y, CURVE, seed, self.grids.folds, centred=True)
         ends = tuple(int(n) for n in np.geomspace(len(split.y) / 400, len(split.y), PREFIXES).round())

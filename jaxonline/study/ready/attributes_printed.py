@@ -44,7 +44,7 @@ def explain(
                 with threadpool_limits(1):
                     return {"lasso": by_radius(split), "aer": by_looks(split, (*seed, *pair))}
 
-            found.append(part("{}-{}".format(*pair)).keep(("printed", pair, seed), compute))
+            found.append(part("{}-{}".format(*pair)).compute_once(("printed", pair, seed), compute))
     names = [f"Lasso, radius {radius:g}" for radius in RADII]
     names += [f"AER, {4 * passes} pixels of each image in {passes} passes" for passes in PASSES]
     names[-len(PASSES)] = "AER, 4 pixels of each image"

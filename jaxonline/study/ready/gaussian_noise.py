@@ -20,8 +20,8 @@ from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text, across
-from jaxonline.study import BestOf, Compared, Context, Report, Study
-from jaxonline.study.comparison import found_where, said_of_skewness, skewness_is_said
+from jaxonline.study import BestOf, ComparisonResult, Context, Report, Study
+from jaxonline.study.comparison import format_places, ignore_skewness_warnings, skewness_sentences
 from jaxonline.study.ready.gaussian_noise_figure import plot
 from jaxonline.study.ready.gaussian_noise_problem import (
     ALGORITHM_1,
@@ -35,7 +35,7 @@ from jaxonline.study.ready.gaussian_noise_problem import (
     Problem,
     standardised,
 )
-from jaxonline.study.study import Names, NotNegative, Positive, Words, chosen, load_set
+from jaxonline.study.study import Names, NotNegative, Positive, Words, load_set, select_by_name
 
 TWO_FEATURES = "Fourier, 2 copies"
 ON_SETS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
@@ -83,17 +83,17 @@ class GaussianNoise(Study):
             _check_surrogate(name, max(noises), "width / sqrt(2)", self.width / math.sqrt(2))
         return self
 
-    @skewness_is_said()
+    @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
-        names = list(chosen("only", self.only, dict.fromkeys((CLEAN, *NOISY))))
+        names = list(select_by_name("only", self.only, dict.fromkeys((CLEAN, *NOISY))))
         problem, (sets, skipped) = self.problem(context.seed), self._real_sets(context.seed)
         longer = [name for name in (ALGORITHM_1, TWO_FEATURES) if name in names]
         short, steps = self.rounds // 4, BestOf({f"{eta:g}": eta for eta in self.etas})
         with context.parts(len(self.noises) + 2 + sum(len(own.noises) for own in sets)) as part:
 
-            def play(own: Problem, noise: float, names: Any, rounds: int, tune: Any = steps) -> Compared:
+            def play(own: Problem, noise: float, names: Any, rounds: int, tune: Any = steps) -> ComparisonResult:
                 context = part(f"{own.name}, noise {noise:.3g}, {rounds:,} rounds")
-                return own.play(context, noise, names, tune, n_runs=self.runs, n_rounds=rounds)
+                return own.run(context, noise, names, tune, n_runs=self.runs, n_rounds=rounds)
 
             by_noise = [
                 play(problem, each, [n for n in names if n != CLEAN or each == 0.0], short) for each in self.noises
@@ -107,7 +107,9 @@ class GaussianNoise(Study):
         zero = {problem.name: problem.regret_of_zero(short)}
         zero |= {own.name: own.regret_of_zero(rows[own.name]) for own in sets}
         everything = [*by_noise, *at_one, *(each for own in real.values() for each in own)]
-        results = {"results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.about): p.result for p in everything}
+        results = {
+            "results/{data}, noise {noise:.3g}, {rounds} rounds".format(**p.labels): p.result for p in everything
+        }
         table = Table("Kernel learners under Gaussian noise", [row for each in everything for row in each.rows()])
         biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
         return Report(
@@ -170,10 +172,12 @@ class GaussianNoise(Study):
         settings |= {"rounds_by_noise": self.rounds // 4, "passes_of_algorithm_1": self.passes, "seed": seed}
         return settings | {"real_noises_in_deviations": self.real_noises}
 
-    def _tables(self, by_noise: list[Compared], at_one: list[Compared], real: dict[str, list[Compared]]) -> list[Table]:
+    def _tables(
+        self, by_noise: list[ComparisonResult], at_one: list[ComparisonResult], real: dict[str, list[ComparisonResult]]
+    ) -> list[Table]:
         """One noise with slopes and bounds, one table for each horizon; regret by noise; a round on real sets."""
         title = "noise {:g}: regret, and the slope of its logarithm over {}"
-        tables = [Table(title.format(self.shown_noise, each.fitted), each.rows(), COLUMNS) for each in at_one]
+        tables = [Table(title.format(self.shown_noise, each.slope_rounds), each.rows(), COLUMNS) for each in at_one]
         tables[0] = dataclasses.replace(tables[0], caption=KNOWS)
         labels = {f"{noise:g}": each for noise, each in zip(self.noises, by_noise, strict=True)}
         tables.append(_across(f"regret after {self.rounds // 4:,} rounds, by noise", labels, "{:.0f}"))
@@ -186,10 +190,10 @@ class GaussianNoise(Study):
             tables.append(_across("regret per round on real sets, one pass", labels, "{:.3f}", per_round=True))
         return tables
 
-    def _sentences(self, problem: Problem, at_one: list[Compared], zero: dict[str, float]) -> list[str]:
+    def _sentences(self, problem: Problem, at_one: list[ComparisonResult], zero: dict[str, float]) -> list[str]:
         """The target's geometry, whose slopes fit a square root or a line, equal queries, and the predictor 0."""
         at, shown = problem.geometry(self.shown_noise), at_one[0].result
-        found, fitted = shown.growth(at_one[0].growth_from), at_one[0].fitted
+        found, fitted = shown.growth(at_one[0].growth_from), at_one[0].slope_rounds
         root = [name for name, growth in found.items() if growth.low <= 0.5]
         line = [name for name, growth in found.items() if growth.low <= 1.0 <= growth.high]
         zeros = ", ".join(f"{name} {each:,.0f}" for name, each in zero.items())
@@ -231,7 +235,7 @@ KNOWS = (
 UNBIASED = (CLEAN, ALGORITHM_2, ALGORITHM_1, TOLD)
 
 
-def better_than_both(played: Compared) -> list[str]:
+def better_than_both(played: ComparisonResult) -> list[str]:
     """Which biased learners have a smaller regret than Algorithms 1 and 2 at the horizon, in a sentence if any."""
     result, found = played.result, []
     both = [name for name in (ALGORITHM_2, ALGORITHM_1) if name in result.learners]
@@ -244,17 +248,17 @@ def better_than_both(played: Compared) -> list[str]:
             found.append(f"{name} ({copies:.3g} queries a round) by {ends} or more")
     if not found:
         return []
-    where = f"noise {played.about['noise']:g}, {result.rounds[-1]:,} rounds"
+    where = f"noise {played.labels['noise']:g}, {result.rounds[-1]:,} rounds"
     return [f"Biased, and yet better than Algorithms 1 and 2 at this horizon ({where}): {'; '.join(found)}."]
 
 
-def _remarks(everything: list[Compared]) -> list[str]:
+def _remarks(everything: list[ComparisonResult]) -> list[str]:
     """Where a step that was chosen is the smallest or the largest tried, and where runs are skewed."""
-    places = {"{data} {noise:.3g}, {rounds:,} rounds".format(**played.about): played for played in everything}
-    edge = found_where({place: played.at_edge for place, played in places.items()})
+    places = {"{data} {noise:.3g}, {rounds:,} rounds".format(**played.labels): played for played in everything}
+    edge = format_places({place: played.at_edge for place, played in places.items()})
     return [
         f"Step at the edge of those tried, so that a better one may lie beyond: {edge}.",
-        *said_of_skewness(places),
+        *skewness_sentences(places),
     ]
 
 
@@ -264,15 +268,15 @@ def _check_surrogate(name: str, noise: float, words: str, limit: float) -> None:
         raise ArgumentError(name, f"must be below {words} = {limit:.3g} (got {noise:g})")
 
 
-def _numbers(compared: Compared) -> dict[str, Any]:
+def _numbers(compared: ComparisonResult) -> dict[str, Any]:
     """For JSON: `growth` is the slope over the second half of the rounds."""
     found = compared.curves()
     for name, numbers in found["learners"].items():
         numbers["eta"] = compared.etas[name]
-    return {"noise": compared.about["noise"], "growth_from": compared.growth_from} | found
+    return {"noise": compared.labels["noise"], "growth_from": compared.growth_from} | found
 
 
-def _across(title: str, plays: dict[str, Compared], form: str, per_round: bool = False) -> Table:
+def _across(title: str, plays: dict[str, ComparisonResult], form: str, per_round: bool = False) -> Table:
     """Learners down, noises across."""
     rows, labels = [], []
     for label, played in plays.items():

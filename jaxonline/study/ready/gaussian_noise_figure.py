@@ -8,8 +8,8 @@ import numpy as np
 
 from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
 from jaxonline.results.statistics import Estimate
-from jaxonline.study import Compared
-from jaxonline.study.comparison import skewness_is_said
+from jaxonline.study import ComparisonResult
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, TOLD
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ STYLES = {  # colour, line, marker
 }
 
 
-@skewness_is_said()
+@ignore_skewness_warnings()
 def plot(
-    by_noise: Sequence[Compared],
-    at_one: Sequence[Compared],
+    by_noise: Sequence[ComparisonResult],
+    at_one: Sequence[ComparisonResult],
     zero: float,
     notes: Sequence[str] = (),
     *,
@@ -58,7 +58,7 @@ def plot(
     titles = (
         f"(a) after {by_noise[0].result.rounds[-1]:,} rounds, as the noise grows",
         f"(b) noise {shown_noise:g}; dashed: what the theorems promise",
-        f"(c) slopes at noise {shown_noise:g}, {at_one[0].fitted}",
+        f"(c) slopes at noise {shown_noise:g}, {at_one[0].slope_rounds}",
     )
     for axes, title in zip(panels, titles, strict=True):
         tidy(axes, title=title)
@@ -78,10 +78,10 @@ def plot(
     return figure
 
 
-def _noise_panel(axes: "Axes", by_noise: Sequence[Compared], zero: float, limit: float) -> None:
-    noises = [played.about["noise"] for played in by_noise]
+def _noise_panel(axes: "Axes", by_noise: Sequence[ComparisonResult], zero: float, limit: float) -> None:
+    noises = [played.labels["noise"] for played in by_noise]
     for name, (colour, ls, marker) in STYLES.items():
-        own = {p.about["noise"]: p.result.select(name).mean() for p in by_noise if name in p.result.learners}
+        own = {p.labels["noise"]: p.result.select(name).mean() for p in by_noise if name in p.result.learners}
         if own and name == CLEAN:
             axes.axhline(next(iter(own.values())).mean[0, -1], color=colour, ls=ls, lw=1.2)
         elif own:
@@ -98,7 +98,7 @@ def _noise_panel(axes: "Axes", by_noise: Sequence[Compared], zero: float, limit:
     axes.yaxis.set_major_formatter("{x:,g}")
 
 
-def _rounds_panel(axes: "Axes", at_one: Sequence[Compared]) -> None:
+def _rounds_panel(axes: "Axes", at_one: Sequence[ComparisonResult]) -> None:
     plays = {name: played for played in at_one for name in played.result.learners}
     for name, (colour, ls, marker) in STYLES.items():
         if name not in plays:
@@ -122,7 +122,7 @@ def _rounds_panel(axes: "Axes", at_one: Sequence[Compared]) -> None:
     axes.set(xlabel="round", ylabel="regret")
 
 
-def _slope_panel(axes: "Axes", shown: Compared) -> None:
+def _slope_panel(axes: "Axes", shown: ComparisonResult) -> None:
     """All slopes over the same rounds."""
     found = sorted(shown.rows(), key=lambda row: list(STYLES).index(row["learner"]))
     for at, row in enumerate(found):

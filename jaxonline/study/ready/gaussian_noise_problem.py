@@ -21,7 +21,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import replace
 from jaxonline.results import Result
 from jaxonline.results.tuned import Tuned
-from jaxonline.study import BestOf, Compared, Comparison, Context
+from jaxonline.study import BestOf, Comparison, ComparisonResult, Context
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
 TOLD = "Algorithm 1, told bounds"
@@ -64,10 +64,10 @@ class Problem:
     coefficients: np.ndarray | None = None
     passes: int = 1
 
-    def play(
+    def run(
         self, context: Context, noise_std: float, names: Sequence[str], tune: BestOf | Mapping[str, float], *,
         n_runs: int, n_rounds: int,
-    ) -> Compared:  # fmt: skip
+    ) -> ComparisonResult:  # fmt: skip
         """The named learners against the best predictor of the ball on the clean data.
 
         Steps are chosen by losses on clean instances, which no learner sees: how well each could do. That of `TOLD` is
@@ -102,11 +102,11 @@ class Problem:
             },
             {name: tune[name] for name in names} if isinstance(tune, Mapping) else tune,
             {"data": self.name, "noise": noise_std, "rounds": n_rounds},
-            late=1 / 2,
+            growth_start=1 / 2,
         )
         sizes = {"n_runs": n_runs, "record_at": self._record_at}
         if not isinstance(tune, BestOf) or TOLD not in names:
-            return comparison.play(context, n_rounds=n_rounds, **sizes)
+            return comparison.run(context, n_rounds=n_rounds, **sizes)
         with context.parts(3) as part:
             tuned: dict[str, Tuned] = {}
             for judged, own in ((game, set(names) - {TOLD}), (replace(game, regret=NoisyLearnerRegret()), {TOLD})):
@@ -115,7 +115,7 @@ class Problem:
                     where = part("steps by losses on " + ("noisy copies" if own == {TOLD} else "clean instances"))
                     tuned |= tune.choose(_pilots(judged, **sizes), makers, where, n_rounds)
             etas = {name: each.choice["eta"] for name, each in tuned.items()}
-            found = dataclasses.replace(comparison, tune=etas).play(part("best"), n_rounds=n_rounds, **sizes)
+            found = dataclasses.replace(comparison, tune=etas).run(part("best"), n_rounds=n_rounds, **sizes)
         return found._replace(at_edge=tune.at_edge(etas), tuned=tuned)
 
     def makers(self, noise_std: float) -> dict[str, Callable[[Any], Any]]:

@@ -31,10 +31,10 @@ from jaxonline.parameters.struct import replace
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
-from jaxonline.study import Compared, Comparison, Context, Report, Study
-from jaxonline.study.comparison import said_of_skewness, skewness_is_said
+from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
+from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
 from jaxonline.study.ready.impossibility_figure import plot_impossibility
-from jaxonline.study.study import Names, chosen
+from jaxonline.study.study import Names, select_by_name
 
 SECOND_MOMENT = 5.0  # of a copy
 ONE, TOLD, TWO = "one copy", "one copy, covariance told", "two copies"
@@ -70,7 +70,7 @@ class Impossibility(Study):
         400, ge=1, le=100_000_000, description="Rounds after which hypotheses are compared between the worlds."
     )
 
-    @skewness_is_said()
+    @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
         segment = max(1, self.rounds // _SEGMENTS)
         record_at = (segment * np.unique(np.geomspace(1, self.rounds // segment, 24).round().astype(int))).tolist()
@@ -84,10 +84,10 @@ class Impossibility(Study):
         ):
             warnings.filterwarnings("ignore", "the loss of the game is")  # it is meant: see `entries`
             for world, game, open_game in zip(WORLDS, games, told, strict=True):
-                entries = chosen("only", self.only, self.entries(open_game.feedback))
+                entries = select_by_name("only", self.only, self.entries(open_game.feedback))
                 kinds = {name: kind for name, (kind, _) in entries.items()}
                 compared = Comparison(game, {name: own for name, (_, own) in entries.items()}, L2Ball(self.radius))
-                worlds[world] = compared.play(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
+                worlds[world] = compared.run(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
             for name in _ALIKE:
                 if name in kinds:
                     learner, rounds = self.entries(None)[name][1], min(self.rounds, self.alike_rounds)
@@ -95,7 +95,7 @@ class Impossibility(Study):
         unavoidable = unavoidable_regret(self.radius)
         rows = _rows(worlds, kinds, unavoidable)
         title = f"Regret a round against linear predictors, {self.runs:,} runs of {self.rounds:,} rounds"
-        growth = f"Slope of log regret against log rounds, {worlds[WORLDS[0]].fitted}, with 95 % intervals"
+        growth = f"Slope of log regret against log rounds, {worlds[WORLDS[0]].slope_rounds}, with 95 % intervals"
         results = {world: found.result for world, found in worlds.items()}
         return Report(
             {"table": Table(title, rows)},
@@ -103,7 +103,7 @@ class Impossibility(Study):
             [
                 RULE,
                 *(_sentence(name, each) for name, each in alike.items()),
-                *said_of_skewness({world.replace("_", " "): found for world, found in worlds.items()}),
+                *skewness_sentences({world.replace("_", " "): found for world, found in worlds.items()}),
             ],
             results,
             {
@@ -225,7 +225,7 @@ def verdict(upper: Sequence[float], growths: Sequence[Growth]) -> str:
     return SUBLINEAR if all(root or high <= 0 for root, high in zip(roots, upper, strict=True)) else UNDECIDED
 
 
-def _rows(worlds: Mapping[str, Compared], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
+def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unavoidable: float) -> list[dict[str, Any]]:
     """The table at the horizon, one row for each learner: regrets a round and slopes of both worlds, and a verdict.
 
     "larger" is that of the two regrets with the larger mean. "unavoidable" is for the kind of the theorem.

@@ -10,7 +10,7 @@ from jaxonline.environments.adversaries import SCATTERED
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import log_log, tidy
 from jaxonline.results.statistics import Estimate
-from jaxonline.study.comparison import skewness_is_said
+from jaxonline.study.comparison import ignore_skewness_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ class Shown(NamedTuple):
     not_linear: str
 
 
-@skewness_is_said()
+@ignore_skewness_warnings()
 def plot_impossibility(
     results: Mapping[str, Result],
     kinds: Mapping[str, str],

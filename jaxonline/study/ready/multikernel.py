@@ -20,7 +20,7 @@ from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.ready import multikernel_draws as many
 from jaxonline.study.ready import multikernel_figures as figures
-from jaxonline.study.ready.multikernel_play import SetResult, kept, printed, scaled
+from jaxonline.study.ready.multikernel_runs import SetResult, printed, run_set_once, scaled
 from jaxonline.study.study import load_set
 
 MAX_SEEDS = 10_000
@@ -88,8 +88,8 @@ class MultiKernelTable(Study):
     def run(self, context: Context) -> Report:
         loaded, rough = self.load_sets(), self.dtype == "float32"
         with jax.enable_x64(True), context.parts(len(loaded) * (1 + rough + (self.draws > 0))) as part:
-            results = [self.play(each, part(each.name), self.dtype) for each in loaded]
-            exact = [self.play(each, part(f"{each.name} in float64"), "float64") for each in loaded if rough]
+            results = [self.run_set(each, part(each.name), self.dtype) for each in loaded]
+            exact = [self.run_set(each, part(f"{each.name} in float64"), "float64") for each in loaded if rough]
             draws = [
                 many.draw_many(name, *scaled(X, y), part(f"{name}, draws"), n_draws=self.draws)
                 for name, X, y in loaded
@@ -116,17 +116,17 @@ class MultiKernelTable(Study):
         """
         loaded: list[datasets.DataSet] = []
         for name in self.sets or [place for place in self.data if Path(place).is_file()] or SETS:
-            own = datasets.known_as(str(name)) is not None
+            own = datasets.canonical_name(str(name)) is not None
             loaded.append(load_set(name, self.data, target=None if own else self.target, impute=self.impute))
             if loaded[-1].name in [other.name for other in loaded[:-1]]:
                 raise ArgumentError("sets", f"must have different names (got {loaded[-1].name!r} twice)")
         return loaded
 
-    def play(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
+    def run_set(self, data: datasets.DataSet, context: Context, dtype: str) -> SetResult:
         """All algorithms on one set, with a dictionary for each seed."""
         X, y = scaled(data.X, data.y)
         frequencies = np.stack([Dictionary.published(seed, X.shape[1]).frequencies for seed in self.seeds])
-        return kept(context, data.name, X, y, frequencies, key=self.seeds[0], sampler=self.sampler, dtype=dtype)
+        return run_set_once(context, data.name, X, y, frequencies, key=self.seeds[0], sampler=self.sampler, dtype=dtype)
 
 
 def _rows(results: Sequence[SetResult]) -> list[dict[str, Any]]:

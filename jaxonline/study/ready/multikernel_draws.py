@@ -19,7 +19,7 @@ from jaxonline.estimators.dictionary import Dictionary, published_kernels
 from jaxonline.parameters import check
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.study import Context
-from jaxonline.study.ready.multikernel_play import ALGORITHMS, DESCENT, kept
+from jaxonline.study.ready.multikernel_runs import ALGORITHMS, DESCENT, run_set_once
 
 PUBLISHED_DRAWS = 5
 
@@ -57,7 +57,7 @@ def draw_many(
         for first in firsts:
             keys = jax.vmap(lambda i: jax.random.fold_in(root, i))(jnp.arange(first, first + together))
             own = jax.random.fold_in(jax.random.fold_in(root, n_draws), first)
-            rows.append(kept(part(f"draw {first}"), name, X, y, np.asarray(draw(keys)), key=own).mse)
+            rows.append(run_set_once(part(f"draw {first}"), name, X, y, np.asarray(draw(keys)), key=own).mse)
     return Draws(name, {which: np.concatenate([row[which] for row in rows])[:n_draws] for which in rows[0]})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxonline.results.report.plotting import COLOURS, log_log, tidy
 from jaxonline.study.ready.multikernel_draws import Draws, intervals
-from jaxonline.study.ready.multikernel_play import ALGORITHMS, DESCENT, SetResult, printed
+from jaxonline.study.ready.multikernel_runs import ALGORITHMS, DESCENT, SetResult, printed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

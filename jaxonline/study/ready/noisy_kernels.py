@@ -18,11 +18,11 @@ from jaxonline.game import Game
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.study import BestOf, Compared, Comparison, Context, Report, Study
-from jaxonline.study.comparison import said_of_skewness, skewness_is_said
+from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
+from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
 from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
 from jaxonline.study.ready.noisy_kernels_figures import laws_figure, losses_figure
-from jaxonline.study.study import AboveOne, Items, Positive, Words, chosen
+from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
 
 KERNELS: dict[str, tuple[Any, float]] = {  # with good laws of the paper, p of 1.5, 2, 3, 5
     "exponential kernel": (kernels.ExponentialKernel(), 2.0),
@@ -65,17 +65,17 @@ class NoisyKernels(Study):
     noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
     radius: float = Field(1.0, gt=0, description="Radius of the ball of predictors.")
 
-    @skewness_is_said()
+    @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
-        chosen_kernels = chosen("kernels", self.kernels, KERNELS)
+        chosen_kernels = select_by_name("kernels", self.kernels, KERNELS)
         parameters = [("geometric", p) for p in self.ps] + [("best", overhead) for overhead in self.overheads]
-        chosen_losses = chosen("losses", self.losses, LOSSES)
+        chosen_losses = select_by_name("losses", self.losses, LOSSES)
         cells = [Case(name, loss, "geometric", p) for name, (_, p) in chosen_kernels.items() for loss in chosen_losses]
         laws = [Case(name, "squared", *each) for name in chosen_kernels for each in parameters]
         cases = dict.fromkeys(case for name in chosen_kernels for case in (*cells, *laws) if case.kernel == name)
         with context.parts(len(cases)) as part:
             sizes = {"n_runs": self.runs, "n_rounds": self.rounds, "record_at": 16}
-            played = {c: self.comparison(c, context.seed).play(part(c.name), **sizes) for c in cases}
+            played = {c: self.comparison(c, context.seed).run(part(c.name), **sizes) for c in cases}
         zero = {case: self.regret_of_zero(case, each.result, context.seed) for case, each in played.items()}
         rows = {case: [row | {"predictor_0": zero[case][-1]} for row in each.rows()] for case, each in played.items()}
         numbers: dict[Case, dict[str, Any]] = {
@@ -113,11 +113,11 @@ class NoisyKernels(Study):
             ],
         )
 
-    def _sentences(self, played: dict[Case, Compared], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
+    def _sentences(self, played: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
         """Steps at the edge of the grid, what slopes are, and where nothing is learned."""
         edge = [f"{case.name} ({each.etas[BEST]:.3g})" for case, each in played.items() if each.at_edge]
         tried = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
-        fitted = next((each.fitted for each in played.values()), "the last rounds")
+        fitted = next((each.slope_rounds for each in played.values()), "the last rounds")
         worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
         zeros = {f"{c.kernel}, {c.loss} loss": f"{pair[0]['predictor_0']:.1f}" for c, pair in rows.items()}
         zeros = "; ".join(f"{name} {value}" for name, value in zeros.items())
@@ -127,7 +127,7 @@ class NoisyKernels(Study):
             f"Slopes: of log mean regret against log rounds, least squares over {fitted}, with 95 % intervals.",
             f"Regret of the predictor 0: {zeros}.",
             f"Worse than it even with the best step: {'; '.join(worse) or 'none'}.",
-            *said_of_skewness({case.name: each for case, each in played.items()}),
+            *skewness_sentences({case.name: each for case, each in played.items()}),
         ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:
@@ -158,8 +158,8 @@ class NoisyKernels(Study):
             {BEST: lambda step: NoisyKernel(feature_map, length, step, self.radius, storage)},
             RKHSBall(kernel, self.radius, loss),
             dict.fromkeys((THEOREM, BEST), bound.inverse_sqrt_step),
-            tune=BestOf(etas, runs="third", beside=(THEOREM,)),
-            about=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
+            tune=BestOf(etas, runs="third", also_report=(THEOREM,)),
+            labels=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
         )
 
     def regret_of_zero(self, case: Case, result: Result, seed: int) -> np.ndarray:
@@ -212,11 +212,11 @@ def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any
     return best | words | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
 
 
-def _numbers(compared: Compared) -> dict[str, Any]:
-    risks, bound = compared.result.meta["overflow_probability"], compared.about["theorem"]
+def _numbers(compared: ComparisonResult) -> dict[str, Any]:
+    risks, bound = compared.result.meta["overflow_probability"], compared.labels["theorem"]
     return {
         "theorem": {"bound": bound.value, "step": bound.step_size, "G": bound.G},
-        "expected_queries_per_round": compared.about["expected_queries_per_round"],
+        "expected_queries_per_round": compared.labels["expected_queries_per_round"],
         "overflow_probability": {name.removeprefix(BEST): risk for name, risk in risks.items()},
         "etas": compared.etas,
     } | compared.curves()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxonline.results.report.plotting import COLOURS, band, log_log, tidy
-from jaxonline.study import Compared
-from jaxonline.study.comparison import skewness_is_said
+from jaxonline.study import ComparisonResult
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.ready.noisy_kernels_cases import BEST, THEOREM, Case, short
 
 if TYPE_CHECKING:
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Cases = Mapping[Case, Compared]
+Cases = Mapping[Case, ComparisonResult]
 
 
-@skewness_is_said()
+@ignore_skewness_warnings()
 def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     """A panel for each kernel and loss: regret against rounds with both steps, and what the theorem promises.
 
@@ -42,12 +42,12 @@ def losses_figure(cells: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     figure.suptitle(
         "Algorithm 1 on noisy copies, steps eta / sqrt(t); 95 % bands, simultaneous over rounds. Dashed: the theorem's "
         "bound (its anytime form).\nThin: slope 1/2. Slopes are those of the best step, over "
-        f"{next(iter(cells.values())).fitted}, with 95 % intervals. The best step is chosen by clean losses"
+        f"{next(iter(cells.values())).slope_rounds}, with 95 % intervals. The best step is chosen by clean losses"
     )
     return figure
 
 
-def _regret_panel(axes: "Axes", played: Compared, zero: np.ndarray) -> None:
+def _regret_panel(axes: "Axes", played: ComparisonResult, zero: np.ndarray) -> None:
     result, bound = played.result, played.bounds[THEOREM]
     estimate, rounds = result.bands(), np.asarray(result.rounds, float)
     log_log(axes)
@@ -65,7 +65,7 @@ def _regret_panel(axes: "Axes", played: Compared, zero: np.ndarray) -> None:
     axes.set_ylim(2.0, 4.0 * rounds[-1])
 
 
-@skewness_is_said()
+@ignore_skewness_warnings()
 def laws_figure(laws: Cases, zero: Mapping[Case, np.ndarray]) -> "Figure":
     """For each kernel: regret against queries a round, and regret per round against the queries spent so far.
 
@@ -111,7 +111,7 @@ def _frontier(axes: "Axes", own: Cases, colour: str) -> None:
         [each.mean[1, -1], each.low[1, -1], each.high[1, -1]]
         for each in (played.result.mean() for played in own.values())
     ])  # fmt: skip
-    queries = [played.about["expected_queries_per_round"] for played in own.values()]
+    queries = [played.labels["expected_queries_per_round"] for played in own.values()]
     label = "the paper's: (p-1)/p^(n+1)" if next(iter(own)).law == "geometric" else "the best for a price"
     line = {"color": colour, "marker": "o", "ms": 5, "lw": 1.4, "capsize": 3, "label": label}
     axes.errorbar(queries, means, (highs - lows) / 2, **line)

@@ -15,7 +15,7 @@ from jaxonline.game import Entrant, Game
 from jaxonline.learners import GradientLearner
 from jaxonline.results.report.tables import REGRET, Table
 from jaxonline.study import Comparison, Context, Report, Study
-from jaxonline.study.study import Names, chosen
+from jaxonline.study.study import Names, select_by_name
 
 
 class Quickstart(Study):
@@ -60,14 +60,14 @@ class Quickstart(Study):
             "known covariance, as printed": learner(PrintedKnownCovariance()),
             "one noisy copy, naive": learner(estimators.NaiveCopy()),
         }
-        played = chosen("only", self.only, learners)
+        played = select_by_name("only", self.only, learners)
         found = Comparison(
             Game(DataStream(X, y, order="shuffled"), NoisyCopies(law, reveal_covariance=True)),
             played,
             L2Ball(radius),
             {name: bound.inverse_sqrt_step for name, bound in promised.items() if name in played},
             tune=self.eta,
-        ).play(context, n_runs=self.runs, n_rounds=n_rounds)
+        ).run(context, n_runs=self.runs, n_rounds=n_rounds)
         rows = found.result.table({name: bound[-1] for name, bound in found.bounds.items()})
         words = "Linear prediction when every measurement is noisy (diabetes data, regret on the clean data)"
         return Report(

@@ -10,7 +10,7 @@ from jaxonline.claims import registry
 from jaxonline.cli import app
 from jaxonline.datasets import loading
 from jaxonline.study import study
-from jaxonline.study.ready import multikernel_play
+from jaxonline.study.ready import multikernel_runs
 
 HUGE = str(10**18)
 LONG = "x" * 300 + ".json"
@@ -166,7 +166,7 @@ def refused(tmp_path, monkeypatch):
     def work(*arguments, **options):
         raise Worked
 
-    places = (study, "simulate"), (registry, "in_parallel"), (multikernel_play, "play_set")
+    places = (study, "simulate"), (registry, "in_parallel"), (multikernel_runs, "run_set")
     for module, name in (*places, (loading, "fetch_file"), (loading, "fetch_openml")):
         monkeypatch.setattr(module, name, work)
     monkeypatch.delenv("JAXONLINE_DATA", raising=False)

@@ -10,7 +10,7 @@ import jaxonline as jo
 from jaxonline.study import Context, load_study_file
 from jaxonline.study.files.templates import EXAMPLES, write_new
 from jaxonline.study.files.writing import written_study
-from jaxonline.study.ready import GROUPS, load_study
+from jaxonline.study.ready import STUDY_GROUPS, load_study
 from jaxonline.study.ready.quickstart import Quickstart
 
 pytestmark = pytest.mark.fast_compile
@@ -62,7 +62,7 @@ def test_the_first_example_is_the_quickstart(example):
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in GROUPS["play"] if name != "forecasts"])
+@pytest.mark.parametrize("name", [name for name in STUDY_GROUPS["play"] if name != "forecasts"])
 def test_a_classical_game_is_written_and_read_again(name, tmp_path):
     """Game and learners are the same: structure, and every number in float32."""
     file = write_new("", str(tmp_path / "game.toml"), source=name)[0]

@@ -8,7 +8,7 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.comparators import best_segments
 from jaxonline.study import Context
-from jaxonline.study.ready import GROUPS, load_study
+from jaxonline.study.ready import STUDY_GROUPS, load_study
 from jaxonline.study.ready.games.forecasts import FORECASTERS, forecasts
 from jaxonline.study.ready.games.perceptron import labelled
 
@@ -31,7 +31,7 @@ def rows(name, *, runs=8, rounds=60, **fields):
 
 
 def test_the_games_are_those_of_the_command_line():
-    assert set(SMALL) == set(GROUPS["play"])
+    assert set(SMALL) == set(STUDY_GROUPS["play"])
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.study import BestOf, Compared, Context
+from jaxonline.study import BestOf, ComparisonResult, Context
 from jaxonline.study.ready.gaussian_noise import GaussianNoise, better_than_both
 from jaxonline.study.ready.gaussian_noise_problem import ALGORITHM_1, ALGORITHM_2, CLEAN, NAIVE, NOISY, TOLD
 
@@ -113,7 +113,7 @@ def test_without_noise_algorithm_2_is_kernel_gradient_descent():
     """Two copies that are the instance itself: the same losses as the clean learner's and as a NumPy loop's."""
     problem = SMALL.problem(0)
     names = (CLEAN, ALGORITHM_2)
-    played = problem.play(CONTEXT, 0.0, names, dict.fromkeys(names, 0.6), n_runs=2, n_rounds=128)
+    played = problem.run(CONTEXT, 0.0, names, dict.fromkeys(names, 0.6), n_runs=2, n_rounds=128)
     assert problem.geometry(0.0)["W"] == pytest.approx(problem.radius, rel=1e-12)
     for name, losses in zip(played.result.learners, played.result.cumulative_loss, strict=True):
         ours = kernel_descent(problem.X, problem.y, problem.radius, played.etas[name])
@@ -127,7 +127,7 @@ def test_algorithm_2_beats_one_copy_and_the_mean_of_two_under_noise():
     study, others = GaussianNoise(rounds=1024), (NAIVE, "mean of 2 copies")
     names = (ALGORITHM_2, *others)
     tune = BestOf({f"{eta:g}": eta for eta in study.etas})
-    played = study.problem(0).play(CONTEXT, 0.45, names, tune, n_runs=24, n_rounds=1024)
+    played = study.problem(0).run(CONTEXT, 0.45, names, tune, n_runs=24, n_rounds=1024)
     regret = dict(zip(played.result.learners, played.result.regret[:, :, -1], strict=True))
     limit = stats.t.ppf(1 - 1e-6, 23)
     for name in others:
@@ -162,14 +162,14 @@ def test_steps_are_chosen_by_losses_on_copies_where_no_more_is_told():
     """And by those on clean instances for the others, in runs of another seed over a quarter of the rounds."""
     problem, names = GaussianNoise(rounds=512).problem(0), (NAIVE, TOLD)
     tune, sizes = BestOf({f"{eta:g}": eta for eta in (0.02, 0.2, 2.0)}), {"n_runs": 6, "n_rounds": 512}
-    found = problem.play(CONTEXT, 0.45, names, tune, **sizes)
+    found = problem.run(CONTEXT, 0.45, names, tune, **sizes)
     game = jo.Game(jo.environments.DataStream(problem.X, problem.y), jo.NoisyCopies(jo.noise.gaussian(0.45**2)))
     for name, notion in ((NAIVE, jo.game.CleanRegret()), (TOLD, jo.game.NoisyLearnerRegret())):
         learners = {f"{eta:g}": problem.makers(0.45)[name](jo.InverseSqrt(eta)) for eta in tune.etas.values()}
         judged, pilot = jo.replace(game, regret=notion), {"n_runs": 6, "n_rounds": 128, "record_at": 1, "key": 1}
         losses = jo.simulate(judged, learners, mesh=CONTEXT.mesh, **pilot).cumulative_loss[:, :, -1].mean(axis=1)
         assert found.etas[name] == list(tune.etas.values())[int(np.argmin(losses))], name
-    again = problem.play(CONTEXT, 0.45, names, found.etas, **sizes)
+    again = problem.run(CONTEXT, 0.45, names, found.etas, **sizes)
     np.testing.assert_array_equal(found.result.cumulative_loss, again.result.cumulative_loss)
     assert found.at_edge == tune.at_edge(found.etas)
 
@@ -180,7 +180,7 @@ def compared(**regrets):
     loss = np.array(list(regrets.values()))[:, None, None] + noise[:, None]
     measures = {"cumulative_loss": loss, "queries": np.ones_like(loss)}
     result = jo.Result(names, np.arange(30), np.array([1]), measures, comparator_loss=np.zeros_like(loss))
-    return Compared(result, {}, {}, {"noise": 0.3}, 0.5)
+    return ComparisonResult(result, {}, {}, {"noise": 0.3}, 0.5)
 
 
 def test_a_biased_learner_that_is_better_is_named():
@@ -216,9 +216,9 @@ def test_noise_up_to_the_limit_of_the_surrogate_kernel():
     assert 2 * max(GaussianNoise().noises) ** 2 < GaussianNoise().width ** 2
     problem, sizes = SMALL.problem(0), {"n_runs": 2, "n_rounds": 128}
     with pytest.raises(ValueError, match="must have 2 \\* \\(largest eigenvalue\\) below the squared width 1"):
-        problem.play(CONTEXT, 0.71, (ALGORITHM_2,), {ALGORITHM_2: 0.6}, **sizes)
+        problem.run(CONTEXT, 0.71, (ALGORITHM_2,), {ALGORITHM_2: 0.6}, **sizes)
     with pytest.raises(ValueError, match=r"n_rounds: .*got 200"):
-        problem.play(CONTEXT, 0.3, (ALGORITHM_1,), {ALGORITHM_1: 0.6}, **sizes | {"n_rounds": 200})
+        problem.run(CONTEXT, 0.3, (ALGORITHM_1,), {ALGORITHM_1: 0.6}, **sizes | {"n_rounds": 200})
 
 
 @pytest.mark.parametrize(("name", "shape"), [("Airfoil", (1503, 5)), ("Concrete", (1030, 8))])
@@ -235,7 +235,7 @@ def test_a_problem_without_a_known_target():
     known = SMALL.problem(0)
     problem = dataclasses.replace(known, points=None, coefficients=None)
     etas = {CLEAN: 0.6, NAIVE: 0.6}
-    played = problem.play(CONTEXT, 0.3, tuple(etas), etas, n_runs=2, n_rounds=128)
+    played = problem.run(CONTEXT, 0.3, tuple(etas), etas, n_runs=2, n_rounds=128)
     assert played.bounds == {}
     assert (played.result.regret[:, :, -1] < problem.regret_of_zero(128)).all()
 
@@ -245,5 +245,5 @@ def test_a_problem_without_a_known_target():
 def test_real_data_is_played(name, data_folder):
     problem = GaussianNoise(data=data_folder).real_set(name, 0)
     etas = {ALGORITHM_2: 0.6, NAIVE: 0.6}
-    played = problem.play(CONTEXT, problem.noises[1], tuple(etas), etas, n_runs=2, n_rounds=512)
+    played = problem.run(CONTEXT, problem.noises[1], tuple(etas), etas, n_runs=2, n_rounds=512)
     assert (played.result.regret[:, :, -1] < (problem.y[:512] ** 2).sum()).all()

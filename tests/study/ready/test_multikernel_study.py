@@ -16,7 +16,7 @@ from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.study import Context
 from jaxonline.study.ready.multikernel import MultiKernelTable, parse_seeds
 from jaxonline.study.ready.multikernel_draws import differences, draw_many, intervals
-from jaxonline.study.ready.multikernel_play import play_set, scaled
+from jaxonline.study.ready.multikernel_runs import run_set, scaled
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
 RIDGE = {
@@ -87,7 +87,7 @@ def test_edges_of_the_study(kind):
         frequencies = np.zeros_like(frequencies)
     else:
         X, y = X[:1], y[:1]
-    result = play_set(kind, X, y, frequencies)
+    result = run_set(kind, X, y, frequencies)
     assert all(np.isfinite(mse).all() for mse in result.mse.values())
     assert all(np.isfinite(weights).all() for weights in result.weights.values())
     for forecaster in ("ridge", "vaw"):
@@ -115,7 +115,7 @@ def test_scaling():
 def test_float32_drift():
     """Asked for, float32 is off by less than 1e-4 on a short series, and is not float64."""
     frequencies = np.stack([Dictionary.published(seed, 2).frequencies for seed in (0, 2)])
-    exact, rough = (play_set("a", *problem(), frequencies, dtype=dtype).mse for dtype in ("float64", "float32"))
+    exact, rough = (run_set("a", *problem(), frequencies, dtype=dtype).mse for dtype in ("float64", "float32"))
     for which in exact:
         if which[0] != "OMKL-GF":  # draws other numbers
             assert 0 < np.abs(rough[which] / exact[which] - 1).max() < 1e-4
@@ -214,7 +214,7 @@ def test_float32_and_draws_in_the_report(files):
 
 @pytest.mark.long
 def test_the_float32_configuration_is_left_alone():
-    forecasts = play_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
+    forecasts = run_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
     assert forecasts.mse["EWA", "vaw"].dtype == np.float64
     assert jnp.zeros(1).dtype == jnp.float32
     with pytest.raises(ValueError, match="enable_x64"):
@@ -225,7 +225,7 @@ def test_the_float32_configuration_is_left_alone():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: play_set("a", np.ones((2, 1)), np.array([0.0, 2.0]), np.ones((1, 1, 1, 1))), r"in \[0, 1\]"),
+        (lambda: run_set("a", np.ones((2, 1)), np.array([0.0, 2.0]), np.ones((1, 1, 1, 1))), r"in \[0, 1\]"),
         (lambda: MultiKernelTable(seeds=[]), "seeds: must"),
         (lambda: MultiKernelTable(seeds="five"), "^seeds: must be a number"),
         (lambda: parse_seeds("five"), "seeds: must be a number"),

@@ -119,7 +119,7 @@ def test_a_step_at_the_edge_is_said(written):
 def test_a_better_law_is_better_at_a_lower_price(written):
     """Known before anything is played, and so is the bound of the law that is played."""
     _, numbers, _ = written
-    paper, best = (STUDY.comparison(Case(KERNEL, "squared", *law), 3).about for law in LAWS)
+    paper, best = (STUDY.comparison(Case(KERNEL, "squared", *law), 3).labels for law in LAWS)
     assert best["theorem"].G < paper["theorem"].G / 2
     assert best["expected_queries_per_round"] < 1.05 * paper["expected_queries_per_round"]
     steps = bounds.unbiased_steps(1.0, 1.0, best["theorem"].G, 800)

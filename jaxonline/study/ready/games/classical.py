@@ -14,7 +14,7 @@ from jaxonline.results.report.tables import LEFT_OUT, Interval, Number, Table, T
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.statistics.intervals import Bounded
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Names, chosen
+from jaxonline.study.study import Names, select_by_name
 
 Bound = Callable[[int], float]
 
@@ -58,7 +58,7 @@ class ClassicalGame(Study):
 
     def run(self, context: Context) -> Report:
         setting = self.setting()
-        learners = chosen("only", self.only, setting.learners)
+        learners = select_by_name("only", self.only, setting.learners)
         result = context.simulate(
             setting.game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=setting.comparator,
             measures=setting.measures, record_at=self._record_at(),

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from jaxonline import estimators
 from jaxonline.comparators import L2Ball
-from jaxonline.datasets import diabetes, known_as, load
+from jaxonline.datasets import canonical_name, diabetes, load
 from jaxonline.datasets.fetch import fetch_by_name
-from jaxonline.datasets.loading import files_in, places_of
-from jaxonline.datasets.tables import cells_of, chosen_columns, complete
+from jaxonline.datasets.loading import data_files, search_paths
+from jaxonline.datasets.tables import select_columns, text_cells, to_arrays
 from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Entrant, Game
@@ -23,7 +23,7 @@ from jaxonline.results.tuned import Tuned
 from jaxonline.study import Context, Task
 from jaxonline.study.files.data import scaled_data
 from jaxonline.study.ready.suites.suite import Entries, Suite
-from jaxonline.study.study import Names, chosen, load_set
+from jaxonline.study.study import Names, load_set, select_by_name
 from jaxonline.study.tuning import best_step
 
 SETS = {
@@ -61,7 +61,7 @@ class NoisyRegression(Suite):
 
     def entries(self) -> Entries:
         games, missing = {}, []
-        for name in chosen("sets", self.sets, SETS):
+        for name in select_by_name("sets", self.sets, SETS):
             try:
                 games[name] = self._task(*real_set(name, self.data))
             except (OSError, ValueError) as error:
@@ -141,13 +141,13 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
 
         X, y = load_breast_cancer(return_X_y=True)
         return np.asarray(X, float), np.asarray(y, float)
-    if known_as(name):
+    if canonical_name(name):
         return load_set(name, data)[1:]
-    if any(file.stem == name for place in places_of(data) for file in files_in(place)):
+    if any(file.stem == name for place in search_paths(data) for file in data_files(place)):
         return load(name, data)[1:]
     if data:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     with warnings.catch_warnings():  # of scikit-learn, also where there was nothing to be invalid
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)
-    return complete(Path(name), chosen_columns(Path(name), cells_of(frame), target, ()))
+    return to_arrays(Path(name), select_columns(Path(name), text_cells(frame), target, ()))

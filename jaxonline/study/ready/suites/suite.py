@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from jaxonline.study import Benchmark, Context, Report, Study, Task
-from jaxonline.study.study import Names, chosen
+from jaxonline.study.study import Names, select_by_name
 
 
 class Entries(NamedTuple):
@@ -37,9 +37,9 @@ class Suite(Study):
 
     def run(self, context: Context) -> Report:
         entries = self.entries()
-        entries = entries._replace(learners=chosen("only", self.only, entries.learners))
+        entries = entries._replace(learners=select_by_name("only", self.only, entries.learners))
         games, learners, sentences = self.tuned(entries, context)
-        standings = Benchmark(games, learners).play(context, n_runs=self.runs, n_rounds=self.rounds)
+        standings = Benchmark(games, learners).run(context, n_runs=self.runs, n_rounds=self.rounds)
         return Report(
             {"ranks": standings.table, "means": standings.means},
             {"figure": standings.plot},

@@ -22,7 +22,7 @@ from jaxonline.learners import (
 from jaxonline.losses import ArmLoss
 from jaxonline.study import Task
 from jaxonline.study.ready.suites.suite import Entries, Suite
-from jaxonline.study.study import Names, chosen
+from jaxonline.study.study import Names, select_by_name
 
 # Probabilities of a reward of 1, as printed. Auer, Cesa-Bianchi and Fischer (2002), the distributions 1, 2, 3, 11, 12,
 # 13 and 14 of their experiments; Garivier and Cappe (2011), the scenario of low rewards; Chapelle and Li (2011), ten
@@ -58,7 +58,7 @@ class TextbookBandits(Suite):
             "EXP3-IX": lambda task: EXP3IX.over_horizon(_K(task), task.n_rounds),
         }  # fmt: skip
         sentences = ["Explore, then commit: (T / K)^(2/3) times each arm. MOSS and EXP3 are told the horizon T."]
-        games = {name: _task(rewards) for name, rewards in chosen("games", self.games, ARMS).items()}
+        games = {name: _task(rewards) for name, rewards in select_by_name("games", self.games, ARMS).items()}
         return Entries(games, learners, sentences)
 
 

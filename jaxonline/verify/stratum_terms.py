@@ -17,15 +17,15 @@ from jaxonline.verify.result import (
     BIASED,
     UNDECIDED,
     Verification,
-    judge,
+    decide,
     samples_to_decide,
-    unit_of,
-    units_of,
-    worst,
+    target_unit,
+    target_units,
+    worst_coordinate,
 )
-from jaxonline.verify.sampling import STRATA, Moments, Sampler, Summary, as_pytree
+from jaxonline.verify.sampling import STRATA_STREAM, Moments, Sampler, Summary, as_pytree
 from jaxonline.verify.settings import Settings
-from jaxonline.verify.strata import Strata, law_errors
+from jaxonline.verify.strata import Strata, count_errors
 
 # How the false-alarm rate is shared out: each term, their sum, the law of N.
 _TERMS, _SUM, _LAW = 0.5, 0.4, 0.1
@@ -41,7 +41,7 @@ def verify_strata(strata: Strata, target: np.ndarray, settings: Settings) -> Ver
     sizes = _allocate(strata_of_n, np.abs(target).max(), _SUM * level, settings)
     terms = []
     for stratum, size in zip(strata_of_n, sizes, strict=True):
-        terms.append(stratum.sample(2 if settings.over() else size, settings))
+        terms.append(stratum.sample(2 if settings.is_out_of_time() else size, settings))
         if settings.progress is not None:
             settings.progress(sum(sizes[: len(terms)]), sum(sizes))
     return _conclude(strata, target.ravel(), terms, settings)
@@ -74,8 +74,8 @@ class _Stratum:
     def create(cls, strata: Strata, n: int, target: np.ndarray, settings: Settings, level: float) -> "_Stratum":
         p = float(strata.pmf[n])
         estimator = jax.tree_util.Partial(_conditional, as_pytree(strata.given), np.int32(n))
-        sampler = settings.sampler(estimator, STRATA, n)
-        layout = Layout.of(sampler.estimate)
+        sampler = settings.sampler(estimator, STRATA_STREAM, n)
+        layout = Layout.from_estimate(sampler.estimate)
         if not layout.is_array:
             raise ArgumentTypeError("given", f"must return one array of real numbers (got {sampler.estimate})")
         layout.vector("target", target)
@@ -98,7 +98,7 @@ class _Stratum:
         goal = settings.detect * np.abs(self.term).max() / self.p - self.rounding
         if not np.all(goal > 0):
             return np.inf
-        power = 1 - settings.miss / n_strata
+        power = 1 - settings.miss_probability / n_strata
         return max(
             self.interval.least_samples(self.level),
             samples_needed(self.interval, self.variance, goal, self.level, power),
@@ -106,17 +106,17 @@ class _Stratum:
 
     def sample(self, size: int, settings: Settings) -> "_Term":
         """Draw samples of this stratum and judge its term."""
-        drawn = Summary.of_none(self.term.size, self.stated)
+        drawn = Summary.empty(self.term.size, self.stated)
         for last in self.sampler.running(size, 1, self.stated):
             drawn = last
-            if settings.over():
+            if settings.is_out_of_time():
                 break
         judged, wrong = self, None
-        if drawn.bets is not None and np.any(drawn.bets.won(self.level)):
+        if drawn.bets is not None and np.any(drawn.bets.contradicted(self.level)):
             wrong = f"the samples contradict the second moment stated for N = {self.n}: give second_moments that hold"
             interval = BoundedKurtosis.affordable(settings.kurtosis, drawn.moments.n, self.guess, self.level)
             judged = dataclasses.replace(self, interval=interval)
-        term = judged.judge(drawn.moments, settings.miss)
+        term = judged.to_term(drawn.moments, settings.miss_probability)
         refusal = judged.objection(drawn, term) or (None if np.any(term.wrong()) else wrong)
         return dataclasses.replace(term, refusal=refusal)
 
@@ -132,7 +132,7 @@ class _Stratum:
                 return f"all samples given N = {self.n} are identical, and say nothing of others: give second_moments"
         return None
 
-    def judge(self, moments: Moments, miss: float) -> "_Term":
+    def to_term(self, moments: Moments, miss: float) -> "_Term":
         """What the moments of this stratum say of its term."""
         half_width = self.interval.half_width(moments, self.level)
         scale = (self.p / max(moments.n, 1)) ** 2
@@ -189,7 +189,7 @@ def _allocate(strata: list[_Stratum], target: float, level: float, settings: Set
     budget = settings.samples or settings.max_samples
     spread = np.array([s.p * np.sqrt(s.variance.max()) for s in strata])
     log = np.log(1 / level)
-    wanted = settings.detect * target / (np.sqrt(2 * log + 5) + np.sqrt(2 * np.log(1 / settings.miss) + 5))
+    wanted = settings.detect * target / (np.sqrt(2 * log + 5) + np.sqrt(2 * np.log(1 / settings.miss_probability) + 5))
     own = np.array([s.needed(settings, len(strata)) for s in strata])
     sizes = np.array([float(s.interval.least_samples(s.level)) for s in strata])
     if wanted > 0:
@@ -214,15 +214,15 @@ def _half_width_of_sum(terms: list[_Term], tuned_to: float, level: float) -> np.
 
 def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Settings) -> Verification:
     second_moment = sum(term.second_moment for term in terms)
-    units, unit_is = units_of(flat, np.asarray(second_moment), settings.per_coordinate)
+    units, unit_name = target_units(flat, np.asarray(second_moment), settings.per_coordinate)
     tolerance = settings.detect * units
     remainder, contradiction = _remainder(strata, flat, tolerance)
     bias = sum(term.mean for term in terms) - flat
     level = _SUM * settings.level / flat.size
     half_width = remainder + _half_width_of_sum(terms, level, level)
-    seen = half_width + _half_width_of_sum(terms, level, settings.miss)
-    verdict, reason = judge(bias, half_width, tolerance)
-    wrong, law = [term for term in terms if np.any(term.wrong())], law_errors(strata, settings, _LAW * settings.level)
+    seen = half_width + _half_width_of_sum(terms, level, settings.miss_probability)
+    verdict, reason = decide(bias, half_width, tolerance)
+    wrong, law = [term for term in terms if np.any(term.wrong())], count_errors(strata, settings, _LAW * settings.level)
     wrong = [term for term in wrong if term.refusal is None]
     refusals = [term.refusal for term in terms if term.refusal is not None]
     notes = [*contradiction, *law, *refusals]
@@ -230,8 +230,8 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
     notes += _coverage(strata, terms, remainder / float(units.min()), settings.detect, float(units.max()))
     if wrong and verdict != BIASED:  # the sum does not show it: report the term that does
         first = wrong[0]
-        unit, _ = unit_of(first.target, 1.0)
-        units, unit_is = np.full(flat.shape, unit), f"the term of N = {first.n}"
+        unit, _ = target_unit(first.target, 1.0)
+        units, unit_name = np.full(flat.shape, unit), f"the term of N = {first.n}"
         bias, half_width, seen = first.mean - first.target, first.half_width, first.detectable
     if wrong or law or contradiction:
         verdict = BIASED
@@ -240,7 +240,7 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
     elif verdict == UNDECIDED:
         samples = sum(term.samples for term in terms)
         notes.insert(0, f"{reason}; {_advice(samples, bias, half_width, tolerance, remainder, settings)}")
-    i = worst(bias, half_width)
+    i = worst_coordinate(bias, half_width)
     return Verification(
         verdict=verdict,
         method="stratified",
@@ -251,11 +251,11 @@ def _conclude(strata: Strata, flat: np.ndarray, terms: list[_Term], settings: Se
         power=settings.power,
         samples=sum(term.samples for term in terms),
         unit=float(units[i]),
-        unit_is=unit_is,
+        unit_name=unit_name,
         second_moment=float(np.sum(second_moment)),
         notes=tuple(notes),
         assumption=_assumption(strata, settings),
-        asked=settings.detect,
+        detect=settings.detect,
     )
 
 
@@ -285,7 +285,7 @@ def _assumption(strata: Strata, settings: Settings) -> str:
 
 
 def _advice(samples: int, bias, half_width, tolerance, remainder: float, settings: Settings) -> str:
-    if settings.over():
+    if settings.is_out_of_time():
         return f"the time was up after {samples:,} samples (max_seconds)"
     if np.any(np.abs(bias) + remainder >= tolerance):
         return f"the remainder {remainder:.3g} leaves too little room: give more strata, or a smaller remainder"

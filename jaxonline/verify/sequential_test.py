@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, IntervalMethod, KnownVariance, samples_needed
-from jaxonline.verify.result import BIASED, UNDECIDED, judge, samples_to_decide
+from jaxonline.verify.result import BIASED, UNDECIDED, decide, samples_to_decide
 from jaxonline.verify.sampling import Sampler, Summary
 from jaxonline.verify.settings import Settings
 
@@ -14,7 +14,7 @@ _TINY = np.finfo(float).tiny
 
 
 @dataclasses.dataclass(frozen=True)
-class Test:
+class SequentialTest:
     """What turns samples into a verdict."""
 
     target: np.ndarray
@@ -35,7 +35,7 @@ class Test:
         objections = list(self._objections(drawn, np.abs(bias) > half_width + (self.cap_bias or 0.0)))
         if objections:
             return UNDECIDED, objections
-        verdict, reason = judge(bias, half_width, self.tolerance, self.cap_bias or 0.0)
+        verdict, reason = decide(bias, half_width, self.tolerance, self.cap_bias or 0.0)
         if reason is None:
             return verdict, []
         return verdict, [f"{reason}; {self._advice(drawn, bias, half_width)}"]
@@ -44,16 +44,16 @@ class Test:
         """What the samples say against the second moment that the interval is made of."""
         if not isinstance(self.interval, KnownVariance) or drawn.bets is None:
             return None
-        won = drawn.bets.won(self.level)
-        if not np.any(won):
+        wrong = drawn.bets.contradicted(self.level)
+        if not np.any(wrong):
             return None
-        worst = int(np.argmax(np.where(won, drawn.moments.second_moment / np.maximum(drawn.bets.stated, _TINY), 0.0)))
+        worst = int(np.argmax(np.where(wrong, drawn.moments.second_moment / np.maximum(drawn.bets.stated, _TINY), 0.0)))
         return (
             f"the samples contradict the stated second moment {drawn.bets.stated[worst]:.6g}: theirs is "
             f"{drawn.moments.second_moment[worst]:.6g}; give a second_moment that holds"
         )
 
-    def without_second_moment(self, n: int, scale: np.ndarray) -> "Test":
+    def without_second_moment(self, n: int, scale: np.ndarray) -> "SequentialTest":
         """The same by the samples' own variance."""
         interval = BoundedKurtosis.affordable(self.settings.kurtosis, n, scale, self.level)
         return dataclasses.replace(self, interval=interval)
@@ -108,20 +108,20 @@ class Test:
             )
 
 
-def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: Test) -> Summary:
+def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTest) -> Summary:
     """The samples: all of them, or those until the time is up, or until a bias shows.
 
     The intervals hold for all numbers of samples together; one looks at those that are a power of two of blocks.
     """
     settings = test.settings
-    drawn = Summary.of_none(test.target.size, stated)
+    drawn = Summary.empty(test.target.size, stated)
     for number, drawn in enumerate(sampler.running(n, 1, stated), 1):
         if settings.progress is not None:
             settings.progress(drawn.samples, n)
         look = settings.samples is None and number & (number - 1) == 0
         if look and test.verdict(drawn)[0] == BIASED and test.contradiction(drawn) is None:
             break
-        if settings.over():
+        if settings.is_out_of_time():
             break
     return drawn
 

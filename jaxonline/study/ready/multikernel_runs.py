@@ -64,22 +64,22 @@ class SetResult(NamedTuple):
 
 def printed(name: str) -> dict[str, float | None]:
     """Of a set: Table 2 as printed, by algorithm."""
-    numbers = PUBLISHED.get(datasets.known_as(name) or name, (None,) * len(ALGORITHMS))
+    numbers = PUBLISHED.get(datasets.canonical_name(name) or name, (None,) * len(ALGORITHMS))
     return dict(zip(ALGORITHMS, numbers, strict=True))
 
 
-def kept(
+def run_set_once(
     context: Context, name: str, X: np.ndarray, y: np.ndarray, frequencies: np.ndarray, **options: Any
 ) -> SetResult:
-    """`play_set`, or its numbers from the context's checkpoint."""
+    """`run_set`, or its numbers from the context's checkpoint."""
 
     def compute() -> dict[str, np.ndarray]:
-        found = play_set(name, X, y, frequencies, **options)
+        found = run_set(name, X, y, frequencies, **options)
         parts = {part: getattr(found, part) for part in ("mse", "running", "weights")}
         return {"/".join((part, *which)): of for part, numbers in parts.items() for which, of in numbers.items()}
 
     found: dict[str, dict] = {"mse": {}, "running": {}, "weights": {}}
-    for path, numbers in context.keep((X, y, frequencies, options), compute).items():
+    for path, numbers in context.compute_once((X, y, frequencies, options), compute).items():
         part, *which = path.split("/")
         found[part][tuple(which)] = numbers
     return SetResult(name, X.shape, **found)
@@ -91,7 +91,7 @@ def scaled(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n"]) -> tuple[np.n
     return X / (norm or 1.0), (y - y.min()) / (width or 1.0)
 
 
-def play_set(
+def run_set(
     name: str,
     X: Float[np.ndarray, "T d"],
     y: Float[np.ndarray, "T"],
@@ -120,7 +120,7 @@ def play_set(
     with jax.enable_x64(dtype == "float64"):
         run_key = jax.random.key(key) if isinstance(key, int | np.integer) else key
         arrays = [jnp.asarray(of, working_dtype(dtype)) for of in _padded(frequencies, X, y)]
-        predictions, weights = _play_set(*arrays, n=len(y), key=run_key, sampler=sampler)
+        predictions, weights = _run_set(*arrays, n=len(y), key=run_key, sampler=sampler)
     losses = {which: (of.astype(float) - y) ** 2 for which, of in predictions.items()}
     rounds = np.arange(1, len(y) + 1)
     return SetResult(
@@ -139,7 +139,7 @@ def _padded(frequencies, X, y):
     return np.pad(frequencies, [(0, 0)] * 3 + [beside]), np.pad(X, (after, beside)), np.pad(y, after)
 
 
-def _play_set(frequencies, X, y, *, n, key, sampler):
+def _run_set(frequencies, X, y, *, n, key, sampler):
     """Of the first n rounds: predictions [S, n] and final weights [S, N], by algorithm and forecaster."""
     S, N, *shape = frequencies.shape
     jobs, gather = expert_jobs(Dictionary(frequencies.reshape(S * N, *shape)), X, y, jnp.ones((), X.dtype), n)

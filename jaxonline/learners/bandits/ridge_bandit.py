@@ -11,7 +11,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import NonNegative, Positive
 
 
-class RidgeOfArms(LearnerDefaults):
+class RidgeBandit(LearnerDefaults):
     """An instance is the arms' features [K, d]; a subclass, with these two numbers, has `predict`."""
 
     width: NonNegative
