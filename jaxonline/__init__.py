@@ -92,6 +92,16 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _unknown_name(name: str) -> str:
+    """The message for a name that is not in the facade, with the module that has it."""
+    message = f"module 'jaxonline' has no attribute {name!r}"
+    if name[:1].isupper():
+        for module in ("learners", "environments", "losses", "estimators", "kernels", "comparators", "game"):
+            if hasattr(importlib.import_module(f"jaxonline.{module}"), name):
+                return f"{message}; write jo.{module}.{name}"
+    return message
+
+
 if not TYPE_CHECKING:  # who would take any name for one of the facade
 
     def __getattr__(name: str) -> Any:
@@ -102,7 +112,7 @@ if not TYPE_CHECKING:  # who would take any name for one of the facade
             value = getattr(importlib.import_module(f"jaxonline.{_HOME[name]}"), name)
             globals()[name] = value
             return value
-        raise AttributeError(f"module 'jaxonline' has no attribute {name!r}")
+        raise AttributeError(_unknown_name(name))
 
 
 def __dir__() -> list[str]:

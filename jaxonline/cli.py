@@ -97,7 +97,7 @@ class _Commands(TyperGroup):
             close = meant(name, names)
             for each, full in names.items():
                 close = close.replace(f"'{each}'", f"'{full}'")
-            raise _Refused(ctx.command_path, f"there is no command {name!r}{close}")
+            raise _Refused(ctx.command_path, f"command: unknown name (got {name!r}){close}")
         return super().resolve_command(ctx, args)
 
     def _studies(self) -> list[str]:
@@ -205,7 +205,7 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
         fields = {key: given[key] for key in study.model_fields if key in given}
         for key, value in fields.items():
             if any(each == "" for each in (value if isinstance(value, list) else [value])):
-                raise ArgumentError(key, "must not be empty")
+                raise ArgumentError(key, "must not be empty (got '')")
         study = study(**fields)
         files = {key: check_file(key, given[key]) for key in ("json",) if key in given}
         kept = given.get("checkpoint")

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 
 
@@ -28,7 +29,7 @@ class BestArm:
         """
         del x
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
-            raise TypeError(f"BestArm needs vectors of losses as outcomes (got {y})")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {y})")
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
 from jaxonline.parameters.checked import checked
+from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 
@@ -53,7 +54,7 @@ class BestSegments:
         """
         del X
         if y.ndim != 2:
-            raise TypeError(f"BestSegments needs vectors of losses as outcomes (got the shape {y.shape[1:]})")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestSegments (got shape {y.shape[1:]})")
         best, found = np.full((self.n_segments, y.shape[1]), np.inf), np.empty(len(y))
         best[0] = 0.0
         for t, losses in enumerate(y):
@@ -86,7 +87,7 @@ class BestOfEachRound:
         """
         del x
         if len(getattr(y, "shape", ())) != 1:
-            raise TypeError(f"BestOfEachRound needs vectors of losses as outcomes (got {y})")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")
         return y.min()
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

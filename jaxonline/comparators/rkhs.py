@@ -31,9 +31,7 @@ SQUARED = Squared()
 
 def _as_convex_loss(loss: Any, name: str) -> Loss:
     if isinstance(loss, ZeroOne):
-        raise ArgumentTypeError(
-            name, "must be convex: there is no certain way to the least number of mistakes (got ZeroOne())"
-        )
+        raise ArgumentTypeError(name, "must be convex (got ZeroOne()); use a convex surrogate of it, such as Hinge()")
     return as_loss(name, loss)
 
 

@@ -67,7 +67,7 @@ def fetch_file(name: str, archive: Archive) -> Path:
         raise _unreachable(name, archive.url, error) from error
     except BROKEN as error:
         if was_there:
-            raise ValueError(f"{name}: {error}: {kept} was damaged; {_AGAIN}") from None
+            raise ValueError(f"{name}: {error}; {kept} was damaged; {_AGAIN}") from None
         kept.unlink(missing_ok=True)
         raise ValueError(f"{name}: {error}") from None
     file = kept.with_name(f"{kept.name}.unzip") / archive.member
@@ -95,7 +95,7 @@ def _check(what: str, content: bytes, wanted: str) -> None:
     kind, digits = wanted.split(":")
     got = hashlib.new(kind, content).hexdigest()
     if got != digits:
-        raise ValueError(f"the {kind} checksum of {what} is {got}, expected {digits}")
+        raise ValueError(f"the {kind} checksum of {what} must be {digits} (got {got})")
 
 
 def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
@@ -114,12 +114,12 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
     except OSError as error:
         raise _unreachable(name, f"OpenML, number {source.number}", error) from error
     except BROKEN as error:
-        raise ValueError(f"{name}: {error}: {_cache() / 'openml'} was damaged; {_AGAIN}") from None
+        raise ValueError(f"{name}: {error}; {_cache() / 'openml'} was damaged; {_AGAIN}") from None
     X, y = np.asarray(bunch.data, float), np.asarray(bunch.target, float)
     got = f"sha256:{checksum(X, y)}"
     if got != source.numbers_hash:
         raise ValueError(
-            f"{name}: the checksum of the numbers from OpenML is {got}, expected {source.numbers_hash}: "
+            f"{name}: the checksum of the numbers from OpenML must be {source.numbers_hash} (got {got}); "
             f"{_cache() / 'openml'} was damaged; {_AGAIN}"
         )
     return X, y
@@ -140,9 +140,9 @@ def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame"
             data_home=str(_cache()),
         )  # fmt: skip
     except OSError as error:
-        raise OSError(f"OpenML's set {name!r} cannot be fetched ({error})") from error
+        raise OSError(f"openml: the set {name!r} cannot be fetched ({error})") from error
     except BROKEN as error:
-        raise ValueError(f"OpenML's set {name!r}: {error}") from None
+        raise ValueError(f"openml: the set {name!r} cannot be read ({error})") from None
     targets = list(bunch.target_names or [])
     return bunch.frame, targets[0] if len(targets) == 1 else None
 

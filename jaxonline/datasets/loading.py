@@ -66,11 +66,10 @@ def load(
     if not path.is_file():
         matches = [file for place in places for file in data_files(place) if file.stem.lower() == str(name).lower()]
         if not matches:
-            where = ", ".join(map(str, places)) or "nowhere: give data or set JAXONLINE_DATA"
-            raise ValueError(
-                f"there is no data set {str(name)!r}: known are AR(4), {', '.join(SOURCES)}, and files "
-                f"(.npz with X and y, .csv, text); looked in {where}{meant(str(name), ('AR(4)', *SOURCES))}"
-            )
+            where = ", ".join(map(str, [path.resolve(), *places]))
+            known = f"must be a file (.npz, .csv, text) or one of AR(4), {', '.join(SOURCES)}"
+            advice = meant(str(name), ("AR(4)", *SOURCES)) or "; give the path of the file, or its folder as data"
+            raise ArgumentError("name", f"{known} (got {str(name)!r}, looked for in {where}){advice}")
         path = matches[0]
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
 

@@ -42,7 +42,7 @@ def read_table(
         OSError: it cannot be read.
     """
     if path.suffix not in SUFFIXES:
-        raise ValueError(f"{path}: the ending must be one of {', '.join(SUFFIXES)}")
+        raise ValueError(f"{path}: must end in one of {', '.join(SUFFIXES)} (got {path.suffix!r})")
     if path.suffix == ".npz":
         table = _read_npz(path)
         if positive is not None:
@@ -69,7 +69,7 @@ def select_columns(
     if words:
         warnings.warn(f"{path}: dates or words instead of numbers in column {', '.join(words)}: left out", stacklevel=3)
     if not numbers:
-        raise ValueError(f"{path}: there is no column of numbers besides the target")
+        raise ValueError(f"{path}: must have a column of numbers besides the target (got none)")
     of_rows = cells.iloc[:, at]
     return pd.concat(
         [*numbers, _numbers(path, of_rows) if positive is None else _classes(path, of_rows, positive)], axis=1
@@ -139,9 +139,9 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
             with np.load(opened, allow_pickle=False) as file:
                 names, arrays = file.files, {name: file[name] for name in ("X", "y") if name in file.files}
         except (*BROKEN, TypeError, OSError) as error:  # TypeError: an .npy file, of one array
-            raise ValueError(f"{path} must be an .npz file, and is another one or damaged: {error}") from None
+            raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
     if len(arrays) < 2:
-        raise ValueError(f"{path} must hold the arrays X and y (got {', '.join(names) or 'none'})")
+        raise ValueError(f"{path}: must hold the arrays X and y (got {', '.join(names) or 'none'})")
     return arrays["X"], arrays["y"]
 
 
@@ -168,10 +168,10 @@ def _read_cells(path: Path) -> "pd.DataFrame":
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         byte = f"the byte 0x{error.object[error.start]:02x} at {error.start}"
-        raise ValueError(f"{path} must be text in UTF-8 (got {byte}); save it as UTF-8") from None
+        raise ValueError(f"{path}: must be text in UTF-8 (got {byte}); save it as UTF-8") from None
     first = next((line for line in io.StringIO(text) if line.strip()), None)
     if first is None:
-        raise ValueError(f"{path} is empty")
+        raise ValueError(f"{path}: must have at least one row (got an empty file)")
     unquoted = _QUOTED.sub("", first)
     separator = next((mark for mark in (",", ";", "\t") if mark in unquoted), r"\s+")
     try:  # engine="python" tells an empty cell, "", from one that a short row lacks, NaN
@@ -193,11 +193,11 @@ def _read_cells(path: Path) -> "pd.DataFrame":
     else:
         cells.columns = numbered
     if cells.empty:
-        raise ValueError(f"{path}: there is no row of numbers")
+        raise ValueError(f"{path}: must have a row of numbers (got none)")
     short = np.flatnonzero(cells.iloc[:, -1].isna())
     if len(short):
         row, n_cells = short[0], cells.iloc[short[0]].notna().sum()
-        raise ValueError(f"{path}: row {row + 1} has {n_cells} cells, the first one has {cells.shape[1]}")
+        raise ValueError(f"{path}: row {row + 1} must have {cells.shape[1]} cells, as the first one (got {n_cells})")
     if headed:
         _check_header(path, names, list(cells.iloc[0]))
     return cells
@@ -224,13 +224,15 @@ def _read_parquet(path: Path) -> "pd.DataFrame":
     try:
         frame = pd.read_parquet(path)
     except ImportError:
-        raise ValueError(f"{path}: Parquet needs one more package: pip install 'jaxonline[parquet]'") from None
+        raise ValueError(
+            f"{path}: Parquet needs a package that is not installed; pip install 'jaxonline[parquet]'"
+        ) from None
     except (ValueError, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from None
+        raise ValueError(f"{path}: cannot be read as Parquet ({error})") from None
     if frame.empty:
-        raise ValueError(f"{path}: there is no row of numbers")
+        raise ValueError(f"{path}: must have a row of numbers (got none)")
     return frame
 
 

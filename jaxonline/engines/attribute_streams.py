@@ -178,7 +178,7 @@ def play_streams(
             "n_attributes", f"must be at most d = {d}, which is at most {X.shape[1]} (got {n_attributes})"
         )
     if np.shape(rates) != np.shape(radii):
-        raise ValueError(f"rates and radii must be vectors of one length (got {np.shape(rates)} and {np.shape(radii)})")
+        raise ArgumentError("radii", f"must be a vector as long as rates, {np.shape(rates)} (got {np.shape(radii)})")
     rows = np.asarray(rows)
     if rows.ndim != 2 or len(keys) not in (1, len(rows)) or rows.min() < 0 or rows.max() >= len(X):
         raise ArgumentError(

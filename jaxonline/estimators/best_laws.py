@@ -111,7 +111,9 @@ def _law(
     while beyond(logs) > logs.max() + math.log(_SMALLEST):
         n_terms *= 2
         if n_terms > _MOST_TERMS:
-            raise ArgumentError(name, f"must be smaller: more than {_MOST_TERMS} levels matter, or float64 ends")
+            raise ArgumentError(
+                name, f"must be smaller; it needs more than {_MOST_TERMS} levels, or numbers outside float64"
+            )
         logs = log_sizes(np.arange(n_terms))
     sizes = np.exp(logs - logs.max())
     kept = np.flatnonzero(sizes > _SMALLEST)[-1] + 1

@@ -143,8 +143,8 @@ class DotProductFeatureMap(FeatureMap):
         def series(a: float) -> float:
             if a >= self.kernel.radius():
                 raise ValueError(
-                    f"copy_moment times p must be below the radius of convergence {self.kernel.radius():g} for a "
-                    f"finite second moment (got {a:g})"
+                    f"copy_moment: p * copy_moment must be below the radius of convergence {self.kernel.radius():g} "
+                    f"for a finite second moment (got {a:g})"
                 )
             return self.kernel.tail_bound(0, a)
 

@@ -69,4 +69,4 @@ EvenCount = Annotated[int, Ge(2), Convert(_require_even)]
 def check_enumerable(outcomes: int) -> None:
     """Check that a support is small enough to enumerate."""
     if outcomes > _MAX_OUTCOMES:
-        raise ValueError(f"d and n_attributes must be smaller to enumerate (got {outcomes:,} outcomes)")
+        raise ArgumentError("n_attributes", f"must be smaller to enumerate all outcomes (got {outcomes:,} of them)")

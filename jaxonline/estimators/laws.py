@@ -225,7 +225,7 @@ def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -
     """
     table = magnitudes
     if not table.any():
-        raise ArgumentError("magnitudes", "must not all be 0: there is nothing to estimate")
+        raise ArgumentError("magnitudes", "must not all be 0 (got zeros only)")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
     return Law(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 

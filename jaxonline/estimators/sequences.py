@@ -132,7 +132,7 @@ class PolynomialSequenceEstimator:
         missed = np.flatnonzero(needed & np.isneginf(self.law.log_table(needed.size)))
         if len(missed):
             raise ArgumentError(
-                "law", f"must give n = {missed[0]} a probability above 0: Q_n differs from Q_(n-1) there"
+                "law", f"must give n = {missed[0]} a probability above 0 (got 0); Q_n differs from Q_(n-1) there"
             )
 
     @classmethod
@@ -289,7 +289,7 @@ def _checked(table: np.ndarray, centre: float, scale: float, values: np.ndarray)
     if sequence.rounding() > _LOSS_OF_DIGITS * largest:
         raise ArgumentError(
             "degree",
-            f"must be lower: at degree {len(table) - 1} rounding in float64 can change the estimate by "
+            f"must be lower (got {len(table) - 1}); rounding in float64 can change the estimate by "
             f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence

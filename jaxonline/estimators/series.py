@@ -86,7 +86,9 @@ class SeriesEstimator:
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
                 n = int(missed[0])
-                raise ArgumentError("law", f"must give n = {n} a probability above 0: its coefficient is {table[n]:g}")
+                raise ArgumentError(
+                    "law", f"must give n = {n} a probability above 0 (got 0); the coefficient is {table[n]:g}"
+                )
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
@@ -150,7 +152,7 @@ class SeriesEstimator:
         if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
             name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
             raise ArgumentError(
-                name, f"must be smaller: at {got:g} terms matter whose coefficients float64 cannot hold"
+                name, f"must be smaller (got {got:g}, which needs terms whose coefficients float64 cannot hold)"
             )
         own_reach = table_reach(loss, gammas, centre)
         if own_reach < mean_reach:
@@ -229,16 +231,16 @@ def enough_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
     if not math.isfinite(total):
         raise ArgumentError(
             "reach",
-            "must be inside the disc of convergence and in the range of float64: the sum of |gamma_n| reach^n "
-            f"about {centre:g} is {total:g} at {reach:g}",
+            "must be inside the disc of convergence and in the range of float64 "
+            f"(got {reach:g}, where the sum of |gamma_n| reach^n about {centre:g} is {total:g})",
         )
     low, high = 0, 16
     while loss.tail_bound(high, reach, centre) > _PRECISION * total:
         if high >= _MAX_TERMS:
             raise ArgumentError(
                 "reach",
-                f"must be further inside the disc of convergence (radius {loss.radius(centre):g}): at {reach:g} "
-                f"the series needs more than {_MAX_TERMS} terms",
+                f"must be further inside the disc of convergence with radius {loss.radius(centre):g} "
+                f"(got {reach:g}, where the series needs more than {_MAX_TERMS} terms)",
             )
         low, high = high, 2 * high
     while high - low > 1:

@@ -71,7 +71,9 @@ def exact_second_moment(
     if constant == 0.0:
         return drawn
     if mean is None:
-        raise ArgumentError("mean", "must be given: the estimator has a constant, whose product with the draw counts")
+        raise ArgumentError(
+            "mean", "must be given (got None); the moment of an estimator with a constant depends on it"
+        )
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 

@@ -95,10 +95,16 @@ class NoiseAdversary(Protocol):
         ...
 
 
+def _noise_wanted(value: Any) -> str:
+    """What an argument for noise must be, with an example for a variance."""
+    example = f", e.g. jo.noise.gaussian({value!r})" if isinstance(value, int | float) else ""
+    return f"a distribution of noise with sample and covariance_at{example}"
+
+
 AnyNoise = Annotated[
     Any,
     Component("noise"),
-    Convert(lambda law, name: check.instance(name, law, NoiseLaw, "a noise law with sample and covariance_at")),
+    Convert(lambda law, name: check.instance(name, law, NoiseLaw, _noise_wanted(law))),
 ]
 """A noise law as an argument."""
 
@@ -343,7 +349,8 @@ class CustomNoise:
         """The covariance that `covariance` states for this round."""
         if self.covariance is None:
             raise ArgumentError(
-                "covariance", "must be given to CustomNoise(draw, covariance) when a feedback reveals it"
+                "covariance",
+                "must be given where a feedback reveals it (got None); write CustomNoise(draw, covariance)",
             )
         return jnp.asarray(self.covariance(t, x), x.dtype)
 
@@ -377,7 +384,7 @@ class Mirrored:
         if getattr(self.law, "symmetric", False) is not True:
             raise ArgumentError(
                 "noise",
-                f"must have a symmetric law to be mirrored, which says so with symmetric = True (got {self.law!r})",
+                f"must be symmetric to be mirrored (got {self.law!r}); declare it with symmetric = True",
             )
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -30,7 +30,7 @@ from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
 from jaxonline.parameters.declared import members_of
-from jaxonline.parameters.errors import ArgumentTypeError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Component
 
@@ -103,12 +103,12 @@ class Game:
             )
         name = type(self.regret).__name__
         if wants_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
-            raise ValueError(f"regret={name} needs a feedback of noisy copies (got {type(self.feedback).__name__})")
+            problem = f"must make noisy copies for regret={name}() (got {type(self.feedback).__name__})"
+            raise ArgumentError("feedback", problem)
         states_means = overrides(self.environment, EnvironmentDefaults.expected_outcome)
         if self.regret.on_expected_outcomes and not states_means:
-            raise ValueError(
-                f"regret={name} needs an environment with expected_outcome (got {type(self.environment).__name__})"
-            )
+            problem = f"must have expected_outcome for regret={name}() (got {type(self.environment).__name__})"
+            raise ArgumentError("environment", problem)
         try_feedback(self.feedback, self.specs, self.dtype)
 
     @property
@@ -210,9 +210,7 @@ def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
         if traits_of(game.environment, EnvironmentTraits).oblivious and not game.oblivious:
-            raise ValueError(
-                "NoisyRegret with an adaptive feedback needs an entrant: the copies depend on what it does"
-            )
+            raise ArgumentError("entrant", "must be given for NoisyRegret() with an adaptive feedback (got None)")
         return States(environment, ())
     return States(
         environment,

@@ -175,7 +175,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         first = not hasattr(self, "lives_")
         if first and classes is None:
             raise ArgumentError(
-                "classes", "must be given in the first call of partial_fit: all labels that will ever come"
+                "classes", "must be given in the first call of partial_fit (got None); pass all labels that can occur"
             )
         with self._fitted_or_as_before():
             X, y = validate_data(self, X, y, dtype=np.float64, reset=first)

@@ -156,7 +156,7 @@ class Live:
                 no class where the loss is one of a margin.
         """
         if self._open is None or self._game is None:
-            raise RuntimeError(f"update must come after predict, which opens round {self.round + 1}")
+            raise RuntimeError(f"update: must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(inputs.array_of("x", x, self._instance, dtype), self._open.x):
             raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.shown(x)})")
@@ -201,7 +201,7 @@ class Live:
         y = inputs.rows_of("y", y, self._outcome, dtype)
         X = np.zeros((len(y), 0), dtype) if X is None else inputs.rows_of("X", X, self._instance, dtype)
         if len(X) != len(y):
-            raise ValueError(f"X and y must have the same number of rows (got {X.shape} and {y.shape})")
+            raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
         inputs.check_promises("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + ROWS) for first in range(0, len(y), ROWS)]
@@ -231,7 +231,7 @@ class Live:
             [0.0, 0.0, 0.0]
         """
         if self._game is None:
-            raise RuntimeError("moves must come after the first instance, or instance= must be given")
+            raise RuntimeError("moves: must come after the first instance, or instance= must be given")
         X = inputs.rows_of("X", X, self._instance, self._precision.dtype)
         return self._game.moves(self.round + 1, self._states, X)
 
@@ -327,7 +327,7 @@ class Live:
 
     def _saved(self) -> state_files.Saved:
         if self._game is None or self._instance is None:
-            raise RuntimeError("save must come after the first predict, or instance= must be given")
+            raise RuntimeError("save: must come after the first predict, or instance= must be given")
         return state_files.Saved(
             self._game.identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
             self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
@@ -337,11 +337,11 @@ class Live:
         """Be as what was saved, or raise and stay as it was."""
         if saved.dtype != self._precision.dtype.name:
             raise ValueError(
-                f"{path} must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
+                f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here (got {saved.dtype})"
             )
         if saved.outcome != self._outcome or self._instance not in (None, saved.instance):
             raise ValueError(
-                f"{path} must be a state for instances of shape {self._instance} and outcomes of shape "
+                f"{path}: must be a state for instances of shape {self._instance} and outcomes of shape "
                 f"{self._outcome} (got {saved.instance} and {saved.outcome})"
             )
         with self._precision():

@@ -82,8 +82,8 @@ class LiveGame:
         """
         if not isinstance(self.entrant.feedback, LossOfMove):
             raise TypeError(
-                "loss is told to a learner with the feedback Bandit or LossOfMove, this one has "
-                f"{type(self.entrant.feedback).__name__}: give y"
+                "loss: must be left out unless the feedback is Bandit or LossOfMove (got feedback "
+                f"{type(self.entrant.feedback).__name__}); pass y"
             )
         with self._precision():
             game = Game(arrivals(self.game.specs.instance.shape, (), self._precision.dtype), ToldLoss(), ToldLoss())

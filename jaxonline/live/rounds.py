@@ -86,7 +86,7 @@ class ToldLoss(FeedbackDefaults):
         Raises:
             TypeError: always.
         """
-        raise TypeError("it asks for the gradient of the loss, and only the loss of the move is told")
+        raise TypeError("loss: only the loss of the move is known, but the learner asks for the gradient; pass y")
 
 
 def table(rows: np.ndarray) -> np.ndarray:

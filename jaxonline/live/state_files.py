@@ -63,7 +63,7 @@ def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None
     other = [name for name in own if saved.identity.get(name) != own[name]]
     if other:
         raise ValueError(
-            f"{path} must be a state of {words} (got that of {saved.words}); it has another {' and '.join(other)}"
+            f"{path}: must be a state of {words} (got that of {saved.words}); it has another {' and '.join(other)}"
         )
 
 
@@ -82,7 +82,7 @@ def restored(path: str, states: PyTree, leaves: list[np.ndarray]) -> PyTree:
     kinds = [[(leaf.shape, leaf.dtype) for leaf in each] for each in (map(plain_leaf, own), leaves)]
     if kinds[0] != kinds[1]:
         raise ValueError(
-            f"{path} must hold the state of this version of the learner, arrays {kinds[0]} (got {kinds[1]})"
+            f"{path}: must hold the state of this version of the learner, arrays {kinds[0]} (got {kinds[1]})"
         )
     return jax.tree.unflatten(structure, map(leaf_like, own, leaves))
 
@@ -120,7 +120,9 @@ def unpacked(path: str, content: bytes) -> Saved:
             about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
         )  # fmt: skip
     except (*BROKEN, TypeError, AttributeError, OSError) as error:
-        raise ValueError(f"{path} must be a state that Live.save wrote, and is another file or damaged") from error
+        raise ValueError(
+            f"{path}: must be a state that Live.save wrote (got another file, or a damaged one)"
+        ) from error
 
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:

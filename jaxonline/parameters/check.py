@@ -226,10 +226,10 @@ def rows(name: str, X: Any, of_rows: str, y: Any, *, vectors: bool = True) -> tu
     """
     X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(of_rows, y, ndim=1 if vectors else None)
     if X.ndim < 2 or y.ndim < 1:
-        raise ValueError(f"{name} and {of_rows} must have one row a round (got shapes {X.shape} and {y.shape})")
+        raise ArgumentError(of_rows, f"must have one row a round, as {name} (got shapes {y.shape} and {X.shape})")
     if len(X) != len(y) or X.size == 0 or y.size == 0:
-        raise ValueError(
-            f"{name} and {of_rows} must have the same number of rows, at least one (got {X.shape} and {y.shape})"
+        raise ArgumentError(
+            of_rows, f"must have as many rows as {name}, at least one (got shapes {y.shape} and {X.shape})"
         )
     return X, y
 

@@ -184,7 +184,9 @@ def _concatenated(number: int, each: int):
 
     def random_bits(keys: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or len(shape) != 1:
-            raise TypeError(f"several keys draw 32-bit numbers along one axis (got {bit_width} bits, shape {shape})")
+            raise TypeError(
+                f"key: several keys draw 32-bit numbers along one axis only (got {bit_width} bits, shape {shape})"
+            )
         place = np.arange(shape[0], dtype=np.uint32)
         whose = np.minimum(place // each, number - 1)
         key = [keys[0, word] for word in range(2)]
@@ -194,7 +196,7 @@ def _concatenated(number: int, each: int):
         return high ^ low
 
     def refused(*_: Any) -> Array:
-        raise TypeError("several keys side by side draw numbers, and make no keys")
+        raise TypeError("key: keys side by side cannot be split or folded; draw numbers from them")
 
     return define_prng_impl(
         key_shape=(number, 2), seed=refused, split=refused, random_bits=random_bits, fold_in=refused,
@@ -213,11 +215,11 @@ def _given(number: int):
 
     def random_bits(words: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
         if bit_width != 32 or shape != words.shape:
-            raise TypeError(f"there are {number} words of 32 bits (got {bit_width} bits, shape {shape})")
+            raise TypeError(f"key: must be asked for {number} words of 32 bits (got {bit_width} bits, shape {shape})")
         return words
 
     def refused(*_: Any) -> Array:
-        raise TypeError("words that are given make no keys")
+        raise TypeError("key: a key with given words cannot be split or folded; draw numbers from it")
 
     return define_prng_impl(
         key_shape=(number,), seed=refused, split=refused, random_bits=random_bits, fold_in=refused,

@@ -103,7 +103,7 @@ class Result:
             ValueError: if the study had no comparator.
         """
         if self.comparator_loss is None:
-            raise ValueError("regret needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+            raise ArgumentError("comparator", estimates.NO_COMPARATOR)
         return self.cumulative_loss - self.comparator_loss
 
     @property

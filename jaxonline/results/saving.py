@@ -74,7 +74,9 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         raise ArgumentError("path", f"must end in the name of a store (got '{path}')")
     place = path.resolve() if path.is_symlink() else path
     if os.path.lexists(path) and not (place.exists() and _is_ours(Folder(place))):
-        raise FileExistsError(f"{path} exists and is no result of jaxonline: it is not replaced, give another path")
+        raise FileExistsError(
+            f"{path}: exists and is not a result of jaxonline, so it is not replaced; give another path"
+        )
     with naming(path):
         place.parent.mkdir(parents=True, exist_ok=True)
         beside = unfinished(place)
@@ -99,7 +101,9 @@ def _save_at_url(result: Any, url: str) -> str:
     place = Bucket(url)
     before = place.names()
     if before and not _is_ours(place, UNFINISHED):
-        raise FileExistsError(f"{url} exists and is no result of jaxonline: it is not replaced, give another URL")
+        raise FileExistsError(
+            f"{url}: exists and is not a result of jaxonline, so it is not replaced; give another URL"
+        )
     if not before:
         for files in _files(result):
             place.write(files)
@@ -206,7 +210,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     place = place_of(path)
     content = place.read(DOCUMENT)
     if content is None:
-        raise FileNotFoundError(f"there is no result at {path}{_hint(place, path)}")
+        raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
     attributes = attributes_in(content) or {}
     meta = {name: of for name, of in attributes.items() if name != MARKER}
     try:
@@ -215,9 +219,11 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         if format_of(attributes) == STUDY:
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error!r}") from error
+        raise ValueError(f"{path}: is damaged; {error!r}") from error
     check_format(str(path), attributes)
-    raise ValueError(f"{path} is no result of jaxonline, as Result.save and simulate(checkpoint=...) write them")
+    raise ValueError(
+        f"{path}: must be a result that Result.save or simulate(checkpoint=...) wrote (got something else)"
+    )
 
 
 def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
@@ -229,7 +235,7 @@ def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
     kept = place.read(f"{node('learner')}/{spec.key((0,))}") or b""
     if is_whole(kept) and kept != spec.encode(np.array(learners, object)):
-        raise ValueError(f"{place.name} is damaged: the names of learners are not what was written")
+        raise ValueError(f"{place.name}: is damaged; the names of learners are not what was written")
 
 
 def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
@@ -249,13 +255,13 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
         try:
             return decode_whole(ArraySpec.of(documents[node(name)]), lambda key: place.read(f"{node(name)}/{key}"))
         except ValueError as error:
-            raise ValueError(f"{place.name} is damaged: {name!r} is not what was written") from error
+            raise ValueError(f"{place.name}: is damaged; {name!r} is not what was written") from error
 
     interval = marker.get("interval")
     if interval is None and "precision" in meta:
         raise ValueError(
-            f"{place.name} was saved by an earlier version of jaxonline, without the interval of a study that stops by "
-            "precision: load it with the version that saved it, or simulate it again"
+            f"{place.name}: was saved by an earlier version of jaxonline, without the interval of a study with a "
+            "precision; load it with the version that saved it, or simulate it again"
         )
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
     _check_names(place, learners)
@@ -282,7 +288,7 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
     own = finished["cumulative_loss"]
     some = np.flatnonzero(own.any(axis=0))
     if not len(some):
-        raise ValueError(f"{place.name} is the store of a study of which no run is finished yet")
+        raise ValueError(f"{place.name}: is the store of a study without any finished run; run it further")
     missing = {
         name: int(n) for name, n in zip(layout.learners, (own < len(layout.rounds)).sum(axis=1), strict=True) if n
     }

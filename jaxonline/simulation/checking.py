@@ -163,7 +163,7 @@ def _check_comparator(game: Game, comparator: Any) -> None:
     if comparator is None:
         return
     good = isinstance(comparator, Comparator | HindsightComparator)
-    check.instance("comparator", comparator, good, "a comparator, with statistic and best_loss, or best_losses")
+    check.instance("comparator", comparator, good, "a comparator such as jo.L2Ball(1.0) or jo.BestArm()")
     name = type(comparator).__name__
     loss = getattr(comparator, "loss", None)
     if loss is not None and not same_loss(game, loss):
@@ -175,20 +175,20 @@ def _check_comparator(game: Game, comparator: Any) -> None:
             instances, outcomes = map(said, game.specs)
             raise ArgumentTypeError(
                 "comparator",
-                f"{name} cannot judge instances {instances} and outcomes {outcomes}: "
+                f"{name} cannot judge this game (got instances {instances} and outcomes {outcomes}); "
                 f"{next(iter(str(error).splitlines()), '')[:250]}",
             ) from error
 
 
 def _check_antithetic(game: Game, teams: Iterable[Team]) -> None:
     if game.regret.comparator_on_copies:
-        raise ValueError(
-            f"antithetic plays need a comparator on clean instances (got the regret {type(game.regret).__name__})"
+        raise ArgumentError(
+            "antithetic", f"must have a comparator on clean instances (got the regret {type(game.regret).__name__})"
         )
     feedbacks = [team.entrant.feedback for team in teams] + [game.feedback] * game.regret.learner_on_copies
     turned = [method_of(feedback, FeedbackDefaults.mirrored)(-1.0) for feedback in feedbacks]  # raises without symmetry
     if all(after is before for after, before in zip(turned, feedbacks, strict=True)):
         raise ValueError(
-            "antithetic plays need a learner with noisy feedback, as NoisyCopies (got only "
+            "antithetic: must have a learner with noisy feedback, such as NoisyCopies (got only "
             f"{', '.join(sorted({type(feedback).__name__ for feedback in feedbacks}))})"
         )

@@ -66,7 +66,9 @@ def workers_of(cluster: Any) -> Iterator["Workers"]:
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise ValueError(f"cluster needs a package that is not installed (jaxonline[cluster]): {error}") from None
+        raise ValueError(
+            f"cluster: needs a package that is not installed ({error}); pip install 'jaxonline[cluster]'"
+        ) from None
     if isinstance(cluster, Workers):
         yield cluster
     elif isinstance(cluster, Client):
@@ -235,7 +237,7 @@ def _reached(address: str) -> Iterator[None]:
     try:
         yield
     except (OSError, TimeoutError) as error:
-        raise ConnectionError(f"there is no scheduler at {address}: {error}") from error
+        raise ConnectionError(f"cluster: there is no scheduler at {address} ({error})") from error
 
 
 def _check_address(address: str) -> None:
@@ -262,5 +264,5 @@ def _connected() -> Iterator[None]:
         yield
     except (FutureCancelledError, CommClosedError) as error:
         raise ConnectionError(
-            "the scheduler of the cluster is gone; what was finished is in the store, and the same call goes on"
+            "cluster: the scheduler has stopped; finished runs are in the store, and the same call continues"
         ) from error

@@ -191,10 +191,9 @@ def with_controls(teams: Iterable[Team]) -> list[tuple[Entrant, dict[str, Any]]]
     known = [_is_known(team) for team in teams]
     if not any(known):
         raise ValueError(
-            "control_variates needs a learner whose expected loss is known exactly but for its projection: "
+            "control_variates: must have a learner whose expected loss is known up to its projection (got none); use "
             "GradientLearner with an estimator that states its moments (TwoCopies), plain steps and hypothesis='last', "
-            "on NoisyCopies whose laws state their covariance, with the squared loss and an oblivious environment; "
-            "got none"
+            "on NoisyCopies whose laws state their covariance, with the squared loss and an oblivious environment"
         )
     found: list[tuple[Entrant, dict[str, Any]]] = []
     for (learner, feedback), good in zip([(e.entrant.learner, e.entrant.feedback) for e in teams], known, strict=True):

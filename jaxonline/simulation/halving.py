@@ -31,9 +31,7 @@ def least(means: Float[ArrayLike, "S"]) -> int:
     """
     means = np.asarray(means)
     if not np.isfinite(means).any():
-        raise ArgumentError(
-            "settings", f"must have one with finite losses, and all {means.size} that were tried have none"
-        )
+        raise ArgumentError("settings", f"must have one with finite losses (got {means.size} without)")
     return int(np.argmin(np.where(np.isfinite(means), means, np.inf)))
 
 

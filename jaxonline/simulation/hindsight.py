@@ -46,9 +46,8 @@ class Hindsight:
         if not game.oblivious:
             raise ArgumentError(
                 "comparator",
-                f"{type(comparator).__name__} needs the history of each run, which is collected by playing "
-                "the environment alone, but what it is judged on depends on the learner: use a comparator that sums "
-                "over rounds, such as L2Ball",
+                f"{type(comparator).__name__} needs the history of the environment alone, but in this game that "
+                "depends on the learner; use a comparator that sums over rounds, such as L2Ball",
             )
         self.comparator = comparator
         self._matchup = Matchup(cast_leaves(game, game.dtype), None, None, {}, code=code)
@@ -117,6 +116,8 @@ def _best_losses(comparator: HindsightComparator, X: PyTree, y: PyTree, rounds: 
         X, y = jax.tree.map(lambda leaf: leaf[: good[-1]], (X, y))
         losses = np.asarray(comparator.best_losses(X, y, good), np.float64)
         if losses.shape != good.shape:
-            raise ValueError(f"comparator.best_losses must return one loss a round, {good.shape} (got {losses.shape})")
+            raise ArgumentError(
+                "comparator", f"best_losses must return one loss a round, {good.shape} (got {losses.shape})"
+            )
         best[: len(good)] = losses
     return best

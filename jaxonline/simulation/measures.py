@@ -118,9 +118,11 @@ class Pulls:
         """
         arm, outcome = _arm(record.y_hat), record.y
         if getattr(outcome, "ndim", None) != 1 or getattr(arm, "shape", None) != ():
-            raise TypeError(f"Pulls needs arms as moves and vectors as outcomes (got {record.y_hat} and {outcome})")
+            raise ArgumentTypeError(
+                "measures", f"Pulls must have arms as moves and vectors as outcomes (got {record.y_hat} and {outcome})"
+            )
         if not jnp.issubdtype(arm.dtype, jnp.integer):
-            raise TypeError(f"Pulls needs integers as arms (got {arm.dtype})")
+            raise ArgumentTypeError("measures", f"Pulls must have integers as arms (got {arm.dtype})")
         return jnp.zeros(outcome.shape, jnp.int32)
 
     def add(self, carry: Int[Array, "K"], t: Int[Array, ""], record: Round) -> Int[Array, "K"]:

@@ -82,9 +82,7 @@ def checked_grid(grid: Any) -> dict[str, Any]:
 def check_setting_name(name: Any) -> str:
     """Check that what is set has a name of its own in tables."""
     if check.text("a name in grid", name) in RESERVED_NAMES:
-        raise ValueError(
-            f"a name in grid must be another one than {', '.join(map(repr, RESERVED_NAMES))} (got {name!r})"
-        )
+        raise ArgumentError("grid", f"must have other names than {', '.join(map(repr, RESERVED_NAMES))} (got {name!r})")
     return name
 
 
@@ -101,7 +99,9 @@ def asked_for(sampler: AsksAndTells, n_settings: int, grid: Mapping[str, Any]) -
     for setting in settings:
         check.instance("a setting of sampler", setting, Mapping, "a dictionary of values by name")
         if set(setting) != set(grid):
-            raise ValueError(f"a setting of sampler must have {', '.join(grid)} (got {', '.join(map(str, setting))})")
+            raise ArgumentError(
+                "sampler", f"must return settings with {', '.join(grid)} (got {', '.join(map(str, setting))})"
+            )
         for name, value in setting.items():
             if is_number(value):
                 check.number(f"{name} of a setting of sampler", value)
@@ -203,7 +203,7 @@ class _Optuna:
         try:
             optuna: Any = importlib.import_module("optuna")
         except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("Optuna is not installed: pip install 'jaxonline[tuning]'") from error
+            raise ModuleNotFoundError("sampler: Optuna is not installed; pip install 'jaxonline[tuning]'") from error
         own = optuna.samplers.TPESampler(seed=seed)
         study: Any = optuna.create_study(sampler=own) if isinstance(given, str) else given
         check.instance("sampler", study, isinstance(study, optuna.Study), SAMPLERS)

@@ -7,6 +7,7 @@ import jax
 
 from jaxonline.game import Entrant, Game, Learner, Round, bind, check_assumptions
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves, stack, static, struct
 
 
@@ -48,7 +49,7 @@ def sweep(learners: Mapping[Any, Any] | Sequence[Any]) -> Sweep:
         check.instance("learners", learners, good, "a list of learners, or a dictionary of them")
     items = dict(learners if isinstance(learners, Mapping) else enumerate(learners))
     if not items:
-        raise ValueError("learners of a sweep must be at least one (got none)")
+        raise ArgumentError("learners", "must hold at least one learner (got none)")
     for label, item in items.items():
         wanted = "a learner, with init, predict and update"
         check.instance(f"learners[{label!r}]", item, isinstance(item, Learner), wanted)
@@ -105,8 +106,8 @@ RESERVED = ("best in hindsight", "comparator")
 def check_name(name: str) -> None:
     """Check that a learner's name is not empty, and not one that the simulator has for something else."""
     if check.text("learners' name", name) in RESERVED:
-        raise ValueError(
-            f"learners' name must be another one than {name!r}, which the simulator has for the comparator"
+        raise ArgumentError(
+            "learners", f"must have another name (got {name!r}); the simulator uses it for the comparator"
         )
 
 
@@ -115,5 +116,5 @@ def distinct(what: str, names: Iterable[str]) -> tuple[str, ...]:
     names = tuple(names)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"{what} must have distinct names (got {twice[0]!r} more than once)")
+        raise ArgumentError(what, f"must have distinct names (got {twice[0]!r} more than once)")
     return names

@@ -118,7 +118,7 @@ def tune(
         quantity = "cumulative_loss" if comparator is None else "regret"
     check.choice("quantity", quantity, (*beside, *counted))
     if quantity in axes:
-        raise ValueError(f"a name in grid must be another one than that of the quantity (got {quantity!r})")
+        raise ArgumentError("grid", f"must have other names than the quantity (got {quantity!r})")
     tried = Tried(game, maker(learner), quantity, check.count("together", together))
     fewest = heights[0][1]
     width = blocks.default_width(-(-fewest // 2), jax.default_backend())
@@ -169,5 +169,7 @@ def _root(key: Any, runs_key: Any) -> jax.Array:
         return jax.random.fold_in(study, TUNING)
     own = check.key_of("runs_key", runs_key)
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
-        raise ArgumentError("runs_key", "must be another key than that of the study, whose runs are reported")
+        raise ArgumentError(
+            "runs_key", "must be another key than that of the study, whose runs are reported (got the same)"
+        )
     return own

@@ -87,7 +87,7 @@ class Store:
     def blocks(self) -> Blocks:
         """The blocks of a study."""
         if self.layout is None:
-            raise TypeError(f"{self.place.name} keeps numbers, and no study")
+            raise TypeError(f"{self.place.name}: holds numbers and no study")
         return self._blocks
 
     def read_numbers(self) -> dict[str, np.ndarray] | None:
@@ -196,7 +196,7 @@ class Store:
             self.layout = self._extended(root[MARKER], self.layout)
             self._meta = self._joined(root, self._meta)
         elif not self._alone:
-            raise ValueError(f"checkpoint {self.place.name} holds no study yet")
+            raise ValueError(f"checkpoint: {self.place.name} holds no study yet")
         self._blocks = Blocks(self.place, self._study, self.layout, repairs=self._alone)
         if self._alone:
             for files in (documents(self.layout), {DOCUMENT: self._document(self.layout)}):
@@ -220,9 +220,11 @@ class Store:
     def _refuse(self, attributes: Mapping[str, Any] | None) -> None:
         """What is no study's."""
         if attributes is not None and MARKER not in attributes:
-            raise ValueError(f"checkpoint {self.place.name} is a zarr store of something else")
+            raise ValueError(f"checkpoint: {self.place.name} is another zarr store; give another folder")
         if attributes is not None and format_of(attributes) == RESULT:
-            raise ValueError(f"checkpoint {self.place.name} is a result that was saved, and no study to go on with")
+            raise ValueError(
+                f"checkpoint: {self.place.name} is a saved result and not a study to continue; give another folder"
+            )
         check_format(f"checkpoint {self.place.name}", attributes or {})
 
     def _check(self, theirs: Mapping[str, Any]) -> None:
@@ -247,7 +249,7 @@ class Store:
                     continue
                 if int(record[0, 1]) != int(self._study, 16):
                     raise ValueError(
-                        f"checkpoint {self.place.name} holds a block of another study: {FINISHED}/{folder}/{name}"
+                        f"checkpoint: {self.place.name} holds a block of another study, {FINISHED}/{folder}/{name}"
                     )
 
     @staticmethod
@@ -329,7 +331,7 @@ def check_format(name: str, attributes: Mapping[str, Any]) -> None:
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
         version = attributes.get("versions", {}).get("jaxonline", "another version")
         raise ValueError(
-            f"{name} was written by jaxonline {version} in the format {kind!r}, which this version cannot read: "
+            f"{name}: was written by jaxonline {version} in the format {kind!r}, which this version cannot read; "
             "give another folder, or use the version that wrote it"
         )
 

@@ -187,9 +187,9 @@ class _Walk:
                 unseen = f"the source of {item.__qualname__}, which has no file, or a file edited since it was run"
             raise ArgumentTypeError(
                 "checkpoint",
-                f"must see all that decides the numbers, and cannot see {unseen} "
-                f"({', '.join(self._trail)}): name a version of the study, and another one whenever you change what "
-                "cannot be seen: checkpoint=jo.Checkpoint(folder, version='1')",
+                f"must see all that determines the results (got {unseen} "
+                f"({', '.join(self._trail)}), which it cannot see); pass jo.Checkpoint(folder, version='1'), and "
+                "change the version whenever you change that code",
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:

@@ -120,7 +120,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("a stored array is read, and so copied; got copy=False")
+            raise ValueError("copy: must not be False for a stored array, which is copied when it is read")
         return np.asarray(self._read(*(np.arange(n) for n in self.shape[:3])), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -171,7 +171,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             return self._spec.decode(content)
         except ValueError as error:
             self._check()
-            raise ValueError(f"{self._place.name} is damaged: {self._name!r} is not what was written") from error
+            raise ValueError(f"{self._place.name} : {self._name!r} is damaged") from error
 
     def _check(self) -> None:
         if not self.is_there():

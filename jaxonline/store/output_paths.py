@@ -78,7 +78,7 @@ def writing(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield path
     except OSError as error:
-        raise OSError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise OSError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 def write_text(path: Path, text: str) -> Path:

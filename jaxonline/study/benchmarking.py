@@ -93,7 +93,7 @@ class Benchmark:
             check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
         for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
-                raise ValueError(f"games' name must do as the name of a file (got {name!r})")
+                raise ArgumentError("games", f"must have names that can be names of files (got {name!r})")
         distinct("games, as files,", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
@@ -142,7 +142,7 @@ class Benchmark:
                     if not self.gaps:
                         kind = TypeError if isinstance(error, TypeError) else ValueError
                         words = f"learner {name!r} does not fit the game {game!r}"
-                        raise kind(f"{words} (gaps=True leaves such cells empty): {error}") from error
+                        raise kind(f"{words}; pass gaps=True to leave such cells empty ({error})") from error
                     gaps |= {(game, each): str(error) for each in _members(name, learner)}
                 else:
                     found[game][1][name] = item

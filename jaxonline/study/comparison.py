@@ -203,7 +203,9 @@ class Comparison:
         etas, tuned = {}, {}
         if isinstance(self.tune, BestOf):
             if self.tune.runs == "halving" and options.get("precision") is not None:
-                raise ValueError("tune needs a number of runs to choose by halving, and a precision gives none")
+                raise ArgumentError(
+                    "tune", "must have a number of runs to choose by halving (got a precision); pass n_runs"
+                )
             result, etas, tuned = self.tune.run(self.game, simulate, self.learners, context, n_runs, n_rounds)
         elif self.tune is None:
             result = simulate(context, self.learners, n_rounds)

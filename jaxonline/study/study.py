@@ -377,4 +377,4 @@ def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet
     try:
         return datasets.load(name, data, **options)
     except ValueError as error:
-        raise ArgumentError("sets", f"must name a data set: {error}") from error
+        raise ArgumentError("sets", f"must name a data set ({error})") from error

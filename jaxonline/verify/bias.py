@@ -237,7 +237,7 @@ def _method(method: str, **known: Any) -> str:
     if method == "auto":
         return next((name for name, need in NEEDS.items() if known[need] is not None), "kurtosis")
     if method in NEEDS and known[NEEDS[method]] is None:
-        raise ValueError(f"{NEEDS[method]} must be given for the method {method!r} (got None)")
+        raise ArgumentError(NEEDS[method], f"must be given for the method {method!r} (got None)")
     return method
 
 
@@ -245,7 +245,7 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
     """The stated second moments, checked against the target: E theta^2 is at least (E theta)^2."""
     if layout.is_complex:
         raise ArgumentTypeError(
-            "second_moment", "must not be given for complex estimates: give range, or estimate both parts"
+            "second_moment", "must be left out for complex estimates; pass range, or estimate both parts"
         )
     shapes = [leaf.shape for leaf in layout.leaves]
     leaves = layout.structure.flatten_up_to(value)

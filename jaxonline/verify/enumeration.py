@@ -42,10 +42,14 @@ def enumerate_support(
     p = check.finite_array("support's probabilities", [p for p, _ in outcomes]).astype(float)
     values = [check.finite_array("support's values", value) for _, value in outcomes]
     if np.any(p < 0) or abs(p.sum() - 1) > 1e-6:
-        raise ValueError(f"support's probabilities must be at least 0 and sum to 1 (got a sum of {p.sum():.9g})")
+        raise ArgumentError(
+            "support", f"must have probabilities that are at least 0 and sum to 1 (got a sum of {p.sum():.9g})"
+        )
     shapes = {value.shape for value in values}
     if shapes != {target.shape}:
-        raise ValueError(f"support's values must have the target's shape {target.shape} (got {sorted(shapes)})")
+        raise ArgumentError(
+            "support", f"must have values with the target's shape {target.shape} (got {sorted(shapes)})"
+        )
     table = np.stack([value.astype(float).ravel() for value in values])
     flat = target.astype(float).ravel()
     second = p @ table**2

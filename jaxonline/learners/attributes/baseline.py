@@ -17,6 +17,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Positive
 
@@ -88,7 +89,7 @@ class Baseline(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"Baseline needs instances of one dimension (got shape {specs.instance.shape})")
+            raise ArgumentError("instances", f"must have one dimension for Baseline (got shape {specs.instance.shape})")
         w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return BaselineState(jnp.zeros((len(w), len(w)), w.dtype), w, w, jnp.int32(0))
 

@@ -80,8 +80,8 @@ class Aggregating(LearnerDefaults):
         elif self.eta is None:
             raise ArgumentError(
                 "eta",
-                f"must be given for {type(self.loss).__name__}: a rate at which it is mixable; "
-                "it is known for the squared loss only",
+                f"must be given for {type(self.loss).__name__} (got None), as a rate at which it is "
+                "mixable; only for the squared loss there is a default",
             )
 
     @property

@@ -131,5 +131,5 @@ def n_experts(name: str, spec: PyTree) -> int:
     """The length of a vector with one entry for each expert."""
     shape = getattr(spec, "shape", None)
     if shape is None or len(shape) != 1:
-        raise ArgumentError(name, f"must be vectors with an entry for each expert (got {spec})")
+        raise ArgumentError(name, f"must be vectors with an entry for each expert or arm (got shape {shape})")
     return shape[0]

@@ -17,6 +17,7 @@ from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
 
@@ -85,8 +86,8 @@ class ExponentiatedGradient(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(
-                f"ExponentiatedGradient needs instances of one dimension (got shape {specs.instance.shape})"
+            raise ArgumentError(
+                "instances", f"must have one dimension for ExponentiatedGradient (got shape {specs.instance.shape})"
             )
         zeros = jnp.zeros(specs.instance.shape[0] * (2 if self.signed else 1), specs.instance.dtype)
         return ExponentiatedState(zeros, jnp.int32(0), self.optimizer.init(zeros))

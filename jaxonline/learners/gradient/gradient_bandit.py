@@ -74,7 +74,9 @@ class GradientBandit(LearnerDefaults):
         """
         del key
         if len(specs.outcome.shape) != 1:
-            raise ValueError(f"GradientBandit needs outcomes of one dimension (got shape {specs.outcome.shape})")
+            raise ArgumentError(
+                "outcomes", f"must have one dimension for GradientBandit (got shape {specs.outcome.shape})"
+            )
         return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:

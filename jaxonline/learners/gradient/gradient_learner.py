@@ -17,6 +17,7 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Positive, Takes
 
@@ -105,7 +106,9 @@ class GradientLearner(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"GradientLearner needs instances of one dimension (got shape {specs.instance.shape})")
+            raise ArgumentError(
+                "instances", f"must have one dimension for GradientLearner (got shape {specs.instance.shape})"
+            )
         w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return GradientState(w, jnp.int32(0), self.optimizer.init(w), w if self.hypothesis == "average" else None)
 

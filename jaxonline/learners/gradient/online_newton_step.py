@@ -11,6 +11,7 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
@@ -84,7 +85,9 @@ class OnlineNewtonStep(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"OnlineNewtonStep needs instances of one dimension (got shape {specs.instance.shape})")
+            raise ArgumentError(
+                "instances", f"must have one dimension for OnlineNewtonStep (got shape {specs.instance.shape})"
+            )
         w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
         return OnlineNewtonState(w, jnp.asarray(self.epsilon, w.dtype) * jnp.eye(len(w), dtype=w.dtype))
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from annotated_types import Gt
 from jaxtyping import Array, Float, Int
 
@@ -133,6 +134,8 @@ def as_step_size(step_size: Any, name: str = "step_size") -> Any:
         return step_size
     if callable(step_size) or isinstance(step_size, type):
         return Schedule(check.function(name, step_size, "the step count, or a number"))
+    if isinstance(step_size, optax.GradientTransformation):
+        raise ArgumentTypeError(name, "must be a number or a schedule (got an optax optimiser); pass it as optimizer=")
     return Constant(check.positive(name, step_size))
 
 

@@ -64,7 +64,9 @@ class MultiKernel(ForwardsToLearner):
 
     def __post_init__(self):
         if self.expert.features is not None:
-            raise ArgumentError("expert", "must have no features of its own: the dictionary makes them")
+            raise ArgumentError(
+                "expert", f"must have no features of its own (got {self.expert.features!r}); the dictionary makes them"
+            )
 
     @property
     def learner(self) -> Any:  # type: ignore[override]

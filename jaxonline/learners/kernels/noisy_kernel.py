@@ -140,7 +140,7 @@ class NoisyKernel(LearnerDefaults):
         del key
         instance = specs.instance
         if len(instance.shape) != 1:
-            raise ValueError(f"NoisyKernel needs instances of one dimension (got shape {instance.shape})")
+            raise ArgumentError("instances", f"must have one dimension for NoisyKernel (got shape {instance.shape})")
         room = self.storage
         w = expansion.empty(instance.shape[0], room.tensor_levels, room.n_chunks, room.deepest, instance.dtype)
         return NoisyKernelState(w, jnp.int32(0))

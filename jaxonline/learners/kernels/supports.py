@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PyTree
 
+from jaxonline.parameters.errors import ArgumentError
+
 LANES = 128  # points in the smallest chunk
 MAX_CHUNKS = 8
 
@@ -91,7 +93,7 @@ def no_points(capacity: int, instance: jax.ShapeDtypeStruct) -> Supports:
         ValueError: if instances are not vectors.
     """
     if len(instance.shape) != 1:
-        raise ValueError(f"a kernel learner needs instances of one dimension (got shape {instance.shape})")
+        raise ArgumentError("instances", f"must have one dimension for a kernel learner (got shape {instance.shape})")
     size = LANES * -(-capacity // (LANES * MAX_CHUNKS))
     n_chunks = -(-capacity // size)
     points = jnp.zeros((n_chunks, instance.shape[0], size), instance.dtype)

@@ -5,6 +5,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.parameters.errors import ArgumentError
 
 
 class FromZeros(LearnerDefaults):
@@ -19,5 +20,5 @@ class FromZeros(LearnerDefaults):
         del key
         shape = specs.instance.shape
         if len(shape) != 1:
-            raise ValueError(f"{type(self).__name__} needs instances of one dimension (got shape {shape})")
+            raise ArgumentError("instances", f"must have one dimension for {type(self).__name__} (got shape {shape})")
         return jnp.zeros(shape, specs.instance.dtype)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 
@@ -80,7 +81,9 @@ class VotedPerceptron(LearnerDefaults):
         """
         del key
         if len(specs.instance.shape) != 1:
-            raise ValueError(f"VotedPerceptron needs instances of one dimension (got shape {specs.instance.shape})")
+            raise ArgumentError(
+                "instances", f"must have one dimension for VotedPerceptron (got shape {specs.instance.shape})"
+            )
         hypotheses = jnp.zeros((self.max_mistakes, *specs.instance.shape), specs.instance.dtype)
         return VotedPerceptronState(hypotheses, jnp.zeros(self.max_mistakes, jnp.int32), jnp.int32(0))
 

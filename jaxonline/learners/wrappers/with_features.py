@@ -127,7 +127,9 @@ class FeaturedOracle:
         Raises:
             ValueError: always.
         """
-        raise ValueError("covariance is asked for, but that of the noise of features is not known")
+        raise ValueError(
+            "covariance: that of the noise of features is not known; use a learner that does not ask for it"
+        )
 
     def queries(self) -> Int[Array, ""]:
         """The number of queries charged so far in this round."""

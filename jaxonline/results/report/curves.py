@@ -83,7 +83,7 @@ def plot_result(
     for name, bound in check.keyed("bounds", bounds, result.learners).items():
         if check.reals(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
             raise ValueError(
-                f"bounds[{name!r}] must have an entry for each of the {len(result.rounds)} recorded rounds (got "
+                f"bounds[{name!r}]: must have an entry for each of the {len(result.rounds)} recorded rounds (got "
                 f"shape {np.shape(bound)})"
             )
     bounds, sizes = bounds or {}, STYLES[check.choice("style", style, STYLES)]

@@ -164,7 +164,7 @@ def _result(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
     for learner, bound in check.keyed(f"bounds[{name!r}]", bounds, result.learners).items():
         if np.shape(bound) != result.rounds.shape:
             wanted = f"an entry for each of the {len(result.rounds)} recorded rounds"
-            raise ValueError(f"bounds[{name!r}][{learner!r}] must have {wanted} (got shape {np.shape(bound)})")
+            raise ValueError(f"bounds[{name!r}][{learner!r}]: must have {wanted} (got shape {np.shape(bound)})")
     quantity = summary.quantity_of(result)
     at_last = {learner: float(bound[-1]) for learner, bound in bounds.items()}
     table = summary.at_the_horizon(result, quantity, at_last, level=LEVEL, letters=len(result.learners) <= RANKED)

@@ -20,6 +20,10 @@ from jaxonline.results.statistics.variance_reduction import (
 )
 from jaxonline.store.lazy_arrays import portions
 
+NO_COMPARATOR = (
+    "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
+    "jo.L2Ball(radius) for vectors"
+)
 ALL, LAST = slice(None), slice(-1, None)
 
 
@@ -30,7 +34,7 @@ def recorded_of(result: Any, quantity: str) -> Any:
         ValueError: the study does not have the quantity.
     """
     if quantity in ("regret", "comparator_loss") and result.comparator_loss is None:
-        raise ValueError(f"{quantity} needs a comparator: simulate(..., comparator=jo.L2Ball(radius))")
+        raise ArgumentError("comparator", NO_COMPARATOR)
     check.choice("quantity", quantity, result.quantities)
     if quantity in result.measures:
         return result.measures[quantity]

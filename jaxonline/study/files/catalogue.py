@@ -91,7 +91,10 @@ def named(name: str) -> Entry:
     if name not in entries and len(alike) != 1:
         parts = [known for known in entries if name.lower() in known.lower()]
         parts = parts or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = meant(name, entries) or (f"; did you mean one of {', '.join(parts[:12])}?" if parts else "")
+        suggestion = (
+            f"; did you mean one of {', '.join(parts[:12])}?" if len(parts) > 1 else meant(name, parts or entries)
+        )
+        suggestion = suggestion or (f"; did you mean {parts[0]!r}?" if parts else "")
         raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")
     return entries[name if name in entries else alike[0]]
 

@@ -55,7 +55,7 @@ def data_stream(
     """
     given = {name: each for name, each in (("file", file), ("set", set), ("openml", openml)) if each is not None}
     if len(given) != 1:
-        raise ValueError(f"one of file, set and openml must be given (got {' and '.join(given) or 'none'})")
+        raise ValueError(f"file: one of file, set and openml must be given (got {' and '.join(given) or 'none'})")
     of_columns = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
     for name, each in (of_columns | ({"version": version} if openml is None else {})).items():
         if each is not None:

@@ -67,7 +67,7 @@ def results_compared(
     rounds = np.intersect1d(first.rounds, second.rounds)
     if not common or not len(rounds):
         what = "learner" if not common else "recorded round"
-        raise ValueError(f"the studies have no {what} in common: their results cannot be compared")
+        raise ValueError(f"other: must have {what} in common with the first study (got none)")
     both = first.comparator_loss is not None and second.comparator_loss is not None
     quantity, last = "regret" if both else "cumulative_loss", int(rounds[-1])
     parts = [each.values(quantity)[..., list(each.rounds).index(last)] for each in (first, second)]

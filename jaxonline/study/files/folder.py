@@ -69,7 +69,7 @@ def play_in(study: StudyFile, out: str | Path, cluster: Any = None) -> tuple[Rep
     other = {key: each for key, each in (changed or {}).items() if key[0] not in MAY_DIFFER}
     if other:
         words = f"must be the folder of this study or a new one (got '{folder}', of another)"
-        raise ArgumentError("out", f"{words}: {in_a_line(other)}")
+        raise ArgumentError("out", f"{words}; {in_a_line(other)}")
     source = study.source.path.absolute()
     copy = _copy(folder, source)
     own = [] if copy.resolve() == source.resolve() else [copy]
@@ -105,7 +105,7 @@ def _check_free(folder: Path, there: dict[str, Any] | None, own: list[Path]) -> 
     names = [path.name for path in taken if path.exists()]
     if names:
         words = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
-        raise ArgumentError("out", f"{words}: {', '.join(names)}")
+        raise ArgumentError("out", f"{words}; {', '.join(names)}")
 
 
 @contextlib.contextmanager
@@ -140,10 +140,10 @@ def _configuration(folder: Path) -> dict[str, Any]:
         if isinstance(found.get("file"), str):
             return found
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"'{folder}' is no folder of a study: there is no {CONFIGURATION}") from None
+        raise ValueError(f"folder: must be the folder of a study (got '{folder}'); it has no {CONFIGURATION}") from None
     except (ValueError, LookupError, TypeError, AttributeError):
         pass
-    raise ValueError(f"{path} is damaged: it is no configuration of a study")
+    raise ValueError(f"{path}: is damaged; it is not the configuration of a study")
 
 
 def look_into(folder: str | Path) -> StudyFolder:

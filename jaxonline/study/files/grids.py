@@ -58,7 +58,7 @@ def points(builder: Builder, name: str, table: Any, at: KeyPath, so_far: int = 0
         longest = max(axes, key=lambda axis: len(axis.values))
         raise builder.wrong(
             (*at, *longest.at) if axes else at,
-            f"stands for too many learners: {name} would be {size:,}, and a study has {MOST_LEARNERS} at most",
+            f"must stand for at most {MOST_LEARNERS} learners (got {size:,} in {name})",
         )
     short = [axis.at[-1] for axis in axes]
     names = [str(axis.at[-1]) if short.count(axis.at[-1]) == 1 else ".".join(map(str, axis.at)) for axis in axes]
@@ -81,7 +81,7 @@ def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
         raise builder.wrong(at, "must hold at least one value (got none)")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
     if twice is not None:
-        raise builder.wrong((*at, twice), f"is there twice: {check.shown(values[twice])}")
+        raise builder.wrong((*at, twice), f"must occur once (got {check.shown(values[twice])} twice)")
 
 
 def _axes(builder: Builder, table: Any, inside: KeyPath, at: KeyPath) -> Iterator[Axis]:

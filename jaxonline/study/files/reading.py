@@ -85,20 +85,16 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
     """
     path = Path(path)
     if path.suffix not in SUFFIXES:
-        raise StudyFileError(f"{path}: the ending of a study file must be .toml or .json")
+        raise StudyFileError(f"{path}: must end in .toml or .json")
     try:
         if path.stat().st_size > LARGEST:
-            raise StudyFileError(
-                f"{path}: a study file must be below {LARGEST // 10**6} MB: put data in a file of its own"
-            )
+            raise StudyFileError(f"{path}: must be below {LARGEST // 10**6} MB; put data in a file of its own")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise StudyFileError(
-            f"{path}: the study file cannot be read: {(error.strerror or str(error)).lower()}"
-        ) from None
+        raise StudyFileError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise StudyFileError(f"{path}:{line}: a study file must be UTF-8") from None
+        raise StudyFileError(f"{path}:{line}: must be UTF-8") from None
     try:
         data = tomllib.loads(text) if path.suffix == ".toml" else _json(text)
         date = next(_dates(data), None)
@@ -107,19 +103,19 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
     except json.JSONDecodeError as error:
         raise _syntax_error(path, "JSON", error.msg, error.lineno) from None
     except RecursionError:
-        raise StudyFileError(f"{path}: the file is nested too deeply") from None
+        raise StudyFileError(f"{path}: is nested too deeply") from None
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from None
     if not isinstance(data, dict):
-        raise StudyFileError(f"{path}:1: a study file must be a table of keys (got {check.shown(data)})")
+        raise StudyFileError(f"{path}:1: must be a table of keys (got {check.shown(data)})")
     source = SourceFile(path, data, text)
     if date is not None:
-        raise source.wrong(date[0], f"must be no date or time, write it as a text: got {date[1]}")
+        raise source.wrong(date[0], f"must be no date or time (got {date[1]}); write it as a string")
     return source
 
 
 def _syntax_error(path: Path, language: str, message: str, line: int) -> StudyFileError:
-    return StudyFileError(f"{path}:{line}: this is no {language}: {message[:1].lower()}{message[1:]}")
+    return StudyFileError(f"{path}:{line}: not valid {language}; {message[:1].lower()}{message[1:]}")
 
 
 def _dates(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -134,10 +130,10 @@ def _json(text: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
         if twice:
-            raise ValueError(f"the key {twice[0]!r} is there twice")
+            raise ValueError(f"the key {twice[0]!r} occurs twice")
         return dict(pairs)
 
     def no_number(word: str) -> None:
-        raise ValueError(f"{word} is no number of JSON")
+        raise ValueError(f"{word} is not a number of JSON")
 
     return json.loads(text, object_pairs_hook=once, parse_constant=no_number)

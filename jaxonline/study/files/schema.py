@@ -26,7 +26,9 @@ def write_schema(path: Path) -> Path:
         FileExistsError: another file of that name is there.
     """
     if path.exists() and SCHEMA_TITLE not in path.read_text(encoding="utf-8", errors="replace"):
-        raise FileExistsError(f"{path} is there already, and is no schema of study files; give another name with --out")
+        raise FileExistsError(
+            f"{path}: exists already and is not a schema of study files; give another name with --out"
+        )
     return write_text(path, schema_text())
 
 

@@ -94,7 +94,9 @@ def _form(value: Any, rounds: int) -> Any:
     """A component: its name, or a table with what is not the default."""
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
-        raise ValueError(f"{type(value).__name__} has no name in study files: the study cannot be written as one")
+        raise ValueError(
+            f"{type(value).__name__} : has no name in study files, so the study cannot be written as a file"
+        )
     table = {"type": entry.name}
     for parameter in entry.parameters:
         own = getattr(value, parameter.name)
@@ -113,7 +115,7 @@ def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if np.size(value) > MOST_NUMBERS:
             words = f"{parameter.name} has {np.size(value):,} numbers"
-            raise ValueError(f"{words}: put them in a file of data, the study cannot be written as one")
+            raise ValueError(f"{words}; put them in a file of data")
         return _numbers(np.asarray(value))
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -125,7 +127,7 @@ def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
         plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
         if plain_one and interned(entry.make()) is interned(value):
             return name
-    raise ValueError(f"{parameter.name} has no name in study files: the study cannot be written as one")
+    raise ValueError(f"{parameter.name} : has no name in study files, so the study cannot be written as a file")
 
 
 def _numbers(array: np.ndarray) -> Any:

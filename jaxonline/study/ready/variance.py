@@ -82,11 +82,11 @@ class Variance(Study):
     def found(self) -> dict[tuple[str, float], list[VarianceRow]]:
         """The numbers, by loss (a key of `LOSSES`) and point of expansion (0 and the guess)."""
         if self.guess == 0.0:
-            raise ArgumentError("guess", "must not be 0, which is the first point of expansion")
+            raise ArgumentError("guess", "must not be 0, which is the first point of expansion (got 0)")
         try:
             return {(name, centre): self.laws(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
         except ValueError as error:
-            raise ArgumentError("mean", f"must fit noise_variance, guess and ps: {error}") from error
+            raise ArgumentError("mean", f"must fit noise_variance, guess and ps ({error})") from error
 
     def side_by_side(self, found: "Found") -> Table:
         """For each loss and law, both points of expansion."""
