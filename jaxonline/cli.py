@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
 from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
 from jaxonline.study.files.templates import EXAMPLES, write_new
@@ -94,7 +94,7 @@ class _Commands(TyperGroup):
             names = {
                 each.rpartition(" ")[2]: each for each in (*study_commands().values(), *STUDY_GROUPS, *OTHERS) if each
             }
-            close = meant(name, names)
+            close = did_you_mean(name, names)
             for each, full in names.items():
                 close = close.replace(f"'{each}'", f"'{full}'")
             raise _Refused(ctx.command_path, f"command: unknown name (got {name!r}){close}")
@@ -178,7 +178,7 @@ def _flag(name: str) -> str:
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     """Of a field: flags are flags, tuples may be repeated, and all else is text, which the field reads."""
-    from jaxonline.parameters.declared import parameter_of
+    from jaxonline.parameters.signatures import parameter_of
 
     if field.annotation is bool:
         return _parameter(name, bool, field.default, help=field.description)

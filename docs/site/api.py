@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from docstrings import first_sentence, to_markdown
 
 import jaxonline
-from jaxonline.parameters.declared import parameters_of
+from jaxonline.parameters.signatures import parameters_of
 
 HIDDEN = ("jaxonline.cli", "jaxonline.__main__")
 FACADE = "jaxonline"

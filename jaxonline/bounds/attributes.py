@@ -11,12 +11,11 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import (
-    Convert,
     Count,
     Ge,
     Horizon,
@@ -26,15 +25,7 @@ from jaxonline.parameters.types import (
     PositiveFloat,
     Rounds,
 )  # fmt: skip
-
-
-def _even(n_attributes: int, name: str) -> int:
-    if check.count(name, n_attributes, ge=2) % 2:
-        raise ArgumentError(name, f"must be even (got {n_attributes})")
-    return n_attributes
-
-
-EvenCount = Annotated[int, Ge(2), Convert(_even)]
+from jaxonline.parameters.validation import validate_arguments
 
 
 class StronglyConvexBound(NamedTuple):
@@ -59,8 +50,8 @@ class StronglyConvexBound(NamedTuple):
     G: float
     norm: float
 
-    @checked
-    def with_regularizer(
+    @validate_arguments
+    def value_for_regularizer(
         self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
     ) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
@@ -69,7 +60,7 @@ class StronglyConvexBound(NamedTuple):
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
@@ -83,7 +74,7 @@ def aer_regret(
 
     as |a + b|^2 <= 2 |a|^2 + 2 |b|^2 and w_1 = 0. Here E|z_t|^2 <= G = 8 (B x_bound + y_bound)^2 d^2 x_bound^2 / k: y^
     and v are independent, |y^| <= B x_bound and E|v|^2 = (2 d / k) |x|^2. The theorem's lambda is not the best one for
-    these constants: `with_regularizer`.
+    these constants: `value_for_regularizer`.
 
     Args:
         dimension: d.
@@ -97,7 +88,7 @@ def aer_regret(
     Example:
         >>> from jaxonline.bounds import aer_regret
         >>> bound = aer_regret(dimension=10, n_attributes=4, radius=1.0, norm=0.5, n_rounds=1000)
-        >>> bool(bound.value == bound.with_regularizer(bound.regularizer, 1000))
+        >>> bool(bound.value == bound.value_for_regularizer(bound.regularizer, 1000))
         True
     """
     d, k, T, B, X, Y = dimension, n_attributes, n_rounds, radius, x_bound, y_bound
@@ -105,11 +96,11 @@ def aer_regret(
     G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k
     regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k))
     bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
-    return bound._replace(value=float(bound.with_regularizer(regularizer, np.asarray(T))))
+    return bound._replace(value=float(bound.value_for_regularizer(regularizer, np.asarray(T))))
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear")
-@checked
+@validate_arguments
 def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
     y_bound: PositiveFloat = 1.0,
@@ -138,7 +129,7 @@ def aerr_regret(
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
 ) -> float:
@@ -174,7 +165,7 @@ def baseline_risk(
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
 ) -> int:

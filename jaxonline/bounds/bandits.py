@@ -11,16 +11,16 @@ from jaxtyping import ArrayLike, Float
 from scipy import special
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Convert, Count, CountFrom2, Ge, Horizons, Interval, OpenUnitFloat, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 def _gaps(gaps: Any, name: str) -> np.ndarray:
     gaps = np.asarray(check.numbers(name, check.vector(name, gaps), ge=0.0), float)
     if gaps.min() > 0:
-        raise ArgumentError(name, f"must hold a 0, that of the best arm (got {check.shown(gaps)})")
+        raise ArgumentError(name, f"must hold a 0, that of the best arm (got {check.quote(gaps)})")
     return gaps
 
 
@@ -28,7 +28,7 @@ Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
 @cites("lattimore2020bandit")
-@checked
+@validate_arguments
 def explore_then_commit(
     gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
 ) -> Float[np.ndarray, "..."]:
@@ -54,7 +54,7 @@ def explore_then_commit(
 
 
 @cites("auer2002finite")
-@checked
+@validate_arguments
 def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """8 ln T sum of 1/gap over the worse arms + (1 + pi^2/3) sum of gaps: Auer et al. (2002), Theorem 1.
 
@@ -72,7 +72,7 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("lai1985asymptotically")
-@checked
+@validate_arguments
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
     """The constant of Lai and Robbins (1985) for arms with losses of 0 and 1: sum of gap / kl(mean, least mean).
 
@@ -94,7 +94,7 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
 
 
 @cites("audibert2009minimax")
-@checked
+@validate_arguments
 def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """49 sqrt(K T) for every law of losses in [0, 1]: Audibert and Bubeck (2009), Theorem 5.
 
@@ -111,7 +111,7 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("auer2002nonstochastic")
-@checked
+@validate_arguments
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """From below: for every learner some arms, with losses of 0 and 1, cost min(sqrt(K T), T) / 20.
 
@@ -132,7 +132,7 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
-@checked
+@validate_arguments
 def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """sqrt(2 T K ln K) for `EXP3.over_horizon`: Bubeck and Cesa-Bianchi (2012), Theorem 3.1.
 
@@ -149,7 +149,7 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
 
 
 @cites("bubeck2012regret")
-@checked
+@validate_arguments
 def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """sqrt(2 T K ln N) against the best of N experts, for `EXP4.over_horizon`.
 
@@ -169,7 +169,7 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
 
 
 @cites("neu2015explore")
-@checked
+@validate_arguments
 def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
     """2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta) for `EXP3IX.over_horizon`: Neu (2015), Theorem 1.
 
@@ -190,7 +190,7 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
 
 
 @cites("bubeck2012regret")
-@checked
+@validate_arguments
 def exp3_p(
     n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True
 ) -> Float[np.ndarray, "..."]:

@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, PositiveFloat, Vector
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("novikoff1962convergence")
-@checked
+@validate_arguments
 def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistakes of `Perceptron` and `KernelPerceptron`: (r / gamma)^2, where |x| <= r and y <u, x> >= gamma, |u| = 1.
 
@@ -32,7 +32,7 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
 
 
 @cites("gentile2003robustness")
-@checked
+@validate_arguments
 def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
     """Mistakes of `PNormPerceptron`: (p - 1) (r / gamma)^2, where |x|_p <= r and y <u, x> >= gamma, |u|_q = 1.
 
@@ -52,7 +52,7 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
 
 
 @cites("blum1998online")
-@checked
+@validate_arguments
 def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
     threshold: Annotated[float, Ge(1)] | None = None,
@@ -82,7 +82,7 @@ def winnow(
 
 
 @cites("crammer2006online")
-@checked
+@validate_arguments
 def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,
     hinge_losses: Annotated[Vector, Ge(0)], C: PositiveFloat = 1.0,
@@ -114,5 +114,5 @@ def passive_aggressive(
     if variant == "PA-II":
         return (square + 1.0 / (2.0 * C)) * (own + 2.0 * C * float(np.sum(losses**2)))
     if losses.any():
-        raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.shown(losses)})")
+        raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.quote(losses)})")
     return square * own

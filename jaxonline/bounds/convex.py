@@ -7,10 +7,10 @@ import math
 from typing import Annotated, NamedTuple
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, CountFrom2, Ge, Horizon, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 class NewtonBound(NamedTuple):
@@ -42,7 +42,7 @@ class BanditBound(NamedTuple):
 
 
 @cites("zinkevich2003online")
-@checked
+@validate_arguments
 def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Online gradient descent in a set of the diameter D, |g| <= G: D G sqrt(T), with the step D / (G sqrt(T)).
 
@@ -64,7 +64,7 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
 
 
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")
-@checked
+@validate_arguments
 def exponentiated_gradient(
     n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
 ) -> RegretBound:
@@ -90,7 +90,7 @@ def exponentiated_gradient(
 
 
 @cites("hazan2007logarithmic", "hazan2016introduction")
-@checked
+@validate_arguments
 def online_newton_step(
     exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
     n_rounds: Annotated[int, Ge(4), Horizon()],
@@ -121,7 +121,7 @@ def online_newton_step(
 
 
 @cites("flaxman2005online")
-@checked
+@validate_arguments
 def gradient_bandit(
     radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds
 ) -> BanditBound:

@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.learners.experts.fixed_share import binary_entropy
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import (
@@ -24,6 +23,7 @@ from jaxonline.parameters.types import (
     PositiveFloat,
     Rounds,
 )  # fmt: skip
+from jaxonline.parameters.validation import validate_arguments
 
 
 class RateBound(NamedTuple):
@@ -38,7 +38,7 @@ class RateBound(NamedTuple):
     Example:
         >>> from jaxonline.bounds import exponential_weights
         >>> bound = exponential_weights(10, 1000)
-        >>> bound.after([10, 1000]).round(2).tolist()
+        >>> bound.at_rounds([10, 1000]).round(2).tolist()
         [17.14, 33.93]
     """
 
@@ -52,15 +52,15 @@ class RateBound(NamedTuple):
         """The bound at the horizon."""
         return self.information / self.eta + self.eta * self.variance * self.n_rounds
 
-    @checked
-    def after(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
+    @validate_arguments
+    def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds`, up to the horizon."""
         t = np.asarray(rounds, float)
         return self.information / self.eta + self.eta * self.variance * t
 
 
 @cites("littlestone1988learning")
-@checked
+@validate_arguments
 def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
     """Mistakes of `Halving`: at most log2 K where the best expert never errs, else L (floor(log2 K) + 1) + log2 K.
 
@@ -81,7 +81,7 @@ def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
 
 
 @cites("littlestone1994weighted")
-@checked
+@validate_arguments
 def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonNegativeInt) -> float:
     """Mistakes of `WeightedMajority`: (L ln(1/beta) + ln K) / ln(2 / (1 + beta)), for every sequence.
 
@@ -101,7 +101,7 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 
 
 @cites("cesabianchi2006prediction")
-@checked
+@validate_arguments
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
@@ -123,7 +123,7 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
 
 
 @cites("cesabianchi2006prediction")
-@checked
+@validate_arguments
 def fixed_share(
     n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
 ) -> RateBound:
@@ -152,7 +152,7 @@ def fixed_share(
 
 
 @cites("kalai2005efficient", "hutter2005adaptive")
-@checked
+@validate_arguments
 def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Of `FollowThePerturbedLeader` with exponential perturbations: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
 
@@ -175,7 +175,7 @@ def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat
 
 
 @cites("nesterov2009primal", "shalevshwartz2012online")
-@checked
+@validate_arguments
 def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
     """Of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 2, or sqrt((K - 1) T).
 
@@ -196,7 +196,7 @@ def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFlo
 
 
 @cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
-@checked
+@validate_arguments
 def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> RateBound:
     """Of `LabelEfficientHedge.over_horizon` with m questions expected: T sqrt(2 ln K / m).
 
@@ -219,7 +219,7 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
 
 
 @cites("cesabianchi2006prediction")
-@checked
+@validate_arguments
 def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     """Of `Doubling`, with learners whose regret over every known horizon T is at most c sqrt(T).
 

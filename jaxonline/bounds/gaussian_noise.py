@@ -10,13 +10,13 @@ from typing import Annotated
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.surrogates import lemma7_bound
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count, Interval, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("cesabianchi2010learning")
-@checked
+@validate_arguments
 def surrogate_radius(
     radius: PositiveFloat, ratio: PositiveFloat, angle: Annotated[float, Interval(gt=0, le=math.pi / 2)]
 ) -> float:
@@ -44,7 +44,7 @@ def surrogate_radius(
 
 
 @cites("cesabianchi2010learning")
-@checked
+@validate_arguments
 def surrogate_kernel(
     radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
 ) -> RegretBound:
@@ -69,7 +69,7 @@ def surrogate_kernel(
 
 
 @cites("cesabianchi2010learning")
-@checked
+@validate_arguments
 def surrogate_radial_kernel(
     radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,
     n_rounds: Rounds,

@@ -4,13 +4,13 @@ The last two are paper B's Theorems 1 and 2, corrected.
 """
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import NonNegativeFloat, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("zinkevich2003online")
-@checked
+@validate_arguments
 def full_information(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
 ) -> RegretBound:
@@ -27,7 +27,7 @@ def full_information(
 
 
 @cites("cesabianchi2010learning")
-@checked
+@validate_arguments
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Paper B, Theorem 1: two noisy copies a round; regret <= radius sqrt(G T) with step radius / sqrt(G T).
 
@@ -48,7 +48,7 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
 
 
 @cites("cesabianchi2010learning")
-@checked
+@validate_arguments
 def known_covariance(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, covariance_norm: NonNegativeFloat,
     n_rounds: Rounds,

@@ -7,8 +7,8 @@ from jaxtyping import ArrayLike, Float
 
 from jaxonline.feedback.noise import Noise
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.validation import validate_arguments
 
 
 class MomentBounds(NamedTuple):
@@ -29,7 +29,7 @@ class MomentBounds(NamedTuple):
     covariance_norm: float
 
 
-@checked
+@validate_arguments
 def moment_bounds(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
     label_noise: Noise | None = None,

@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from jaxonline.parameters.checked import check_fields, checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Count, Horizons, NonNegativeFloat, PositiveFloat
+from jaxonline.parameters.validation import check_fields, validate_arguments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Features:
         """c in E(<w^, phi(x)> - f(x))^2 <= c |f|^2 / m, Lemma 1."""
         return 1.0 if self.layout == "pair" else 2.0
 
-    @checked
+    @validate_arguments
     def effective(self, regularizer: PositiveFloat) -> float:
         """The regularizer of the same forecaster with features that are not scaled."""
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
 @cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
-@checked
+@validate_arguments
 def vaw(
     w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
@@ -87,7 +87,7 @@ def vaw(
 
 
 @cites("rokhlin2025random")
-@checked
+@validate_arguments
 def concatenated(
     f_norm: NonNegativeFloat,
     n_kernels: Count,
@@ -122,7 +122,7 @@ def concatenated(
 
 
 @cites("rokhlin2025random")
-@checked
+@validate_arguments
 def vaw2(
     f_norm: NonNegativeFloat,
     n_kernels: Count,
@@ -159,7 +159,7 @@ def vaw2(
 
 
 @cites("rokhlin2025random")
-@checked
+@validate_arguments
 def vaw_ewa(
     f_norm: NonNegativeFloat,
     n_kernels: Count,
@@ -188,7 +188,7 @@ def vaw_ewa(
 
 
 @cites("rokhlin2025random")
-@checked
+@validate_arguments
 def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Of EWA with eta = 1/(8 Y^2) against the best expert, predictions and labels in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
 
@@ -203,7 +203,7 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
 
 
 @cites("cesabianchi2006prediction")
-@checked
+@validate_arguments
 def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
     """Of the aggregating algorithm with eta = 1/(2 Y^2) against the best expert, labels in [-Y, Y]: Y^2 ln N.
 

@@ -18,24 +18,24 @@ from typing import Annotated
 import numpy as np
 
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace
 from jaxonline.parameters.types import Gt, NonNegativeFloat, OrInfinity, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 Moment = Annotated[PositiveFloat, OrInfinity()]
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def unbiased_steps(
     radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
 ) -> RegretBound:
@@ -63,7 +63,7 @@ def unbiased_steps(
     return gradient_descent(radius, G, n_rounds)
 
 
-@checked
+@validate_arguments
 def factor_moment(
     radius: PositiveFloat, feature_moment: PositiveFloat, y_bound: NonNegativeFloat = 0.0, centre: float = 0.0
 ) -> float:
@@ -87,7 +87,7 @@ def factor_moment(
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def noisy_kernel(
     feature_map: DotProductFeatureMap | GaussianFeatureMap,
     gradient_length: GradientLength,
@@ -116,10 +116,10 @@ def noisy_kernel(
 
     Example:
         >>> from jaxonline.bounds import noisy_kernel
-        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, Law, minimum_variance
+        >>> from jaxonline.estimators import DotProductFeatureMap, GradientLength, FiniteDistribution, minimum_variance
         >>> from jaxonline.kernels import Linear
         >>> from jaxonline.losses import Squared
-        >>> linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+        >>> linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
         >>> length = GradientLength.for_loss(Squared(), minimum_variance, 1.0)
         >>> round(noisy_kernel(linear, length, 1.0, 1.0, 100, y_bound=1.0).value, 9)  # as two noisy copies
         40.0
@@ -137,7 +137,7 @@ def noisy_kernel(
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def noisy_kernel_geometric(
     kernel: DotProductKernel | Gaussian,
     loss: AnySeriesLoss,

@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Ge, Numbers, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 class RegretBound(NamedTuple):
@@ -35,7 +35,7 @@ class RegretBound(NamedTuple):
     radius: float
     diameter: float
 
-    @checked
+    @validate_arguments
     def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for any constant step: radius^2/(2 step) + step G t / 2.
 
@@ -43,7 +43,7 @@ class RegretBound(NamedTuple):
         """
         return self.radius**2 / (2 * step_size) + step_size * self.G * np.asarray(rounds, float) / 2
 
-    @checked
+    @validate_arguments
     def inverse_sqrt_step(self, eta: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
         """The bound after each of `rounds` for steps eta / sqrt(t): (diameter^2 / (2 eta) + eta G) sqrt(t).
 
@@ -57,7 +57,7 @@ class RegretBound(NamedTuple):
 
 
 @cites("zinkevich2003online", "cesabianchi2010online", "cesabianchi2010learning")
-@checked
+@validate_arguments
 def gradient_descent(radius: PositiveFloat, G: PositiveFloat, n_rounds: Rounds) -> RegretBound:
     """Projected gradient descent on estimates with E|g|^2 <= G: radius sqrt(G T), with the step radius / sqrt(G T).
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
 from jaxonline.claims.registry import SamplingOptions, claim
-from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
+from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
@@ -147,7 +147,7 @@ def _convex(form: str, options: SamplingOptions) -> Verification:
     """
     with jax.enable_x64(True):
         A = run_compiled(_mean_second_moment, jax.random.key(0))
-        A = np.asarray(run_compiled(on_the_cone, A) if form == "corrected" else A)
+        A = np.asarray(run_compiled(project_psd, A) if form == "corrected" else A)
     return bound(float(np.abs(np.linalg.eigvalsh(A)).sum()), float(np.trace(A)), note="sum of |eigenvalues|, trace")
 
 

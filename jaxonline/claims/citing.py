@@ -9,9 +9,9 @@ from typing import Any
 
 from jaxonline.claims.references import METHODS, entries
 from jaxonline.parameters import check
-from jaxonline.parameters.describe import described
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.short_repr import short_repr
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.results import Result, Standings
 from jaxonline.simulation.metadata import versions
 from jaxonline.store.output_paths import write_text
@@ -104,14 +104,16 @@ def _told(thing: Any) -> Iterator[str]:
         yield from (f"{name}()" for name in dict.fromkeys(_CALLED.findall(environment)) if name in METHODS)
     elif isinstance(thing, str):
         if thing not in METHODS:
-            raise ArgumentError("things", f"must name a method of this package (got {thing!r}){meant(thing, METHODS)}")
+            raise ArgumentError(
+                "things", f"must name a method of this package (got {thing!r}){did_you_mean(thing, METHODS)}"
+            )
         yield f"{thing}()"
     elif isinstance(thing, type | types.FunctionType):
         yield f"{thing.__name__}()"
     else:
         own = dataclasses.is_dataclass(thing) or hasattr(thing, "update")
         wanted = "a result, a learner, an estimator, a bound, or the name of one"
-        yield described(check.instance("things", thing, own, wanted))
+        yield short_repr(check.instance("things", thing, own, wanted))
 
 
 def _package() -> str:

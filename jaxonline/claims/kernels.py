@@ -24,8 +24,8 @@ from jaxonline.claims.printed_kernels import (
     printed_lemma5_bound,
 )
 from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
-from jaxonline.estimators.laws import Geometric
 from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.verify.bias import unbiased
@@ -96,7 +96,7 @@ def _given(capacity: int) -> Callable[..., jax.Array]:
 
     def given(feature_map, counts, draw, key, n):
         pair = counts.shape[1] == 2
-        psi = feature_map.given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, capacity)
+        psi = feature_map.estimate_given(key, (counts[n, 0], counts[n, 1]) if pair else counts[n, 0], draw, capacity)
         return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
 
     return given

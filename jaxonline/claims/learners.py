@@ -18,10 +18,10 @@ from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.estimators import (
     AttributeGradient,
     DotProductFeatureMap,
+    FiniteDistribution,
     FourierFeatures,
     GradientLength,
     KnownCovariance,
-    Law,
     Surrogate,
     TwoCopies,
     minimum_variance,
@@ -179,7 +179,7 @@ def _change_at_a_point(learner, before, after):
 @claim("update of Algorithm 1, kernel (1 + <x, x'>)^2", "A, Algorithm 1", few=True, improved="unbiased")
 def _noisy_kernel(form: str, options: SamplingOptions) -> Verification:
     """The hypothesis changes at z by -step l'(<w, Psi(x)> - y) k(x, z) on average."""
-    feature_map = DotProductFeatureMap(Inhomogeneous(2), Law([0.2, 0.4, 0.4]))
+    feature_map = DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.2, 0.4, 0.4]))
     length = GradientLength.for_loss(Squared(), minimum_variance, 4.0)
     learner = NoisyKernel(feature_map, length, InverseSqrt(STEP), None, Storage(2, 2, 0, 1, 1))
     feedback = NoisyCopies(gaussian(0.02), gaussian(VARIANCE))

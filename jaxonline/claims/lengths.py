@@ -15,9 +15,9 @@ from jaxonline.claims.kernels import VARIANCE, X, noisy_point
 from jaxonline.claims.printed_bounds import printed_noisy_kernel
 from jaxonline.claims.printed_kernels import printed_gradient_length, printed_projection
 from jaxonline.claims.registry import SamplingOptions, claim
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.kernels import ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
@@ -40,7 +40,7 @@ def _projection(form: str, options: SamplingOptions) -> Verification:
     if form == "printed":
         factor = float(run_compiled(printed_projection, norm, limit))
         return unbiased(None, limit, support=[(1.0, factor**2 * norm)])
-    linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+    linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
     length = GradientLength.for_loss(Squared(), Geometric(P), 1.0)
     learner = NoisyKernel(linear, length, 0.1, math.sqrt(limit), Storage(1, 1, 1, 1, 1))
 
@@ -90,7 +90,7 @@ def _classification(form: str, options: SamplingOptions) -> Verification:
     """e^0.6 = 1.822 is right; the printed form has the mean e^-0.6 = 0.549."""
     moment = float((W @ X) ** 2 + VARIANCE * (W @ W))
     estimator = GradientLength.for_loss(Exponential(), Geometric(P), moment)
-    linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+    linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
     result = unbiased(
         _sampler(form, 1, estimator, linear, jnp.asarray(W, jnp.float32), -1.0),
         math.exp(float(W @ X)),
@@ -134,7 +134,7 @@ def _noisy_labels(form: str, options: SamplingOptions) -> Verification:
     label, spread, inner = 0.1, 0.5, float(W @ X)
     moment = (inner - label) ** 2 + VARIANCE * float(W @ W) + spread**2
     estimator = GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, moment)
-    linear = DotProductFeatureMap(Linear(), Law([0.0, 1.0]))
+    linear = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
     labels = jax.tree_util.Partial(_noisy_label, label, spread)
     return unbiased(
         _sampler("corrected", 1, estimator, linear, jnp.asarray(W, jnp.float32), labels),

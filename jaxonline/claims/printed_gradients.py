@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.estimators.attribute_pairs import PairMoments
-from jaxonline.estimators.attributes import AttributeGradient, SeenGradient
+from jaxonline.estimators.attributes import AttributeGradient, AttributeIndices
 from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.parameters.struct import struct
 
@@ -33,7 +33,7 @@ def printed_attribute_gradient(
     estimator: AttributeGradient,
     w: Float[Array, "d"],
     y: ArrayLike,
-    seen: SeenGradient,
+    seen: AttributeIndices,
     x_subset: Float[Array, "half"],
 ) -> Float[Array, "d"]:
     """E14, C Algorithm 2: y^ from x_j instead of x_i, j being the last (here: the largest) index of the loop for v."""
@@ -52,7 +52,9 @@ def printed_attribute_support(
     with jax.enable_x64(True):
         gradient = jax.jit(
             jax.vmap(
-                lambda s, t, seen: printed_attribute_gradient(estimator, jnp.asarray(w), y, SeenGradient(s, t), seen)
+                lambda s, t, seen: printed_attribute_gradient(
+                    estimator, jnp.asarray(w), y, AttributeIndices(s, t), seen
+                )
             )
         )
         values = np.asarray(gradient(jnp.asarray(subset), jnp.asarray(weighted), jnp.asarray(x[subset])))

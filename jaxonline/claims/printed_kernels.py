@@ -15,21 +15,21 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
+from jaxonline.estimators.count_distributions import CountDistribution
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, LengthEstimate
-from jaxonline.estimators.laws import AnyLaw
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import GaussianMixture
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:
     """E5, A section 2: the "binomial kernel" (1 + <x, x'>)^-alpha as a function of a = <x, x'>; it is no kernel."""
-    return (1.0 + floating(a)) ** -exponent
+    return (1.0 + as_floating(a)) ** -exponent
 
 
 def printed_binomial_coefficients(n_terms: int, exponent: float) -> np.ndarray:
@@ -47,8 +47,8 @@ class PrintedGaussianFeatureMap(FeatureMap):
     """
 
     kernel: Gaussian
-    law: AnyLaw
-    pair_law: AnyLaw | None = None
+    law: CountDistribution
+    pair_law: CountDistribution | None = None
 
     @property
     def right(self) -> GaussianFeatureMap:
@@ -150,7 +150,7 @@ def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
 
 def printed_projection(squared_norm: ArrayLike, bound: ArrayLike) -> Array:
     """E8, A Algorithm 1: the factor sqrt(B_w) / n~ on alpha where n~ = |w|^2 > B_w; sqrt(B_w / n~) is right."""
-    n, bound = floating(squared_norm), floating(bound)
+    n, bound = as_floating(squared_norm), as_floating(bound)
     return jnp.where(n > bound, jnp.sqrt(bound) / n, jnp.ones_like(n))
 
 
@@ -188,7 +188,7 @@ def printed_radial_surrogate(
     """
     rates = np.asarray(mixture.rates, float)
     check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
-    difference = floating(x) - floating(x2)
+    difference = as_floating(x) - as_floating(x2)
     shrinkage = 1.0 - 2.0 * standard_deviation * rates
     sizes = np.asarray(mixture.weights, float) * shrinkage ** (-0.5 * difference.shape[0])
     exponents = jnp.asarray(rates / shrinkage, difference.dtype) * jnp.sum(difference**2)

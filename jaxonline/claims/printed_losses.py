@@ -13,12 +13,12 @@ from jaxtyping import ArrayLike
 
 from jaxonline.losses import SmoothedHinge
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 
 
 def printed_exponential(a: ArrayLike) -> jax.Array:
     """E1, Example 2: the exponential loss of a margin as e^(+a), which grows as the prediction gets better."""
-    return jnp.exp(floating(a))
+    return jnp.exp(as_floating(a))
 
 
 def printed_exponential_coefficients(n_terms: int) -> np.ndarray:
@@ -28,7 +28,7 @@ def printed_exponential_coefficients(n_terms: int) -> np.ndarray:
 
 def printed_smoothed_absolute(a: ArrayLike, scale: ArrayLike, sigma: ArrayLike) -> jax.Array:
     """E2, Appendix C: a erf(sa) + e^(-s^2 a^2) / (sigma sqrt(pi)), an antiderivative of erf(sa) only if sigma = s."""
-    a = floating(a)
+    a = as_floating(a)
     s, sigma = jnp.asarray(scale, a.dtype), jnp.asarray(sigma, a.dtype)
     return a * jax.scipy.special.erf(s * a) + jnp.exp(-((s * a) ** 2)) / (sigma * math.sqrt(math.pi))
 

@@ -24,7 +24,7 @@ from jax.sharding import Mesh
 from jaxonline._xla.threads import default_at_once, in_parallel
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store.output_paths import write_text
 from jaxonline.verify.result import BIASED, RESPECTED, UNBIASED, VIOLATED, Verification
@@ -213,7 +213,9 @@ def select(pattern: str | None = None, cost: str | None = None) -> list[Claim]:
         chosen = [c for c in claims if fnmatch.fnmatchcase(f"{c.name} ({c.paper}), {c.form}".lower(), wanted)]
     if not chosen:
         names = {c.name for c in claims} | {word for c in claims for word in re.findall(r"[\w-]{2,}", c.name)}
-        raise ArgumentError("claim", f"must match at least one claim (got {pattern!r}){meant(pattern, sorted(names))}")
+        raise ArgumentError(
+            "claim", f"must match at least one claim (got {pattern!r}){did_you_mean(pattern, sorted(names))}"
+        )
     return chosen
 
 

@@ -24,7 +24,7 @@ from jaxonline.claims.printed_losses import (
 )
 from jaxonline.claims.registry import SamplingOptions, claim
 from jaxonline.claims.taylor import taylor_terms
-from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
@@ -48,13 +48,13 @@ def noisy_number(mean: float, key: jax.Array) -> jax.Array:
 def one_program(estimator: SeriesEstimator) -> SeriesEstimator:
     """The same estimator with zeros at the ends of its tables, so that all of them are one program."""
     table, law = np.asarray(estimator.coefficients), estimator.law
-    if isinstance(law, Law):
-        law = Law(np.pad(np.asarray(law.probabilities), (0, max(_TABLE - len(law.probabilities), 0))))
+    if isinstance(law, FiniteDistribution):
+        law = FiniteDistribution(np.pad(np.asarray(law.probabilities), (0, max(_TABLE - len(law.probabilities), 0))))
     return SeriesEstimator(np.pad(table, (0, max(_TABLE - len(table), 0))), law, estimator.centre, estimator.constant)
 
 
 def _given(estimator, mean, key, n):
-    return estimator.given(key, n, functools.partial(noisy_number, mean))
+    return estimator.estimate_given(key, n, functools.partial(noisy_number, mean))
 
 
 def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | None = None) -> Strata:
@@ -313,7 +313,7 @@ def _copies(form: str, options: SamplingOptions) -> Verification:
 
 @claim("number of copies, any law", "A, section 3.2", improved="unbiased")
 def _copies_of_law(form: str, options: SamplingOptions) -> Verification:
-    law = Law([0.1, 0.25, 0.3, 0.0, 0.2, 0.15])
+    law = FiniteDistribution([0.1, 0.25, 0.3, 0.0, 0.2, 0.15])
     mean = 0.25 + 0.6 + 0.8 + 0.75
     counts = jax.tree_util.Partial(_draw_n, law)
     return queries(counts, mean, range=(0, 5), detect=0.005, max_samples=1 << 23, **options.sampling())
@@ -344,6 +344,6 @@ for _name in _SERIES:
 
 @claim("any law on the integers", "A, Lemma 1", improved="unbiased")
 def _any_law(form: str, options: SamplingOptions) -> Verification:
-    estimator = SeriesEstimator([1.0, -2.0, 0.5, 0.25], Law([0.1, 0.2, 0.3, 0.4]))
+    estimator = SeriesEstimator([1.0, -2.0, 0.5, 0.25], FiniteDistribution([0.1, 0.2, 0.3, 0.4]))
     target = float(np.polynomial.polynomial.polyval(MEAN, [1.0, -2.0, 0.5, 0.25]))
     return unbiased(None, target, strata=series_strata(estimator, MEAN), **options.sampling())

@@ -9,13 +9,13 @@ find; and where the comparator changes from round to round, `changing`.
 
 from jaxonline.comparators.best_arm import BestArm
 from jaxonline.comparators.best_expert import BestExpert
-from jaxonline.comparators.changing import BestOfEachRound, BestSegments, best_segments
 from jaxonline.comparators.kernel_choice import BestKernel, best_kernel
 from jaxonline.comparators.l1_ball import L1Ball, L1Solution, best_in_l1_ball
-from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_ball
-from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, rkhs_ball
+from jaxonline.comparators.l2_ball import L2Ball, QuadraticSums, best_in_l2_ball
+from jaxonline.comparators.rkhs import RKHSBall, RKHSPredictor, best_in_rkhs_ball
 from jaxonline.comparators.rkhs_geometry import positive_negative_angle, rkhs_norm
-from jaxonline.comparators.sums import sums_of
+from jaxonline.comparators.sums import cumulative_statistic
+from jaxonline.comparators.time_varying import BestOfEachRound, BestSegments, best_segments
 
 __all__ = [
     "BestArm",
@@ -29,12 +29,12 @@ __all__ = [
     "QuadraticSums",
     "RKHSBall",
     "RKHSPredictor",
-    "best_in_ball",
     "best_in_l1_ball",
+    "best_in_l2_ball",
+    "best_in_rkhs_ball",
     "best_kernel",
     "best_segments",
+    "cumulative_statistic",
     "positive_negative_angle",
-    "rkhs_ball",
     "rkhs_norm",
-    "sums_of",
 ]

@@ -43,7 +43,7 @@ class Solution(NamedTuple):
     multiplier: float
 
 
-def loss_parts(loss: Loss, y: Float[np.ndarray, "n"]) -> Parts:
+def loss_terms(loss: Loss, y: Float[np.ndarray, "n"]) -> Parts:
     """The losses for targets y, as one program for every number of rows."""
 
     def parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -23,9 +23,9 @@ class BestExpert:
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import BestExpert, sums_of
+        >>> from jaxonline.comparators import BestExpert, cumulative_statistic
         >>> best = BestExpert()
-        >>> sums = sums_of(best, np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]))
+        >>> sums = cumulative_statistic(best, np.array([[1.0, -1.0], [1.0, 1.0]]), np.array([-1.0, -1.0]))
         >>> best.best_loss(sums).item(), best.best_predictor(sums).item()
         (1.0, 1)
     """

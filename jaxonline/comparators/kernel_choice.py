@@ -6,12 +6,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, rkhs_ball
+from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, best_in_rkhs_ball
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.combined import as_kernels
 from jaxonline.losses.base import AnyLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Convert, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 class BestKernel(NamedTuple):
@@ -28,7 +28,7 @@ class BestKernel(NamedTuple):
     losses: np.ndarray
 
 
-@checked
+@validate_arguments
 def best_kernel(
     kernels: Annotated[Sequence[Kernel], Convert(as_kernels)],
     X: Float[ArrayLike, "n d"],
@@ -47,7 +47,7 @@ def best_kernel(
         loss: convex and twice differentiable, of `jaxonline.losses` or your own.
 
     Raises:
-        ValueError: as `rkhs_ball`.
+        ValueError: as `best_in_rkhs_ball`.
 
     Example:
         >>> import numpy as np
@@ -57,7 +57,7 @@ def best_kernel(
         >>> best_kernel([Linear(), Gaussian(1.0)], X, np.array([1.0, 0.0, 1.0]), radius=2.0).index
         1
     """
-    predictors = [rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
+    predictors = [best_in_rkhs_ball(kernel, X, y, radius, loss) for kernel in kernels]
     losses = np.array([predictor.loss for predictor in predictors])
     index = int(np.argmin(losses))
     return BestKernel(index, predictors[index], losses)

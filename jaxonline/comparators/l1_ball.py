@@ -8,9 +8,9 @@ from jaxtyping import Array, Float
 
 from jaxonline.comparators.l2_ball import QuadraticSums
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 MAX_STEPS = 20_000
 BETWEEN_SOLVES = 25  # descents between two attempts to solve on the support
@@ -64,7 +64,7 @@ class L1Ball:
         return best_in_l1_ball(sums, float(np.asarray(self.radius))).w
 
 
-@checked
+@validate_arguments
 def best_in_l1_ball(sums: QuadraticSums, radius: PositiveFloat, tolerance: PositiveFloat = 1e-10) -> L1Solution:
     """Minimise yy - 2 <xy, w> + w' xx w over |w|_1 <= radius.
 

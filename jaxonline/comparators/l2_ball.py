@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline.losses import Loss, Squared
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import OrInfinity, Positive, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 class QuadraticSums(NamedTuple):
@@ -30,7 +30,7 @@ class QuadraticSums(NamedTuple):
 class L2Ball:
     """The best linear predictor <w, x> with |w|_2 <= radius for the squared loss, exactly.
 
-    Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_ball`).
+    Eigendecomposition of sum x x' and the root of a one-dimensional secular equation (`best_in_l2_ball`).
 
     Args:
         radius: of the ball; infinite for the unconstrained least squares predictor, which float32 sums
@@ -53,15 +53,17 @@ class L2Ball:
 
     def best_loss(self, sums: QuadraticSums) -> np.ndarray:
         """The smallest cumulative squared loss [...] in the ball."""
-        return best_in_ball(sums, float(np.asarray(self.radius)))[0]
+        return best_in_l2_ball(sums, float(np.asarray(self.radius)))[0]
 
     def best_predictor(self, sums: QuadraticSums) -> np.ndarray:
         """The predictor [..., d] that attains it (of least norm, where several do)."""
-        return best_in_ball(sums, float(np.asarray(self.radius)))[1]
+        return best_in_l2_ball(sums, float(np.asarray(self.radius)))[1]
 
 
-@checked
-def best_in_ball(sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]) -> tuple[np.ndarray, np.ndarray]:
+@validate_arguments
+def best_in_l2_ball(
+    sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinity()]
+) -> tuple[np.ndarray, np.ndarray]:
     """Minimise yy - 2 <xy, w> + w' xx w over |w| <= radius.
 
     With xx = Q diag(l) Q' and b = Q' xy, the solution is w = Q b / (l + mu), mu = 0 where that is inside the ball,
@@ -77,8 +79,8 @@ def best_in_ball(sums: QuadraticSums, radius: Annotated[PositiveFloat, OrInfinit
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import QuadraticSums, best_in_ball
-        >>> loss, w = best_in_ball(QuadraticSums(2 * np.eye(2), np.array([0.0, 4.0]), np.float64(9.0)), 1.0)
+        >>> from jaxonline.comparators import QuadraticSums, best_in_l2_ball
+        >>> loss, w = best_in_l2_ball(QuadraticSums(2 * np.eye(2), np.array([0.0, 4.0]), np.float64(9.0)), 1.0)
         >>> float(loss), w.round(12).tolist()
         (3.0, [0.0, 1.0])
     """

@@ -1,8 +1,8 @@
 """The best predictor in a ball of an RKHS, for any loss, and its loss round by round.
 
-On the host, in float64. The best f with |f| <= radius is sum a_i k(x_i, .) (the representer theorem), so that in the
-coordinates of the span it is a convex problem over a ball of R^m: for the squared loss exactly that of `best_in_ball`,
-for other losses solved until its duality gap is small.
+Computed on the host in float64. By the representer theorem the best f with |f| <= radius is sum a_i k(x_i, .), so the
+search is a convex problem over a ball of R^m. `best_in_l2_ball` solves it exactly for the squared loss; for other
+losses the solver stops when the duality gap is small.
 """
 
 import warnings
@@ -14,16 +14,16 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 from scipy import linalg
 
-from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_parts, minimise
-from jaxonline.comparators.l2_ball import QuadraticSums, best_in_ball
+from jaxonline.comparators.ball_solver import Parts, Solution, factorise, loss_terms, minimise
+from jaxonline.comparators.l2_ball import QuadraticSums, best_in_l2_ball
 from jaxonline.kernels.base import AnyKernel, Kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, Positive, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 TOLERANCE = 1e-8
 SQUARED = Squared()
@@ -66,8 +66,8 @@ class RKHSPredictor(NamedTuple):
         return gram_matrix(self.kernel, check.finite_array("X", X, ndim=2), self.X) @ self.coefficients
 
 
-@checked
-def rkhs_ball(
+@validate_arguments
+def best_in_rkhs_ball(
     kernel: AnyKernel,
     X: Float[ArrayLike, "n d"],
     y: Float[ArrayLike, "n"],
@@ -94,13 +94,13 @@ def rkhs_ball(
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import rkhs_ball
+        >>> from jaxonline.comparators import best_in_rkhs_ball
         >>> from jaxonline.kernels import Linear
         >>> from jaxonline.losses import Logistic
-        >>> best = rkhs_ball(Linear(), np.eye(2), np.array([3.0, 4.0]), radius=1.0)
+        >>> best = best_in_rkhs_ball(Linear(), np.eye(2), np.array([3.0, 4.0]), radius=1.0)
         >>> round(best.loss, 9), round(best.norm, 9), best.coefficients.round(9).tolist()
         (16.0, 1.0, [0.6, 0.8])
-        >>> best = rkhs_ball(Linear(), np.eye(2), np.array([1.0, -1.0]), radius=2.0, loss=Logistic())
+        >>> best = best_in_rkhs_ball(Linear(), np.eye(2), np.array([1.0, -1.0]), radius=2.0, loss=Logistic())
         >>> round(best.loss, 6), best.coefficients.round(6).tolist(), best.gap < 1e-8
         (0.435243, [1.414214, -1.414214], True)
     """
@@ -109,7 +109,7 @@ def rkhs_ball(
     gram = gram_matrix(kernel, X)
     if isinstance(loss, Squared):
         return RKHSPredictor(*_exactly(gram, y, float(radius)), kernel, X)
-    parts, factor = loss_parts(loss, y), factorise(gram, [len(y)])
+    parts, factor = loss_terms(loss, y), factorise(gram, [len(y)])
     solution = minimise(factor.matrix, parts, float(radius), float(tolerance))
     _warn(solution, tolerance * parts(np.zeros(len(y)))[0].sum())
     coefficients = np.zeros(len(y))
@@ -175,12 +175,12 @@ class RKHSBall:
             or (np.diff(ends, prepend=0) <= 0).any()
             or ends[-1] > len(y)
         ):
-            raise ArgumentError("rounds", f"must rise from 1 to {len(y)} (got {check.shown(rounds)})")
+            raise ArgumentError("rounds", f"must rise from 1 to {len(y)} (got {check.quote(rounds)})")
         rows, at = _distinct(np.column_stack([X, y])[: ends[-1]])
         X, y = rows[:, :-1], rows[:, -1]
         seen = np.maximum.accumulate(at + 1)[ends - 1]  # how many distinct rows there are by then
         radius, tolerance = float(np.asarray(self.radius)), float(np.asarray(self.tolerance))
-        parts = loss_parts(self.loss, y)
+        parts = loss_terms(self.loss, y)
         blocks = np.unique(seen).tolist()
         factor = factorise(gram_matrix(self.kernel, X), blocks)
         losses, last = np.zeros(len(ends)), None
@@ -224,7 +224,7 @@ def _exactly(gram: np.ndarray, y: np.ndarray, radius: float) -> tuple[float, flo
     values = np.where(values > len(y) * np.finfo(float).eps * values[-1], values, 0.0)
     root = np.sqrt(values)
     numbers: tuple[Any, ...] = (np.diag(values), root * (vectors.T @ y), y @ y)
-    loss, w = best_in_ball(QuadraticSums(*numbers), radius)
+    loss, w = best_in_l2_ball(QuadraticSums(*numbers), radius)
     force = 2 * root * (root * w - vectors.T @ y)
     gap = max(float(force @ w + radius * np.linalg.norm(force)), 0.0)
     coefficients = vectors @ np.divide(w, root, out=np.zeros_like(w), where=root > 0)

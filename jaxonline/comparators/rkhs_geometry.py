@@ -8,10 +8,10 @@ from jaxtyping import ArrayLike, Float
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.kernels.base import AnyKernel
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]) -> float:
     """The norm of sum a_i k(x_i, .).
 
@@ -37,7 +37,7 @@ def rkhs_norm(kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float
     return math.sqrt(max(float(a @ gram_matrix(kernel, X) @ a), 0.0))
 
 
-@checked
+@validate_arguments
 def positive_negative_angle(
     kernel: AnyKernel, X: Float[ArrayLike, "n d"], coefficients: Float[ArrayLike, "n"]
 ) -> float:

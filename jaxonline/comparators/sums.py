@@ -8,14 +8,14 @@ from jaxtyping import ArrayLike, Float, PyTree
 from jaxonline.game.protocols import Comparator
 
 
-def sums_of(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
+def cumulative_statistic(comparator: Comparator, X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"]) -> PyTree:
     """The sums of a comparator over a whole data set, in float64 where that is enabled.
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import L2Ball, sums_of
+        >>> from jaxonline.comparators import L2Ball, cumulative_statistic
         >>> ball = L2Ball(np.inf)
-        >>> float(ball.best_loss(sums_of(ball, np.eye(2), np.array([1.0, 2.0]))))
+        >>> float(ball.best_loss(cumulative_statistic(ball, np.eye(2), np.array([1.0, 2.0]))))
         0.0
     """
     parts = jax.vmap(comparator.statistic)(jnp.asarray(X, float), jnp.asarray(y, float))

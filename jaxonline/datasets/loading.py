@@ -11,12 +11,12 @@ from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonica
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.datasets.tables import SUFFIXES, n_columns, read_table, to_arrays
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def load(
     name: str | Path,
     data: str | Path | Sequence[str | Path] | None = None,
@@ -68,7 +68,9 @@ def load(
         if not matches:
             where = ", ".join(map(str, [path.resolve(), *places]))
             known = f"must be a file (.npz, .csv, text) or one of AR(4), {', '.join(SOURCES)}"
-            advice = meant(str(name), ("AR(4)", *SOURCES)) or "; give the path of the file, or its folder as data"
+            advice = (
+                did_you_mean(str(name), ("AR(4)", *SOURCES)) or "; give the path of the file, or its folder as data"
+            )
             raise ArgumentError("name", f"{known} (got {str(name)!r}, looked for in {where}){advice}")
         path = matches[0]
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))

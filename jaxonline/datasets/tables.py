@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.parameters.check import shown
+from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.atomic_files import BROKEN
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _classes(path: Path, cells: Any, positive: str) -> "pd.Series":
     if same.all() or not same.any():
         some = ", ".join(map(repr, dict.fromkeys(cells.head(1000)))) if not same.any() else ""
         words = "all" if same.all() else "none"
-        known = f"; there are {some[:100]}{meant(positive, list(cells.unique()))}" if some else ""
+        known = f"; there are {some[:100]}{did_you_mean(positive, list(cells.unique()))}" if some else ""
         has = f"{words} of the targets in {path} {'have' if same.all() else 'has'} it"
         raise ArgumentError("positive", f"must be a value of some targets (got {positive!r}); {has}{known}")
     return same.map({True: 1.0, False: -1.0})
@@ -213,7 +213,7 @@ def _check_header(path: Path, names: Sequence[str], below: Sequence[str]) -> Non
     above = any(name not in odd and _is_filled(cell) and _is_number(cell) for name, cell in pairs)
     if odd and not (odd == [str(j) for j in range(len(odd))] and (above or len(odd) > 3)):
         raise ValueError(
-            f"{path}: the first row must be numbers or the names of columns (got {shown(names)}); if it is data, write "
+            f"{path}: the first row must be numbers or the names of columns (got {quote(names)}); if it is data, write "
             f"a row of names above it; if it is names, change {odd[0]!r}"
         )
 
@@ -242,7 +242,7 @@ def _column(path: Path, names: Sequence[str], wanted: str | int, argument: str =
     try:
         at = int(wanted)
     except ValueError:
-        hint = meant(wanted, names)
+        hint = did_you_mean(wanted, names)
         known = f"its columns are {', '.join(names)}{hint}"
         raise ValueError(f"{argument}: {path} has no column {wanted!r}; {known}") from None
     if not -len(names) <= at < len(names):

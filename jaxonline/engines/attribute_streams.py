@@ -33,9 +33,9 @@ from jaxonline.engines.lane_sums import block_sums, columns_of, draw_coordinate,
 from jaxonline.estimators.index_sampling import EvenCount, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Count, Gt, Shape
+from jaxonline.parameters.validation import validate_arguments
 
 _MAX_SECANTS = 64
 _SETTLE = 32  # rounds after which tau begins at 0 again, and c at 1
@@ -127,7 +127,7 @@ class _Rule(NamedTuple):
     total: Callable[[Any], Array]
 
 
-@checked
+@validate_arguments
 def play_streams(
     law: Literal["aer", "aerr"],
     X: Float[ArrayLike, "n d"],

@@ -82,7 +82,7 @@ def aggregate(
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
     """Check targets against the range that a learner declares, if it does."""
-    low, high = (check.concrete(end) for end in traits_of(learner, LearnerTraits).label_range or (None, None))
+    low, high = (check.concrete_array(end) for end in traits_of(learner, LearnerTraits).label_range or (None, None))
     if low is None or high is None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))

@@ -11,18 +11,18 @@ from jaxonline._xla.compile_options import jitted, matmul_options
 from jaxonline._xla.threads import default_at_once, in_parallel
 from jaxonline.engines.scanning import cast_to
 from jaxonline.engines.vaw_blocks import BLOCK, Forecasts, scan_blocks
-from jaxonline.estimators.fourier import Features
+from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Positive
+from jaxonline.parameters.validation import validate_arguments
 
 KERNELS_PER_CORE = 12  # at most: their matrices of 100 x 100 float64 fit a core's second cache
 TURNS_PER_JOB = 4  # at most: so that cores which are not equally fast are done at about the same time
 
 
-@checked
+@validate_arguments
 def expert_forecasts(
-    features: Features,
+    features: AnyFeatures,
     X: Float[ArrayLike, "T d"],
     y: Float[ArrayLike, "T"],
     *,

@@ -14,7 +14,7 @@ def cast_to(dtype: str, **trees: Any) -> tuple[Any, ...]:
     """Arguments by name, their leaves as arrays of the dtype "float64" or "float32"."""
     to = working_dtype(dtype)
     for name, leaf in ((name, leaf) for name, tree in trees.items() for leaf in jax.tree.leaves(tree)):
-        check.fits(name, leaf, to)
+        check.fits_dtype(name, leaf, to)
     return tuple(jax.tree.map(lambda leaf: jnp.asarray(leaf, to), tree) for tree in trees.values())
 
 

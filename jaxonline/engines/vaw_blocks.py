@@ -9,8 +9,8 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from jaxonline.engines.scanning import cast_to, scan_first
 from jaxonline.learners.linear.vaw import absorb, initial_state
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Count, Positive
+from jaxonline.parameters.validation import validate_arguments
 
 BLOCK = 32  # rounds absorbed at once: measured best for 20 to 200 features
 
@@ -27,7 +27,7 @@ class Forecasts(NamedTuple):
     vaw: Float[Array, "..."]
 
 
-@checked
+@validate_arguments
 def forecast(
     Z: Float[ArrayLike, "T m"],
     y: Float[ArrayLike, "T"],
@@ -75,7 +75,7 @@ def scan_blocks(
 ) -> tuple[Forecasts, Any]:
     """`forecast` as a pure function, with features computed block by block (None for the instances themselves).
 
-    Those of a block come from `features.of_rows`, [n, ...], where there is such a method, as of a `Dictionary`.
+    Those of a block come from `features.map_rows`, [n, ...], where there is such a method, as of a `Dictionary`.
     Of `n_rounds` only the first are played, as in `expert_sequences.play_sequence`.
     """
     n, block = len(y), min(block, len(y))
@@ -84,8 +84,8 @@ def scan_blocks(
     def columns(rows):
         if features is None:
             return rows.T
-        of_rows = getattr(features, "of_rows", None) or jax.vmap(features)
-        return of_rows(rows).reshape(len(rows), -1).T
+        map_rows = getattr(features, "map_rows", None) or jax.vmap(features)
+        return map_rows(rows).reshape(len(rows), -1).T
 
     def step(state, rows):
         x, target, n_left = rows

@@ -19,7 +19,6 @@ from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import TwoPoints
 from jaxonline.game import Game
 from jaxonline.losses import Squared
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -33,6 +32,7 @@ from jaxonline.parameters.types import (
     Takes,
     Vector,
 )  # fmt: skip
+from jaxonline.parameters.validation import validate_arguments
 
 SQUARED = Squared()
 SCATTERED = 3.0, -1.0  # where the instances of the world without noise are, in units of e; their mean is e
@@ -56,7 +56,7 @@ class IndistinguishablePair(NamedTuple):
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def indistinguishable_pair(
     direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
 ) -> IndistinguishablePair:
@@ -102,7 +102,7 @@ def indistinguishable_pair(
 
 
 @cites("cesabianchi2010online")
-@checked
+@validate_arguments
 def unavoidable_regret(
     radius: PositiveFloat, loss: Annotated[Callable, Takes("(y_hat, y)"), Component("loss")] = SQUARED
 ) -> float:

@@ -10,11 +10,11 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from jaxonline import random
 from jaxonline.game.defaults import EnvironmentDefaults
 from jaxonline.game.traits import EnvironmentTraits
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import JaxVector, jax_array
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, Count, Interval, NonNegative, Number, Rounds, Shape
+from jaxonline.parameters.validation import validate_arguments
 
 
 class WithoutContext(EnvironmentDefaults):
@@ -151,7 +151,7 @@ class HiddenBestArm(WithoutContext):
     gap: Annotated[Number, Interval(gt=0, le=0.5)]
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds) -> "HiddenBestArm":
         """The gap min(sqrt(K / T), 1) / 4, at which the bound is shown."""
         return cls(n_arms, 0.25 * min(1.0, float(np.sqrt(n_arms / n_rounds))))

@@ -50,7 +50,7 @@ class ContraryLabels(EnvironmentDefaults):
 
     def __post_init__(self):
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
-            raise ArgumentError("advice", f"must have both -1 and +1 among it (got {check.shown(self.advice)})")
+            raise ArgumentError("advice", f"must have both -1 and +1 among it (got {check.quote(self.advice)})")
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:

@@ -69,8 +69,8 @@ class DataStream(EnvironmentDefaults):
         if self.X is None:
             set_field(self, "X", X[:, :0])  # type: ignore[index]
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
-        check.fits("X", self.X, dtype)
-        check.fits("y", self.y, dtype)
+        check.fits_dtype("X", self.X, dtype)
+        check.fits_dtype("y", self.y, dtype)
         set_field(self, "X", jnp.asarray(self.X, dtype))
         set_field(self, "y", jnp.asarray(self.y, dtype))
 

@@ -104,10 +104,10 @@ class SwitchingArms(WithoutContext):
         starts = self.starts
         if len(starts) != len(self.means) - 1:
             raise ArgumentError(
-                "starts", f"must have one entry less than means has rows, {len(means) - 1} (got {len(starts)})"
+                "starts", f"must have one entry less than means has rows, {len(self.means) - 1} (got {len(starts)})"
             )
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
-            raise ArgumentError("starts", f"must rise from 2 or more (got {check.shown(starts)})")
+            raise ArgumentError("starts", f"must rise from 2 or more (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
     @property

@@ -9,7 +9,7 @@ kernels' feature maps: `feature_maps`, with exact moments (`feature_moments`) an
 
 from jaxonline.estimators.attribute_pairs import AttributePairs
 from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.estimators.best_laws import best_feature_map
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength
@@ -21,7 +21,7 @@ from jaxonline.estimators.gradients import (
     Regularised,
     TwoCopies,
 )
-from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.optimal_feature_maps import best_feature_map
 from jaxonline.estimators.sequences import PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
@@ -30,13 +30,13 @@ __all__ = [
     "AttributeGradient",
     "AttributePairs",
     "DotProductFeatureMap",
+    "FiniteDistribution",
     "FourierFeatures",
     "FullGradient",
     "GaussianFeatureMap",
     "Geometric",
     "GradientLength",
     "KnownCovariance",
-    "Law",
     "MeanOfCopies",
     "NaiveCopy",
     "PolynomialSequenceEstimator",

@@ -119,7 +119,7 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float
     return w @ moments.A @ w - 2 * y * (w @ moments.v) + y * y
 
 
-def on_the_cone(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
+def project_psd(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
     """The positive semi-definite matrix that is nearest to a symmetric one (erratum E16)."""
     values, vectors = jnp.linalg.eigh(A)
     return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

@@ -30,7 +30,7 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 
 
-class SeenGradient(NamedTuple):
+class AttributeIndices(NamedTuple):
     """The indices that `AttributeGradient` chose.
 
     Attributes:
@@ -82,12 +82,12 @@ class AttributeGradient:
         half = self.n_attributes // 2
         return self.gradient(w, oracle.label(), seen, values[:half], values[half:])
 
-    def choose(self, key: Key[Array, ""], w: Float[Array, "d"]) -> SeenGradient:
+    def choose(self, key: Key[Array, ""], w: Float[Array, "d"]) -> AttributeIndices:
         """The indices to look at."""
         subset_key, weighted_key = jax.random.split(key)
         half = self.n_attributes // 2
         _fits(half, len(w))
-        return SeenGradient(
+        return AttributeIndices(
             uniform_subset(subset_key, len(w), half), weighted_indices(weighted_key, self._weights(w), half)
         )
 
@@ -95,7 +95,7 @@ class AttributeGradient:
         self,
         w: Float[Array, "d"],
         y: ArrayLike,
-        seen: SeenGradient,
+        seen: AttributeIndices,
         x_subset: Float[Array, "half"],
         x_weighted: Float[Array, "half"],
     ) -> Float[Array, "d"]:
@@ -138,7 +138,7 @@ class AttributeGradient:
         pairs = list(itertools.product(subsets, itertools.product(np.flatnonzero(weights), repeat=half)))
         subset, weighted = (np.array([pair[i] for pair in pairs], np.int32) for i in (0, 1))
         with jax.enable_x64(True):
-            outcomes = SeenGradient(jnp.asarray(subset), jnp.asarray(weighted))
+            outcomes = AttributeIndices(jnp.asarray(subset), jnp.asarray(weighted))
             values = np.asarray(run_compiled(_gradients, self, w, x, y, outcomes))
         return list(zip(np.prod(weights[weighted], axis=1) / len(subsets), values, strict=True))
 
@@ -147,7 +147,7 @@ class AttributeGradient:
 
 
 def _gradients(
-    estimator: AttributeGradient, w: Float[Array, "d"], x: Float[Array, "d"], y: ArrayLike, outcomes: SeenGradient
+    estimator: AttributeGradient, w: Float[Array, "d"], x: Float[Array, "d"], y: ArrayLike, outcomes: AttributeIndices
 ) -> Float[Array, "m d"]:
     return jax.vmap(lambda seen: estimator.gradient(w, y, seen, x[seen.subset], x[seen.weighted]))(outcomes)
 

@@ -19,10 +19,10 @@ from jaxonline.kernels import Gaussian, Laplacian, ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import require_shift_invariant
 from jaxonline.linalg.trigonometry import sincos
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import stack, struct
 from jaxonline.parameters.types import Component, Count, Seed, Shape, Takes
+from jaxonline.parameters.validation import validate_arguments
 
 GAUSSIAN_VARIANCES = tuple(10 ** (4 * (i / 50) - 2) for i in range(51))
 LAPLACIAN_SCALES = tuple(10 ** (i / 6 - 2) for i in range(25))
@@ -56,7 +56,7 @@ class Dictionary:
             raise ArgumentError("phases", f"must have shape {shape} (got {np.shape(self.phases)})")
 
     @classmethod
-    @checked
+    @validate_arguments
     def draw(
         cls,
         key: Key[Array, ""],
@@ -89,7 +89,7 @@ class Dictionary:
         check.key("key", key)
         check.sequence("kernels", kernels, "kernel")
         for kernel in kernels:
-            at_zero = check.concrete(require_shift_invariant("kernels", kernel).at_zero())
+            at_zero = check.concrete_array(require_shift_invariant("kernels", kernel).at_zero())
             if at_zero is not None and not np.allclose(at_zero, 1.0):
                 raise ArgumentError("kernels", f"must have k(0) = 1 (got {float(at_zero):g} for {kernel!r})")
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(kernels)))
@@ -107,7 +107,7 @@ class Dictionary:
         return cls(jnp.concatenate(parts), phases)
 
     @classmethod
-    @checked
+    @validate_arguments
     def published(cls, seed: Seed, dimension: Count, n_frequencies: Count = 50) -> "Dictionary":
         """The published dictionary of 76 kernels, drawn as published, with NumPy's legacy generator.
 
@@ -144,7 +144,7 @@ class Dictionary:
         # also for one kernel of the dictionary, a slice of the leaves: frequencies [m, d], and features [features]
         return self._features(jnp.matmul(jnp.asarray(self.frequencies, x.dtype), x, precision="highest"))
 
-    def of_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
+    def map_rows(self, X: Float[Array, "n d"]) -> Float[Array, "n N features"]:
         """Those of many instances. In this order of the product they come in rows, as other products read them."""
         frequencies = jnp.asarray(self.frequencies, X.dtype)
         return jax.vmap(self._features)(jnp.tensordot(X, frequencies, axes=(1, -1), precision="highest"))

@@ -26,22 +26,22 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
+from jaxonline.estimators.count_distributions import CountDistribution
 from jaxonline.estimators.feature_moments import (
     copy_moments,
     inner_moment,
     log_coefficients,
-    reached_by,
+    support_mask,
     weighted_series,
 )
-from jaxonline.estimators.laws import AnyLaw
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.numbers import exp, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, NonNegativeFloat
+from jaxonline.parameters.validation import validate_arguments
 
 __all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
 
@@ -58,9 +58,9 @@ class DotProductFeatureMap(FeatureMap):
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators.feature_maps import DotProductFeatureMap
-        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
         >>> from jaxonline.kernels import Inhomogeneous
-        >>> feature_map = DotProductFeatureMap(Inhomogeneous(2), Law([0.2, 0.4, 0.4]))
+        >>> feature_map = DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.2, 0.4, 0.4]))
         >>> x = jnp.array([1.0, -0.5])
         >>> draw = lambda key: x + 0.1 * jax.random.normal(key, (2,))
         >>> psi = feature_map.estimate(jax.random.key(0), draw, capacity=2)
@@ -69,7 +69,7 @@ class DotProductFeatureMap(FeatureMap):
     """
 
     kernel: DotProductKernel
-    law: AnyLaw
+    law: CountDistribution
 
     def sample_counts(self, key: Key[Array, ""]) -> Int[Array, ""]:
         return self.law.sample(key)
@@ -94,7 +94,7 @@ class DotProductFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...] | int, x: ArrayLike, x2: ArrayLike) -> float:
         # beta_n <x, x2>^n, where the law reaches n.
         n = int(np.asarray(counts).reshape(()))
-        reached = reached_by(self.law, n + 1)[n]
+        reached = support_mask(self.law, n + 1)[n]
         inner = float(np.asarray(x, float) @ np.asarray(x2, float))
         size = exp(float(log_coefficients(self.kernel, n + 1)[n] + special.xlogy(n, abs(inner))))
         return size * math.copysign(1.0, inner) ** n if reached else 0.0
@@ -111,22 +111,22 @@ class DotProductFeatureMap(FeatureMap):
         # With the paper's law p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return self.law.mean()
 
-    @checked
+    @validate_arguments
     def overflow_probability(self, capacity: Count) -> float:
         return float(self.law.tail(capacity + 1))
 
-    @checked
+    @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # Exact: the root of the sum of beta_n |x|^(2n) over the n that are left out.
         squared_norm = host_float("squared_norm", squared_norm)
-        kept = reached_by(self.law, capacity + 1)
+        kept = support_mask(self.law, capacity + 1)
         n = np.arange(capacity + 1)
         log_terms = log_coefficients(self.kernel, capacity + 1) + special.xlogy(n, squared_norm)
         with np.errstate(over="ignore"):
             lost = np.exp(np.where(kept, -np.inf, log_terms)).sum()
         return math.sqrt(lost + self.kernel.tail_bound(capacity + 1, squared_norm))
 
-    @checked
+    @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
         """E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n), exactly; Lemma 3 gives p/(p-1) Q(p E |x~|^2).
 
@@ -167,7 +167,7 @@ class GaussianFeatureMap(FeatureMap):
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
-        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.kernels import Gaussian
         >>> feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
         >>> x = jnp.array([1.0, -0.5])
@@ -178,8 +178,8 @@ class GaussianFeatureMap(FeatureMap):
     """
 
     kernel: Gaussian
-    law: AnyLaw
-    pair_law: AnyLaw | None = None
+    law: CountDistribution
+    pair_law: CountDistribution | None = None
 
     def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
         pair_key, vector_key = jax.random.split(key)
@@ -218,7 +218,7 @@ class GaussianFeatureMap(FeatureMap):
     def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
         # (-|x|^2/width^2)^n1 / n1! (2 <x, x2>/width^2)^n2 / n2! e^(-|x2|^2/width^2)
         n1, n2 = (int(n) for n in counts)
-        reached = reached_by(self._pair_law(), n1 + 1)[n1] and reached_by(self.law, n2 + 1)[n2]
+        reached = support_mask(self._pair_law(), n1 + 1)[n1] and support_mask(self.law, n2 + 1)[n2]
         x, x2 = (np.asarray(v, float) / host_float("width", self.kernel.width) for v in (x, x2))
         inner = float(x @ x2)
         log_size = special.xlogy(n1, x @ x) + special.xlogy(n2, 2.0 * abs(inner)) - x2 @ x2
@@ -245,13 +245,13 @@ class GaussianFeatureMap(FeatureMap):
         # With the paper's law 3p/(p-1)^2 in all for its learner, which makes 1 + E N estimates a round.
         return 2.0 * self._pair_law().mean() + self.law.mean()
 
-    @checked
+    @validate_arguments
     def overflow_probability(self, capacity: Count) -> float:
         n1 = np.arange(capacity // 2 + 1)
         inside = np.exp(self._pair_law().log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
         return float(inside.sum() + float(self._pair_law().tail(len(n1))))
 
-    @checked
+    @validate_arguments
     def bias(self, capacity: Count, squared_norm: NonNegativeFloat) -> float:
         # A bound: the lost terms of the series of e^(-|x|^2/width^2) are added in absolute value. inf: beyond float64.
         s = host_float("squared_norm", squared_norm)
@@ -259,15 +259,15 @@ class GaussianFeatureMap(FeatureMap):
         n = np.arange(capacity + 1)
         with np.errstate(over="ignore", invalid="ignore"):
             pair_terms = np.exp(special.xlogy(n, s) - special.gammaln(n + 1))
-            never = np.cumsum(np.where(reached_by(self._pair_law(), len(n)), 0.0, pair_terms))
+            never = np.cumsum(np.where(support_mask(self._pair_law(), len(n)), 0.0, pair_terms))
             most = (capacity - n) // 2  # pairs that are left beside n factors
             lost_pairs = never[most] + np.exp(s) * special.gammainc(most + 1.0, s)
-            lost = np.where(reached_by(self.law, len(n)), lost_pairs, np.exp(-s))
+            lost = np.where(support_mask(self.law, len(n)), lost_pairs, np.exp(-s))
             levels = np.exp(special.xlogy(n, 2.0 * s) - special.gammaln(n + 1))
             found = math.sqrt(levels @ lost**2 + special.gammainc(capacity + 1.0, 2.0 * s))
         return math.inf if math.isnan(found) else found
 
-    @checked
+    @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
         """E |Psi~|^2, exactly: a series in E <x~, x~'>^2 times a series in E |x~|^2.
 
@@ -291,14 +291,14 @@ class GaussianFeatureMap(FeatureMap):
         factor_part = weighted_series(self.law, 2.0 * moment / width2, exp, lambda n: -special.gammaln(n + 1.0))
         return pair_part * factor_part
 
-    def _pair_law(self) -> AnyLaw:
+    def _pair_law(self) -> CountDistribution:
         return self.law if self.pair_law is None else self.pair_law
 
     def _log_width(self, dtype: Any) -> Float[Array, ""]:
         return jnp.log(jnp.asarray(self.kernel.width, dtype))
 
 
-def _log_pmf(law: AnyLaw, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
+def _log_pmf(law: CountDistribution, n: Int[Array, ""], like: Float[Array, "..."]) -> Float[Array, ""]:
     return law.log_pmf(n).astype(like.dtype)
 
 

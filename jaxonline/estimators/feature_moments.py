@@ -1,32 +1,24 @@
 """Exact moments of noisy copies and of estimates of feature vectors: numbers in float64, on the host."""
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from jaxonline.estimators.laws import AnyLaw, Geometric
+from jaxonline.estimators.count_distributions import CountDistribution, Geometric
+from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import DotProductKernel
-from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.numbers import host_float
-from jaxonline.parameters.types import Convert, Numbers, Vector
+from jaxonline.parameters.types import Vector
+from jaxonline.parameters.validation import validate_arguments
 
 _SMALL = 1e-290  # below it a float64 may have lost digits, or all of them
 
 
-def _require_covariance(covariance: Any, name: str) -> Any:
-    return check.covariance(name, check.listed(name, covariance))
-
-
-Covariance = Annotated[Numbers | Sequence, Convert(_require_covariance)]
-"""A variance (number), variances [d] or a matrix [d, d]."""
-
-
-@checked
+@validate_arguments
 def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
     """E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and this covariance.
 
@@ -51,7 +43,7 @@ def _second_moments(x: Any, covariance: Any) -> np.ndarray:
     return np.outer(x, x) + covariance
 
 
-@checked
+@validate_arguments
 def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
     """E <x~, x2>^2."""
     x2 = np.asarray(x2, float)
@@ -71,18 +63,18 @@ def log_coefficients(kernel: DotProductKernel, n_terms: int) -> np.ndarray:
 
 
 def weighted_series(
-    law: AnyLaw, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
+    law: CountDistribution, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
 ) -> float:
     """sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
     if isinstance(law, Geometric):
         p = host_float("p", law.p)
         return p / (p - 1.0) * series(p * a)
     n = np.arange(np.shape(law.probabilities)[0])
-    reached = reached_by(law, len(n))
+    reached = support_mask(law, len(n))
     logs = log_terms(n)[reached] + special.xlogy(n[reached], a) - law.log_table(len(n))[reached]
     return float(np.exp(special.logsumexp(logs)))
 
 
-def reached_by(law: AnyLaw, n_terms: int) -> np.ndarray:
+def support_mask(law: CountDistribution, n_terms: int) -> np.ndarray:
     """Which of n = 0 .. n_terms - 1 the law can draw."""
     return law.log_table(n_terms) > -np.inf

@@ -22,12 +22,12 @@ from jaxtyping import Array, ArrayLike, Float, Key
 from jaxonline import random
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Count, NonNegative, Shape, Takes
+from jaxonline.parameters.validation import validate_arguments
 
 Layout = Literal["cosine", "pair"]
 
@@ -66,7 +66,7 @@ class FourierFeatures:
             )
 
     @classmethod
-    @checked
+    @validate_arguments
     def draw(
         cls,
         key: Key[Array, ""],
@@ -108,7 +108,7 @@ class FourierFeatures:
 
     def __call__(self, x: Float[ArrayLike, "d"]) -> Float[Array, "size"]:
         """phi(x); for the layout "pair" first all cosines, then all sines."""
-        x = floating(x)
+        x = as_floating(x)
         frequencies = jnp.asarray(self.frequencies, x.dtype)
         scale = jnp.sqrt(jnp.asarray(self.at_zero, x.dtype) / frequencies.shape[0])
         angles = frequencies @ x
@@ -117,7 +117,7 @@ class FourierFeatures:
         return scale * jnp.concatenate([jnp.cos(angles), jnp.sin(angles)])
 
 
-@checked
+@validate_arguments
 def single_frequency_variance(
     kernel: ShiftInvariantKernel, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"], layout: Layout
 ) -> Float[Array, ""]:
@@ -135,9 +135,9 @@ def single_frequency_variance(
     """
     value = kernel(x, x2)
     k0 = jnp.asarray(kernel.at_zero(), value.dtype)
-    pair = 0.5 * (k0**2 + k0 * kernel(2.0 * floating(x), 2.0 * floating(x2))) - value**2
+    pair = 0.5 * (k0**2 + k0 * kernel(2.0 * as_floating(x), 2.0 * as_floating(x2))) - value**2
     return pair if layout == "pair" else pair + 0.5 * k0**2
 
 
-Features = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
+AnyFeatures = Annotated[Callable, Takes("an instance"), Component("`FourierFeatures`", "`Dictionary`")]
 """A pytree that is a function of an instance."""

@@ -18,16 +18,16 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.estimators.laws import Geometric
+from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 @struct
@@ -75,7 +75,7 @@ class GradientLength:
     kind: Literal["classification", "regression"] = static()
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_loss(
         cls,
         loss: AnySeriesLoss,
@@ -132,9 +132,9 @@ class GradientLength:
             ValueError: a function `y` in classification.
         """
         n_key, key = jax.random.split(key)
-        return self.given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
+        return self.estimate_given(key, self.series.law.sample(n_key), fresh, hypothesis, y)
 
-    def given(
+    def estimate_given(
         self,
         key: Key[Array, ""],
         n: Int[Array, ""],

@@ -16,10 +16,10 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Loss, Squared
-from jaxonline.losses.base import as_loss
+from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert, Count, NonNegative, Takes
+from jaxonline.parameters.types import Component, Count, NonNegative, Takes
 
 
 @runtime_checkable
@@ -76,7 +76,7 @@ class GradientMoments(NamedTuple):
 
 
 @runtime_checkable
-class StatesMoments(Protocol):
+class HasGradientMoments(Protocol):
     """An estimator that is affine in w, and knows its moments: `simulate(control_variates=True)` asks for them."""
 
     def gradient_moments(
@@ -98,7 +98,6 @@ def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, 
 
 
 AnyEstimator = Annotated[Callable, Takes("(key, w, oracle)"), Component("estimator")]
-AnyLoss = Annotated[Loss, Convert(lambda loss, name: as_loss(name, loss))]
 
 
 @struct

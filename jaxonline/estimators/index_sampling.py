@@ -8,14 +8,14 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.types import Convert, Count, Ge
+from jaxonline.parameters.validation import validate_arguments
 
 _MAX_OUTCOMES = 1 << 20
 
 
-@checked
+@validate_arguments
 def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) -> Int[Array, "size"]:
     """A uniformly random subset of {0, ..., d - 1}, by Floyd's algorithm: its cost does not depend on d.
 
@@ -27,7 +27,7 @@ def uniform_subset(key: Key[Array, ""], d: int | Int[Array, ""], size: Count) ->
     Raises:
         ValueError: `size` is above d.
     """
-    known = check.concrete(d)
+    known = check.concrete_array(d)
     if known is not None and size > known:
         raise ArgumentError("size", f"must be at most d = {d} (got {size})")
     last = jnp.int32(d) - size + jnp.arange(size, dtype=jnp.int32)

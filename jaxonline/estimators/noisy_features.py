@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.parameters.checked import checked
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count
+from jaxonline.parameters.validation import validate_arguments
 
 Counts = Any
 """How many copies play which part: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
@@ -80,7 +80,7 @@ class PairProduct(NamedTuple):
     log_size: Float[Array, ""]
 
     @classmethod
-    def of(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
+    def from_inner_products(cls, inner: Float[Array, "m"], number: Int[Array, ""]) -> "PairProduct":
         """That of the first `number` of these inner products."""
         used = jnp.arange(inner.shape[0], dtype=jnp.int32) < number
         sign = jnp.prod(jnp.where(used, jnp.sign(inner), jnp.ones_like(inner)))
@@ -120,9 +120,9 @@ class FeatureMap(abc.ABC):
         It is 0, and says so, where `copies` has too few rows.
         """
         even = copies[: 2 * (copies.shape[0] // 2)]
-        pairs = PairProduct.of(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
+        pairs = PairProduct.from_inner_products(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
         psi = self.combine(counts, pairs, jnp.roll(copies, -2 * self.pairs(counts), axis=0))
-        return silenced(psi, self.queries(counts) > copies.shape[0])
+        return zero_on_overflow(psi, self.queries(counts) > copies.shape[0])
 
     @abc.abstractmethod
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
@@ -134,7 +134,7 @@ class FeatureMap(abc.ABC):
 
     def log_level(self, n: Int[Array, ""], x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         """The logarithm of the number in front of x (x) ... (x) x in the n-th part of the exact Psi(x)."""
-        x = floating(x)
+        x = as_floating(x)
         return 0.5 * self.log_beta(n, x.dtype) + self.log_clean(x)
 
     @abc.abstractmethod
@@ -166,8 +166,8 @@ class FeatureMap(abc.ABC):
         The bias of <w, Psi~> is at most |w| times this, that of `prod_clean(psi, x2)` sqrt(k(x2, x2)) times this.
         """
 
-    @checked
-    def given(
+    @validate_arguments
+    def estimate_given(
         self, key: Key[Array, ""], counts: Counts, draw: Callable[[Key[Array, ""]], Float[Array, "d"]], capacity: Count
     ) -> NoisyFeature:
         """Map_Estimate conditional on the random numbers `counts`, for stratified verification.
@@ -195,7 +195,7 @@ class FeatureMap(abc.ABC):
             TypeError, ValueError: `capacity` is not an integer of at least 1.
         """
         counts_key, copies_key = jax.random.split(key)
-        return self.given(copies_key, self.sample_counts(counts_key), draw, capacity)
+        return self.estimate_given(copies_key, self.sample_counts(counts_key), draw, capacity)
 
     def prod(self, psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
         """The inner product of two estimates; see the function `prod`."""
@@ -216,7 +216,7 @@ def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Flo
     return jnp.where(n == 0, jnp.exp(log_scale), product)
 
 
-def silenced(psi: NoisyFeature, overflow: Bool[Array, ""]) -> NoisyFeature:
+def zero_on_overflow(psi: NoisyFeature, overflow: Bool[Array, ""]) -> NoisyFeature:
     """The estimate, or 0 where its copies did not find room."""
     overflow = psi.overflow | overflow
     return dataclasses.replace(psi, log_weight=jnp.where(overflow, -jnp.inf, psi.log_weight), overflow=overflow)
@@ -233,4 +233,4 @@ def noisy_feature(
     used = jnp.arange(factors.shape[0], dtype=jnp.int32) < level
     copies = jnp.where(used[:, None], factors, jnp.zeros_like(factors))
     psi = NoisyFeature(level, sign, log_weight, copies, queries, jnp.zeros((), bool))
-    return silenced(psi, level > factors.shape[0])
+    return zero_on_overflow(psi, level > factors.shape[0])

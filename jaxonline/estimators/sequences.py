@@ -22,14 +22,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.laws import AnyLaw, law_from_magnitudes
+from jaxonline.estimators.count_distributions import CountDistribution, distribution_from_magnitudes
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert, Count, FiniteFloat, Number, Positive, PositiveFloat, Shape, Takes
+from jaxonline.parameters.validation import validate_arguments
 
 _LOSS_OF_DIGITS = 1e-6
 ArrayFunction = Annotated[Callable[[np.ndarray], np.ndarray], Takes("an array")]
@@ -116,16 +116,16 @@ class PolynomialSequenceEstimator:
 
     Example:
         >>> import jax
-        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
         >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
         >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
-        >>> estimator = PolynomialSequenceEstimator(line, Law([0.5, 0.5]))
-        >>> float(estimator.given(jax.random.key(0), 1, lambda key: 3.0))  # 2 * 3 / 0.5
+        >>> estimator = PolynomialSequenceEstimator(line, FiniteDistribution([0.5, 0.5]))
+        >>> float(estimator.estimate_given(jax.random.key(0), 1, lambda key: 3.0))  # 2 * 3 / 0.5
         12.0
     """
 
     sequence: PolynomialSequence
-    law: AnyLaw
+    law: CountDistribution
 
     def __post_init__(self):
         needed = np.any(np.asarray(self.sequence.differences) != 0.0, axis=1)
@@ -136,7 +136,7 @@ class PolynomialSequenceEstimator:
             )
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_sequence(
         cls, sequence: PolynomialSequence, second_moment: PositiveFloat, mean: FiniteFloat = 0.0
     ) -> "PolynomialSequenceEstimator":
@@ -150,14 +150,14 @@ class PolynomialSequenceEstimator:
         """
         needed = np.any(np.asarray(sequence.differences) != 0.0, axis=1)
         sizes = sequence.magnitudes(second_moment, mean)
-        return cls(sequence, law_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
+        return cls(sequence, distribution_from_magnitudes(np.where(needed, np.maximum(sizes, 1e-300), 0.0)))
 
     def estimate(self, key: jax.Array, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
         """One estimate; `draw(key)` returns one copy of X."""
         key_n, key_copies = jax.random.split(key)
-        return self.given(key_copies, self.law.sample(key_n), draw)
+        return self.estimate_given(key_copies, self.law.sample(key_n), draw)
 
-    def given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
+    def estimate_given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, ""]:
         """The estimate when N = n, with its weight 1/p_n; its mean is (Q_n - Q_(n-1))(E X) / p_n."""
         dtype = jax.eval_shape(lambda key: jnp.asarray(draw(key)), key).dtype
         n = jnp.asarray(n, jnp.int32)
@@ -189,7 +189,7 @@ class PolynomialSequenceEstimator:
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
 
 
-@checked
+@validate_arguments
 def chebyshev(
     f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
 ) -> PolynomialSequence:
@@ -226,7 +226,7 @@ def chebyshev(
     return _checked(table, centre, scale, values)
 
 
-@checked
+@validate_arguments
 def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat) -> PolynomialSequence:
     """The Bernstein polynomials of f on [lower, upper], degrees 0 (f in the middle) to K.
 

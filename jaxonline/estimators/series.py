@@ -19,10 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.laws import AnyLaw, Geometric, Law, Table
+from jaxonline.estimators.count_distributions import CountDistribution, FiniteDistribution, Geometric, Table
 from jaxonline.losses.series import AnySeriesLoss, require_series
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
@@ -34,6 +33,7 @@ from jaxonline.parameters.types import (
     Number,
     PositiveFloat,
 )
+from jaxonline.parameters.validation import validate_arguments
 
 _MAX_TERMS = 1024
 _PRECISION = 1e-20
@@ -52,7 +52,7 @@ class SeriesEstimator:
 
     Args:
         coefficients: gamma_0 .. gamma_K, a vector.
-        law: the law of N, a `Geometric` or a `Law`, which must reach every n with gamma_n != 0.
+        law: the law of N, a `Geometric` or a `FiniteDistribution`, which must reach every n with gamma_n != 0.
         centre: c, the point of expansion.
         constant: added to every estimate.
         radius: the radius of convergence of the whole series, for the check of the variance.
@@ -64,15 +64,15 @@ class SeriesEstimator:
 
     Example:
         >>> import jax
-        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
         >>> from jaxonline.estimators.series import SeriesEstimator
-        >>> square = SeriesEstimator([0.0, 0.0, 1.0], Law([0.0, 0.0, 1.0]))
+        >>> square = SeriesEstimator([0.0, 0.0, 1.0], FiniteDistribution([0.0, 0.0, 1.0]))
         >>> float(square.estimate(jax.random.key(0), lambda key: 3.0))
         9.0
     """
 
     coefficients: Table
-    law: AnyLaw
+    law: CountDistribution
     roots: np.ndarray = dataclasses.field(init=False, repr=False)
     """sign(gamma_n) |gamma_n|^(1/n): a factor for each copy, so that float32 meets no 1/n! times x^n."""
     centre: Number = 0.0
@@ -82,7 +82,7 @@ class SeriesEstimator:
 
     def __post_init__(self):
         table = self.coefficients
-        if isinstance(self.law, Law):
+        if isinstance(self.law, FiniteDistribution):
             missed = np.flatnonzero((table != 0.0) & np.isneginf(self.law.log_table(len(table))))
             if len(missed):
                 n = int(missed[0])
@@ -92,11 +92,11 @@ class SeriesEstimator:
         set_field(self, "roots", np.sign(table) * np.abs(table) ** (1.0 / np.maximum(np.arange(len(table)), 1)))
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_loss(
         cls,
         loss: AnySeriesLoss,
-        law: Geometric | Callable[..., AnyLaw],
+        law: Geometric | Callable[..., CountDistribution],
         second_moment: PositiveFloat,
         *,
         centre: FiniteFloat = 0.0,
@@ -132,7 +132,7 @@ class SeriesEstimator:
                 with which the table does not go as far as `reach`.
 
         Example:
-            >>> from jaxonline.estimators.laws import Geometric, minimum_variance
+            >>> from jaxonline.estimators.count_distributions import Geometric, minimum_variance
             >>> from jaxonline.estimators.series import SeriesEstimator
             >>> from jaxonline.losses import Exponential, Squared
             >>> SeriesEstimator.for_loss(Squared(), minimum_variance, 2.0).law.probabilities.tolist()
@@ -147,8 +147,8 @@ class SeriesEstimator:
         check_finite_variance(law, second_moment, radius)
         mean_reach = math.sqrt(second_moment) if reach is None else float(reach)
         farthest = max(math.sqrt(_spread(law) * second_moment), mean_reach)
-        gammas = loss.coefficients(enough_terms(loss, farthest, centre) if n_terms is None else n_terms, centre)
-        rest = loss.tail_bound(n_used(gammas), farthest, centre)
+        gammas = loss.coefficients(n_required_terms(loss, farthest, centre) if n_terms is None else n_terms, centre)
+        rest = loss.tail_bound(effective_length(gammas), farthest, centre)
         if n_terms is None and rest > 1e-15 * loss.majorant(farthest, centre):
             name, got = ("reach", reach) if farthest == reach else ("second_moment", second_moment)
             raise ArgumentError(
@@ -158,7 +158,7 @@ class SeriesEstimator:
         if own_reach < mean_reach:
             raise ArgumentError(
                 "n_terms",
-                f"must be at least {enough_terms(loss, mean_reach, centre)} for |E X - c| up to "
+                f"must be at least {n_required_terms(loss, mean_reach, centre)} for |E X - c| up to "
                 f"{mean_reach:g} (got {n_terms}, which do up to {own_reach:.3g})",
             )
         constant = gammas[0] if constant_outside else 0.0
@@ -175,9 +175,11 @@ class SeriesEstimator:
             draw: called with a new key for each copy; a number, or an array whose entries are estimated together.
         """
         key_n, key_copies = jax.random.split(key)
-        return self.given(key_copies, self.law.sample(key_n), draw)
+        return self.estimate_given(key_copies, self.law.sample(key_n), draw)
 
-    def given(self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]) -> Float[Array, "*shape"]:
+    def estimate_given(
+        self, key: jax.Array, n: ArrayLike, draw: Callable[[jax.Array], ArrayLike]
+    ) -> Float[Array, "*shape"]:
         """The estimate when N = n, with its weight 1/p_n; its mean is constant + gamma_n (E X - c)^n / p_n.
 
         Args:
@@ -214,13 +216,13 @@ class SeriesEstimator:
         return jnp.where(n == 0, jnp.sign(root) * factor, jnp.sign(root)), factor
 
 
-def n_used(coefficients: Table) -> int:
+def effective_length(coefficients: Table) -> int:
     """The length of a table of coefficients without the zeros at its end."""
     there = np.flatnonzero(np.asarray(coefficients))
     return int(there[-1]) + 1 if len(there) else 0
 
 
-def enough_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
+def n_required_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
     """How many coefficients of l' make the rest of sum |gamma_n| reach^n less than 1e-20 of the whole.
 
     Raises:
@@ -252,7 +254,7 @@ def enough_terms(loss: AnySeriesLoss, reach: float, centre: float = 0.0) -> int:
 def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -> float:
     """The largest |E X - c| at which what l' has beyond a table of its coefficients is 1e-9 of the sum of the table's
     |gamma_n| |E X - c|^n or less; inf where the table has all of a polynomial."""
-    sizes, used = np.abs(np.asarray(coefficients, np.float64)), n_used(coefficients)
+    sizes, used = np.abs(np.asarray(coefficients, np.float64)), effective_length(coefficients)
     if loss.degree is not None and used > loss.degree:
         return math.inf
 
@@ -269,8 +271,10 @@ def table_reach(loss: AnySeriesLoss, coefficients: Table, centre: float = 0.0) -
     return low
 
 
-@checked
-def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: PositiveFloat, radius: float) -> None:
+@validate_arguments
+def check_finite_variance(
+    law: CountDistribution | Callable[..., CountDistribution], second_moment: PositiveFloat, radius: float
+) -> None:
     """Refuse a second moment at which the estimator of a series with this radius has infinite variance.
 
     A geometric law weighs term n by p^n: it needs p E (X - c)^2 < radius^2. Other laws need E (X - c)^2 < radius^2.
@@ -288,5 +292,5 @@ def check_finite_variance(law: AnyLaw | Callable[..., AnyLaw], second_moment: Po
         )
 
 
-def _spread(law: AnyLaw | Callable[..., AnyLaw]) -> float:
+def _spread(law: CountDistribution | Callable[..., CountDistribution]) -> float:
     return host_float("p", law.p) if isinstance(law, Geometric) else 1.0

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxonline.estimators.laws import Geometric, cost_aware, minimum_variance
-from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, n_used
+from jaxonline.estimators.count_distributions import Geometric, cost_aware, minimum_variance
+from jaxonline.estimators.series import SeriesEstimator, check_finite_variance, effective_length
 from jaxonline.losses.series import AnySeriesLoss, SeriesLoss, require_series
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import FiniteFloat, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float) -> float:
@@ -28,7 +28,7 @@ def truncation_bias(loss: AnySeriesLoss, estimator: SeriesEstimator, mean: float
         mean: E X.
     """
     centre = host_float("centre", estimator.centre)
-    return require_series("loss", loss).tail_bound(n_used(estimator.coefficients), abs(mean - centre), centre)
+    return require_series("loss", loss).tail_bound(effective_length(estimator.coefficients), abs(mean - centre), centre)
 
 
 def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
@@ -43,7 +43,7 @@ def exact_mean(estimator: SeriesEstimator, mean: float) -> float:
     return host_float("constant", estimator.constant) + float(drawn)
 
 
-@checked
+@validate_arguments
 def exact_second_moment(
     estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat | None = None
 ) -> float:
@@ -60,7 +60,7 @@ def exact_second_moment(
         ValueError: infinite (p E (X - c)^2 >= radius^2), or a constant and no mean.
 
     Example:
-        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.estimators.series import SeriesEstimator
         >>> from jaxonline.estimators.series_moments import exact_second_moment
         >>> round(exact_second_moment(SeriesEstimator([0.0, 2.0], Geometric(2.0)), second_moment=1.0), 9)
@@ -77,7 +77,7 @@ def exact_second_moment(
     return drawn + 2.0 * constant * (exact_mean(estimator, mean) - constant) + constant**2
 
 
-@checked
+@validate_arguments
 def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mean: FiniteFloat) -> float:
     """Var theta, in float64: what remains of the second moment beyond the square of the mean.
 
@@ -90,10 +90,10 @@ def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mea
         ValueError: infinite (p E (X - c)^2 >= radius^2).
 
     Example:
-        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
         >>> from jaxonline.estimators.series import SeriesEstimator
         >>> from jaxonline.estimators.series_moments import exact_variance
-        >>> double = SeriesEstimator([0.0, 2.0], Law([0.0, 1.0]))
+        >>> double = SeriesEstimator([0.0, 2.0], FiniteDistribution([0.0, 1.0]))
         >>> round(exact_variance(double, second_moment=1.5, mean=1.0), 9)  # 4 Var X
         2.0
     """
@@ -124,10 +124,11 @@ def stratum_moments(estimator: SeriesEstimator, second_moment: float, mean: floa
         mean: E X.
 
     Example:
-        >>> from jaxonline.estimators.laws import Law
+        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
         >>> from jaxonline.estimators.series import SeriesEstimator
         >>> from jaxonline.estimators.series_moments import stratum_moments
-        >>> strata = stratum_moments(SeriesEstimator([1.0, 2.0], Law([0.5, 0.5])), second_moment=1.0, mean=0.5)
+        >>> estimator = SeriesEstimator([1.0, 2.0], FiniteDistribution([0.5, 0.5]))
+        >>> strata = stratum_moments(estimator, second_moment=1.0, mean=0.5)
         >>> strata.terms.tolist(), strata.second_moments.round(9).tolist()
         ([1.0, 1.0], [4.0, 16.0])
     """

@@ -17,20 +17,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.estimators.feature_moments import Covariance
+from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.base import Kernel
 from jaxonline.kernels.radial import GaussianMixture, SchoenbergKernel, distance_grid, truncate
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Count, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
-class GaussianParts(NamedTuple):
+class GaussianComponents(NamedTuple):
     """The Gaussian kernels that a surrogate is the sum of: e^log_size exp(-u sum_i z_i^2 / (1 - 2 u sigma_i^2)) each.
 
     Attributes:
@@ -80,7 +80,7 @@ class Surrogate(Kernel):
         set_field(self, "dimension", int(np.shape(variances)[0]))
         set_field(self, "variances", variances)
         set_field(self, "rotation", rotation)
-        known_variances, width2 = check.concrete(variances), self._narrowest()
+        known_variances, width2 = check.concrete_array(variances), self._narrowest()
         if known_variances is not None and width2 is not None and 2.0 * known_variances.max() >= width2:
             raise ArgumentError(
                 "covariance",
@@ -89,46 +89,46 @@ class Surrogate(Kernel):
             )
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        difference = floating(x) - floating(x2)
+        difference = as_floating(x) - as_floating(x2)
         if self.rotation is not None:
             difference = difference @ jnp.asarray(self.rotation, difference.dtype)
-        rates, shrinkage, log_sizes = self.parts(difference.dtype)
+        rates, shrinkage, log_sizes = self.components(difference.dtype)
         exponents = jnp.sum(difference[None, :] ** 2 / shrinkage, axis=1)
         return jnp.sum(jnp.exp(log_sizes - rates * exponents))
 
     def at_zero(self) -> Float[Array, ""]:
         """k^(x, x), the same for every x."""
-        return jnp.sum(jnp.exp(self.parts(jnp.result_type(float)).log_sizes))
+        return jnp.sum(jnp.exp(self.components(jnp.result_type(float)).log_sizes))
 
     def constant(self) -> Float[Array, ""]:
         """R = sqrt(k^(x, x)), the norm of every feature vector of k^; at least sqrt(k(x, x))."""
         return jnp.sqrt(self.at_zero())
 
-    def parts(self, dtype: jnp.dtype) -> GaussianParts:
+    def components(self, dtype: jnp.dtype) -> GaussianComponents:
         """k^ as a sum of Gaussian kernels, in the coordinates of the eigenvectors."""
         mixture = self._mixture()
         rates, variances = jnp.asarray(mixture.rates, dtype), jnp.asarray(self.variances, dtype)
         shrinkage = 1.0 - 2.0 * rates[:, None] * variances[None, :]
         log_sizes = jnp.log(jnp.asarray(mixture.weights, dtype)) - 0.5 * jnp.sum(jnp.log(shrinkage), axis=1)
-        return GaussianParts(rates, shrinkage, log_sizes)
+        return GaussianComponents(rates, shrinkage, log_sizes)
 
     def _narrowest(self) -> float | None:
         """The smallest squared width of the kernel, where it is known."""
         if isinstance(self.kernel, Gaussian):
-            width = check.concrete(self.kernel.width)
+            width = check.concrete_array(self.kernel.width)
             return None if width is None else float(width) ** 2
-        rates = check.concrete(self.kernel.rates)
+        rates = check.concrete_array(self.kernel.rates)
         return None if rates is None else 1.0 / max(float(rates.max()), 1e-300)
 
     def _mixture(self) -> GaussianMixture:
         if isinstance(self.kernel, GaussianMixture):
             return self.kernel
-        rate = floating(self.kernel.width) ** -2
+        rate = as_floating(self.kernel.width) ** -2
         return GaussianMixture(rate[None], jnp.ones_like(rate)[None])
 
 
 @cites("cesabianchi2010learning")
-@checked
+@validate_arguments
 def radial_surrogate(
     kernel: SchoenbergKernel,
     covariance: Covariance,
@@ -168,7 +168,7 @@ def radial_surrogate(
     return Surrogate(truncate(kernel, cut, n_nodes), covariance, dimension)
 
 
-@checked
+@validate_arguments
 def surrogate_error(
     kernel: SchoenbergKernel,
     covariance: Covariance,
@@ -192,7 +192,7 @@ def surrogate_error(
     return float(np.abs(profiles[0] - profiles[1]).max())
 
 
-@checked
+@validate_arguments
 def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
     """The paper's bound exp(2 sigma^2 c) on R^2 = k^(x, x) for the worked case `Cauchy(d)` cut at u = c/d.
 
@@ -217,7 +217,7 @@ def _eigenvectors(covariance: ArrayLike, dimension: int | None) -> tuple[ArrayLi
         raise ArgumentError("dimension", "must be given where covariance is a number (got None)")
     if dimension is not None and ndim > 0 and np.shape(covariance)[0] != dimension:
         raise ArgumentError("dimension", f"must be that of covariance, {np.shape(covariance)[0]} (got {dimension})")
-    known_covariance = check.concrete(covariance)
+    known_covariance = check.concrete_array(covariance)
     if known_covariance is not None:
         covariance = known_covariance.astype(float)
     xp = jnp if known_covariance is None else np

@@ -78,7 +78,7 @@ class CopiesOracle:
         if isinstance(index, jax.Array):
             raise ArgumentTypeError(
                 "index",
-                f"must be a Python integer (got {check.shown(index)}); for a random number use "
+                f"must be a Python integer (got {check.quote(index)}); for a random number use "
                 "copies(first, capacity, number)",
             )
         index = check.count("index", index, ge=0)
@@ -249,7 +249,7 @@ class NoisyCopies(FeedbackDefaults):
 
     def __post_init__(self):
         if self.direct_products and not has_products(self.noise):
-            raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.shown(self.noise)})")
+            raise ArgumentError("noise", f"must be gaussian(...) for direct_products (got {check.quote(self.noise)})")
 
     @property
     def traits(self) -> FeedbackTraits:

@@ -110,7 +110,7 @@ AnyNoise = Annotated[
 
 
 def _as_covariance(covariance: Any, name: str) -> Any:
-    return check.covariance(name, check.listed(name, covariance))
+    return check.covariance(name, check.list_to_array(name, covariance))
 
 
 Covariance = Annotated[Numbers | list, Convert(_as_covariance)]
@@ -190,7 +190,7 @@ class Noise:
 
     def __post_init__(self):
         covariance = self.covariance
-        xp, floats = (jnp, covariance) if check.unknown(covariance) else (np, np.asarray(covariance, float))
+        xp, floats = (jnp, covariance) if check.is_abstract(covariance) else (np, np.asarray(covariance, float))
         if np.ndim(covariance) == 2:
             values, vectors = xp.linalg.eigh(floats)
             set_field(self, "factor", vectors * xp.sqrt(xp.maximum(values, 0.0)))

@@ -68,10 +68,8 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
     if loss is not None:
         check_classes(environment, loss)
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
-    of_arms = (
-        jax.tree.leaves(environment.outcome_spec)[0].ndim > 0
-    )  # else the learner itself finds that there are no arms
-    if loss_range is not None and of_arms and outcomes is not None and not check.unknown(outcomes):
+    of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0  # else the learner raises: there are no arms
+    if loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
         name = f"y (losses of arms for {type(learner).__name__})"
         check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
 
@@ -165,7 +163,7 @@ def same_loss(game: Game, loss: Any) -> bool:
     (leaves, structure), (own_leaves, own_structure) = map(jax.tree.flatten, (game.loss, loss))
 
     def alike(number: Any, own: Any) -> bool:
-        if check.unknown(number) or check.unknown(own):
+        if check.is_abstract(number) or check.is_abstract(own):
             return True
         return np.array_equal(np.asarray(number).astype(game.dtype), np.asarray(own).astype(game.dtype))
 

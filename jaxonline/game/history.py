@@ -10,11 +10,11 @@ from jaxonline.game.binding import as_entrant, bind, warn_of_other_losses
 from jaxonline.game.keys import stream_keys
 from jaxonline.game.round import Game, Round, play_round, start
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.types import Component, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def play(
     game: Game, learner: Annotated[Any, Component("learner")], key: int | jax.Array, n_rounds: Rounds
 ) -> tuple[PyTree, Round]:
@@ -50,7 +50,7 @@ def play(
             6   [0 0 1]     1        1     0        1
         6 rounds, sum of losses 3, 6 queries
     """
-    key = check.key_of("key", key)
+    key = check.as_key("key", key)
     bound = bind(game, learner)
     warn_of_other_losses(game, {"learner": as_entrant(game, learner).learner})
     return _play(bound.game, bound.entrant, key, n_rounds)

@@ -29,8 +29,8 @@ from jaxonline.linalg.programs import exact_products
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import members_of
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.signatures import members_of
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Component
 
@@ -94,12 +94,13 @@ class Game:
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
             raise ArgumentTypeError(
-                "loss", f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.shown(self.loss)})"
+                "loss",
+                f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.quote(self.loss)})",
             )
         check_classes(self.environment, self.loss)
         if not isinstance(self.regret, Regret):
             raise ArgumentTypeError(
-                "regret", f"must be a notion of regret (jaxonline.game.regret) (got {check.shown(self.regret)})"
+                "regret", f"must be a notion of regret (jaxonline.game.regret) (got {check.quote(self.regret)})"
             )
         name = type(self.regret).__name__
         if wants_copies(self.regret) and not traits_of(self.feedback, FeedbackTraits).makes_copies:
@@ -139,7 +140,7 @@ class Game:
 def check_classes(environment: Any, loss: Any) -> None:
     """Check the outcomes of an environment that knows them, where a loss is one of a margin."""
     outcomes = traits_of(environment, EnvironmentTraits).outcomes
-    if outcomes is not None and not check.unknown(outcomes):
+    if outcomes is not None and not check.is_abstract(outcomes):
         check_outcomes("y", outcomes, loss)
 
 

@@ -28,7 +28,7 @@ def check_declared(environment: Any) -> None:
     for each in ("instance_spec", "outcome_spec"):
         leaves = jax.tree.leaves(spec := getattr(environment, each))
         if not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
-            raise TypeError(f"{name}.{each}: must be of jax.ShapeDtypeStruct(shape, dtype) (got {check.shown(spec)})")
+            raise TypeError(f"{name}.{each}: must be of jax.ShapeDtypeStruct(shape, dtype) (got {check.quote(spec)})")
     traits = traits_of(environment, EnvironmentTraits)
     for trait in ("oblivious", "deterministic"):
         check.instance(f"{name}.traits.{trait}", getattr(traits, trait), (bool, np.bool_), "True or False")

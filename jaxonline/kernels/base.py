@@ -11,7 +11,7 @@ import jax
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.types import Convert
 
 
@@ -34,8 +34,8 @@ class Kernel(abc.ABC):
 
     def gram(self, X: Float[ArrayLike, "n d"], X2: Float[ArrayLike, "m d"] | None = None) -> Float[Array, "n m"]:
         """The kernel of every row of `X` with every row of `X2` (with every row of `X` when None)."""
-        X = floating(X)
-        X2 = X if X2 is None else floating(X2)
+        X = as_floating(X)
+        X2 = X if X2 is None else as_floating(X2)
         return jax.vmap(lambda x: jax.vmap(lambda x2: self(x, x2))(X2))(X)
 
 

@@ -19,11 +19,11 @@ from scipy import special
 
 from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Ge, Positive, Vector
+from jaxonline.parameters.validation import validate_arguments
 
 
 class DotProductKernel(Kernel):
@@ -42,7 +42,7 @@ class DotProductKernel(Kernel):
     """The degree of Q where it is a polynomial, None where its series is infinite."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        return self.series(jnp.sum(floating(x) * floating(x2)))
+        return self.series(jnp.sum(as_floating(x) * as_floating(x2)))
 
     def radius(self) -> float:
         """The radius of convergence of Q; inf unless a kernel says otherwise."""
@@ -52,7 +52,7 @@ class DotProductKernel(Kernel):
     def series(self, a: ArrayLike) -> Array:
         """Q(a), entry by entry; NaN outside the disc of convergence, an error for a known `a` there."""
 
-    @checked
+    @validate_arguments
     def coefficients(self, n_terms: Count) -> np.ndarray:
         """beta_0 .. beta_(n_terms - 1), in float64, on the host.
 
@@ -103,7 +103,7 @@ class Linear(PolynomialKernel):
     degree: ClassVar[int] = 1
 
     def series(self, a: ArrayLike) -> Array:
-        return floating(a)
+        return as_floating(a)
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         return np.where(n == 1, 1.0, 0.0)
@@ -126,7 +126,7 @@ class Homogeneous(PolynomialKernel):
     degree: Count = static()  # type: ignore[override]
 
     def series(self, a: ArrayLike) -> Array:
-        return floating(a) ** self.degree
+        return as_floating(a) ** self.degree
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         return np.where(n == self.degree, 1.0, 0.0)
@@ -149,7 +149,7 @@ class Inhomogeneous(PolynomialKernel):
     degree: Count = static()  # type: ignore[override]
 
     def series(self, a: ArrayLike) -> Array:
-        return (1.0 + floating(a)) ** self.degree
+        return (1.0 + as_floating(a)) ** self.degree
 
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         return np.asarray(special.comb(self.degree, n))
@@ -167,7 +167,7 @@ class ExponentialKernel(DotProductKernel):
     """
 
     def series(self, a: ArrayLike) -> Array:
-        return jnp.exp(floating(a))
+        return jnp.exp(as_floating(a))
 
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:
         return -jax.scipy.special.gammaln(_real(n) + 1.0)
@@ -207,7 +207,7 @@ class Binomial(DotProductKernel):
         return 1.0
 
     def series(self, a: ArrayLike) -> Array:
-        a = floating(check.numbers("the inner product of a binomial kernel", a, gt=-1.0, lt=1.0))
+        a = as_floating(check.numbers("the inner product of a binomial kernel", a, gt=-1.0, lt=1.0))
         inside = jnp.abs(a) < 1.0
         value = jnp.where(inside, 1.0 - a, 1.0) ** -jnp.asarray(self.exponent, a.dtype)
         return jnp.where(inside, value, jnp.nan)
@@ -253,7 +253,7 @@ class PowerSeries(PolynomialKernel):
         return np.shape(self.betas)[0] - 1
 
     def series(self, a: ArrayLike) -> Array:
-        a = floating(a)
+        a = as_floating(a)
         return jnp.polyval(jnp.asarray(self.betas, a.dtype)[::-1], a)
 
     def log_coefficient(self, n: Int[Array, "..."]) -> Float[Array, "..."]:

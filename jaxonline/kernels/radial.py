@@ -21,18 +21,18 @@ from scipy import special
 
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Convert, Count, Ge, Positive, PositiveFloat, Vector
+from jaxonline.parameters.validation import validate_arguments
 
 
 class RadialKernel(ShiftInvariantKernel):
     """A kernel of the distance of its arguments. A subclass gives `profile` and `sample_rates`."""
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        return self.profile(jnp.sum((floating(x) - floating(x2)) ** 2))
+        return self.profile(jnp.sum((as_floating(x) - as_floating(x2)) ** 2))
 
     @abc.abstractmethod
     def profile(self, squared_distance: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -67,7 +67,7 @@ class SchoenbergKernel(RadialKernel):
         """The power of u with which mu(u) starts at u = 0, for the quadrature; 0 where mu is smooth there."""
         return 0.0
 
-    @checked
+    @validate_arguments
     def truncation_error(self, cut: PositiveFloat) -> float:
         """The largest difference of g and its part u <= cut: 1 - mass of mu below `cut`, reached at r = 0."""
         return 1.0 - float(np.asarray(self.truncated_profile(0.0, cut)))
@@ -198,7 +198,7 @@ class GaussianMixture(RadialKernel):
         return rates[choice]
 
 
-@checked
+@validate_arguments
 def truncate(kernel: MixingKernel, cut: PositiveFloat, n_nodes: Count = 128) -> GaussianMixture:
     """The part u <= `cut` of a radial kernel as a finite mixture, by Gauss-Jacobi quadrature in (u / cut)^(1/4).
 

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.kernels.base import Kernel, require_kernel
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
+from jaxonline.parameters.validation import validate_arguments
 
 
 class ShiftInvariantKernel(Kernel):
@@ -62,7 +62,7 @@ class Gaussian(ShiftInvariantKernel):
     width: Positive
 
     @classmethod
-    @checked
+    @validate_arguments
     def from_standard_deviation(cls, sigma: Positive) -> "Gaussian":
         """The kernel exp(-|x - x'|^2 / (2 sigma^2)), whose frequencies have the standard deviation 1 / sigma.
 
@@ -75,7 +75,7 @@ class Gaussian(ShiftInvariantKernel):
         return cls(sigma * math.sqrt(2.0))  # type: ignore[operator]
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        scaled = (floating(x) - floating(x2)) / jnp.asarray(self.width, floating(x).dtype)
+        scaled = (as_floating(x) - as_floating(x2)) / jnp.asarray(self.width, as_floating(x).dtype)
         return jnp.exp(-jnp.sum(scaled**2))
 
     def at_zero(self) -> Float[Array, ""]:
@@ -105,7 +105,7 @@ class Laplacian(ShiftInvariantKernel):
     scale: Positive
 
     def __call__(self, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        distance = jnp.sum(jnp.abs(floating(x) - floating(x2)))
+        distance = jnp.sum(jnp.abs(as_floating(x) - as_floating(x2)))
         return jnp.exp(-distance / jnp.asarray(self.scale, distance.dtype))
 
     def at_zero(self) -> Float[Array, ""]:

@@ -25,7 +25,7 @@ def array_of(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -
     fits = shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray)
     if fits and given.dtype.kind == "f" and np.vdot(given, given) < SURELY_FINITE:  # one pass; False for NaN
         return given.astype(dtype)
-    check.fits(name, check.finite_array(name, value), dtype)
+    check.fits_dtype(name, check.finite_array(name, value), dtype)
     if not fits:
         raise ArgumentError(name, f"must have shape {shape} (got {given.shape})")
     return given.astype(dtype)

@@ -16,8 +16,8 @@ from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, arrivals, usual_loss
 from jaxonline.live.rounds import ROWS, table
 from jaxonline.parameters import check
-from jaxonline.parameters.describe import described
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.short_repr import short_repr
 
 
 class OpenRound(NamedTuple):
@@ -91,7 +91,7 @@ class Live:
             learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
-        run_key = check.key_of("key", key)
+        run_key = check.as_key("key", key)
         typed = jax.dtypes.issubdtype(run_key.dtype, jax.dtypes.prng_key)
         self._key = run_key if typed else jax.random.wrap_key_data(run_key)
         self.round = 0
@@ -111,7 +111,7 @@ class Live:
 
     def __repr__(self) -> str:
         entrant = self._entrant
-        return f"Live({described(entrant.learner)}, {described(entrant.feedback)}, round={self.round})"
+        return f"Live({short_repr(entrant.learner)}, {short_repr(entrant.feedback)}, round={self.round})"
 
     def predict(self, x: ArrayLike | None = None) -> Any:
         """The move on an instance: a number, weights, an arm, a `Draw`, in NumPy.
@@ -159,7 +159,7 @@ class Live:
             raise RuntimeError(f"update: must come after predict, which opens round {self.round + 1}")
         dtype = self._precision.dtype
         if x is not None and not np.array_equal(inputs.array_of("x", x, self._instance, dtype), self._open.x):
-            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.shown(x)})")
+            raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
         if (y is None) == (loss is None):
             raise ArgumentTypeError(
                 "update", f"must be given either y or loss (got {'neither' if y is None else 'both'})"
@@ -329,7 +329,7 @@ class Live:
         if self._game is None or self._instance is None:
             raise RuntimeError("save: must come after the first predict, or instance= must be given")
         return state_files.Saved(
-            self._game.identity(), described(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
+            self._game.identity(), short_repr(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
             self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
         )  # fmt: skip
 
@@ -346,7 +346,7 @@ class Live:
             )
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=saved.key)
-        state_files.check_same(path, saved, other._begin(saved.instance).identity(), described(self._entrant))
+        state_files.check_same(path, saved, other._begin(saved.instance).identity(), short_repr(self._entrant))
         with self._precision():
             other._states = state_files.restored(path, other._states, saved.leaves)
         other.round = saved.round

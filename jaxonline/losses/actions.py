@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 
 
@@ -29,13 +29,13 @@ class ArmLoss:
 
     def __call__(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, ""]:
         """y[arm]."""
-        arm, losses = jnp.asarray(y_hat[0] if isinstance(y_hat, tuple) else y_hat), floating(y)
+        arm, losses = jnp.asarray(y_hat[0] if isinstance(y_hat, tuple) else y_hat), as_floating(y)
         return jnp.where((arm >= 0) & (arm < losses.shape[0]), losses[arm], jnp.nan)
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """The losses of all arms: the gradient of <e, y> in the indicator vector e of the arm, whatever the arm."""
         del y_hat
-        return floating(y)
+        return as_floating(y)
 
 
 @struct
@@ -58,9 +58,9 @@ class ExpectedLoss:
 
     def __call__(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, ""]:
         """<w, y>."""
-        return jnp.vdot(floating(y_hat[1] if isinstance(y_hat, tuple) else y_hat), floating(y))
+        return jnp.vdot(as_floating(y_hat[1] if isinstance(y_hat, tuple) else y_hat), as_floating(y))
 
     def gradient(self, y_hat: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """The losses of all arms, whatever the weights."""
         del y_hat
-        return floating(y)
+        return as_floating(y)

@@ -9,7 +9,7 @@ from jaxtyping import Array, ArrayLike, PyTree
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert
 
@@ -79,10 +79,10 @@ class ScalarLoss(abc.ABC):
     def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
         """The derivative of the loss in `y_hat`; arguments of one shape."""
         slope = self.derivative(self._residual_or_margin(y_hat, y))
-        return slope if self.kind == "regression" else floating(y) * slope
+        return slope if self.kind == "regression" else as_floating(y) * slope
 
     def _residual_or_margin(self, y_hat: ArrayLike, y: ArrayLike) -> jax.Array:
-        y_hat, y = floating(y_hat), floating(y)
+        y_hat, y = as_floating(y_hat), as_floating(y)
         return y_hat - y if self.kind == "regression" else y * y_hat
 
 
@@ -104,7 +104,7 @@ class OpaqueLoss:
 def check_outcomes(name: str, y: Any, loss: Any) -> None:
     """Check that outcomes are classes, -1 and +1, where a loss is one of a margin."""
     if of_margin(loss):
-        check.classes(name, y)
+        check.margin_labels(name, y)
 
 
 def of_margin(loss: Any) -> bool:
@@ -128,7 +128,7 @@ def as_loss(name: str, loss: Any) -> Loss:
         raise ArgumentTypeError(
             name,
             f"must be a loss of jaxonline.losses, or have {name}(y_hat, y) and {name}.gradient(y_hat, y) "
-            f"(got {check.shown(loss)}){hint}",
+            f"(got {check.quote(loss)}){hint}",
         )
     if not any(leaf is loss for leaf in jax.tree.leaves(loss)):
         return loss

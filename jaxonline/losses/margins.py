@@ -18,7 +18,7 @@ from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import exp, floating, host_float
+from jaxonline.parameters.numbers import as_floating, exp, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
 
@@ -36,13 +36,13 @@ class Exponential(SeriesLoss):
     kind: ClassVar[str] = "classification"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        return jnp.exp(-floating(a))
+        return jnp.exp(-as_floating(a))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return -jnp.exp(-floating(a))
+        return -jnp.exp(-as_floating(a))
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
-        return exp(host_float("a", check.not_negative("a", a)) - host_float("centre", centre))
+        return exp(host_float("a", check.non_negative("a", a)) - host_float("centre", centre))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
         share = float(special.gammainc(n_terms, a)) if n_terms else 1.0
@@ -82,12 +82,12 @@ class SmoothedHinge(SeriesLoss):
     kind: ClassVar[str] = "classification"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        b = floating(a) - 1.0
+        b = as_floating(a) - 1.0
         s = jnp.asarray(self.scale, b.dtype)
         return 0.5 * (gauss_over(s, b) - b * jax.scipy.special.erfc(s * b))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         return -0.5 * jax.scipy.special.erfc(jnp.asarray(self.scale, a.dtype) * (a - 1.0))
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
@@ -121,17 +121,17 @@ class Logistic(SeriesLoss):
     _max_terms: ClassVar[int] = 1 << 11
 
     def value(self, a: ArrayLike) -> jax.Array:
-        return jax.nn.softplus(-floating(a))
+        return jax.nn.softplus(-as_floating(a))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return -jax.nn.sigmoid(-floating(a))
+        return -jax.nn.sigmoid(-as_floating(a))
 
     def radius(self, centre: float = 0.0) -> float:
         return math.hypot(math.pi, host_float("centre", centre))
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
         if centre == 0.0:
-            a = host_float("a", check.not_negative("a", a))
+            a = host_float("a", check.non_negative("a", a))
             return 0.5 + 0.5 * math.tan(0.5 * a) if a < math.pi else math.inf
         return super().majorant(a, centre)
 
@@ -165,10 +165,10 @@ class Hinge(ScalarLoss):
     kind: ClassVar[str] = "classification"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        return jnp.maximum(1.0 - floating(a), 0.0)
+        return jnp.maximum(1.0 - as_floating(a), 0.0)
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         return jnp.where(a < 1.0, -jnp.ones_like(a), jnp.zeros_like(a))
 
 
@@ -189,8 +189,8 @@ class ZeroOne(ScalarLoss):
     kind: ClassVar[str] = "classification"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         return jnp.where(jnp.isnan(a), a, (a <= 0.0).astype(a.dtype))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return jnp.zeros_like(floating(a))
+        return jnp.zeros_like(as_floating(a))

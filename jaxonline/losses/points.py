@@ -6,7 +6,7 @@ The linear loss <w, y> of a point is `ExpectedLoss`.
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 
 
@@ -24,9 +24,9 @@ class SquaredDistance:
 
     def __call__(self, y_hat: Float[ArrayLike, "d"], y: Float[ArrayLike, "d"]) -> Float[Array, ""]:
         """|y_hat - y|^2."""
-        difference = floating(y_hat) - floating(y)
+        difference = as_floating(y_hat) - as_floating(y)
         return jnp.vdot(difference, difference)
 
     def gradient(self, y_hat: Float[ArrayLike, "d"], y: Float[ArrayLike, "d"]) -> Float[Array, "d"]:
         """2 (y_hat - y)."""
-        return 2.0 * (floating(y_hat) - floating(y))
+        return 2.0 * (as_floating(y_hat) - as_floating(y))

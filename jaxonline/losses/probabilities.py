@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
 
-from jaxonline.parameters.numbers import floating
+from jaxonline.parameters.numbers import as_floating
 from jaxonline.parameters.struct import struct
 
 
@@ -25,17 +25,17 @@ class LogLoss:
 
     def __call__(self, y_hat: ArrayLike, y: ArrayLike) -> Array:
         """The loss of the probability `y_hat` of 1 where the label is `y`, 0 or 1; arguments of one shape."""
-        p, y = _probability(y_hat), floating(y)
+        p, y = _probability(y_hat), as_floating(y)
         return -jax.scipy.special.xlogy(y, p) - jax.scipy.special.xlog1py(1.0 - y, -p)
 
     def gradient(self, y_hat: ArrayLike, y: ArrayLike) -> Array:
         """(1 - y)/(1 - y_hat) - y/y_hat, without the part that does not count; arguments of one shape."""
-        p, y = _probability(y_hat), floating(y)
+        p, y = _probability(y_hat), as_floating(y)
         return _share(1.0 - y, 1.0 - p) - _share(y, p)
 
 
 def _probability(y_hat: ArrayLike) -> Array:
-    p = floating(y_hat)
+    p = as_floating(y_hat)
     return jnp.where((p >= 0.0) & (p <= 1.0), p, jnp.nan)
 
 

@@ -18,7 +18,7 @@ from jaxonline.losses._erf import erf_series, erf_tail_bound, gauss_over
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Interval, Number, Positive
 
@@ -37,11 +37,11 @@ class Squared(SeriesLoss):
     degree: ClassVar[int | None] = 1
 
     def value(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         return a * a
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return 2.0 * floating(a)
+        return 2.0 * as_floating(a)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
         return sum(([2.0 * abs(centre), 2.0 * a])[n_terms:], 0.0)
@@ -71,17 +71,17 @@ class SmoothedAbsolute(SeriesLoss):
     kind: ClassVar[str] = "regression"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         s = jnp.asarray(self.scale, a.dtype)
         return gauss_over(s, a) + a * jax.scipy.special.erf(s * a)
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         return jax.scipy.special.erf(jnp.asarray(self.scale, a.dtype) * a)
 
     def majorant(self, a: float, centre: float = 0.0) -> float:
         if centre == 0.0:
-            return float(special.erfi(host_float("scale", self.scale) * check.not_negative("a", a)))
+            return float(special.erfi(host_float("scale", self.scale) * check.non_negative("a", a)))
         return super().majorant(a, centre)
 
     def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
@@ -107,10 +107,10 @@ class Absolute(ScalarLoss):
     kind: ClassVar[str] = "regression"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        return jnp.abs(floating(a))
+        return jnp.abs(as_floating(a))
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        return jnp.sign(floating(a))
+        return jnp.sign(as_floating(a))
 
 
 @struct
@@ -133,10 +133,10 @@ class Huber(ScalarLoss):
 
     def value(self, a: ArrayLike) -> jax.Array:
         clipped = self.derivative(a)
-        return clipped * (floating(a) - 0.5 * clipped)
+        return clipped * (as_floating(a) - 0.5 * clipped)
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         delta = jnp.asarray(self.delta, a.dtype)
         return jnp.clip(a, -delta, delta)
 
@@ -162,11 +162,11 @@ class Pinball(ScalarLoss):
     kind: ClassVar[str] = "regression"
 
     def value(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         tau = jnp.asarray(self.tau, a.dtype)
         return jnp.maximum((1.0 - tau) * a, -tau * a)
 
     def derivative(self, a: ArrayLike) -> jax.Array:
-        a = floating(a)
+        a = as_floating(a)
         tau = jnp.asarray(self.tau, a.dtype)
         return jnp.where(a > 0.0, 1.0 - tau, jnp.where(a < 0.0, -tau, 0.0 * a))

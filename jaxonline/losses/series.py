@@ -21,10 +21,10 @@ import numpy as np
 
 from jaxonline.losses.base import ScalarLoss
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import Convert, Count, NonNegative
+from jaxonline.parameters.validation import validate_arguments
 
 _CONTEXT = decimal.Context(prec=60, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 
@@ -57,7 +57,7 @@ class SeriesLoss(ScalarLoss):
         """The radius of convergence of the series of l' about `centre`; inf unless a loss says otherwise."""
         return math.inf
 
-    @checked
+    @validate_arguments
     def coefficients(self, n_terms: Count, centre: float = 0.0) -> np.ndarray:
         """gamma_0 .. gamma_(n_terms - 1) of l'(centre + h) = sum gamma_n h^n, in float64.
 
@@ -81,7 +81,7 @@ class SeriesLoss(ScalarLoss):
             series = self._series(host_float("centre", centre))
             return np.array([float(gamma) for gamma in itertools.islice(series, n_terms)])
 
-    @checked
+    @validate_arguments
     def majorant(self, a: NonNegative, centre: float = 0.0) -> float:
         """The majorant l'_+(a) = sum |gamma_n| a^n of the series about `centre`.
 
@@ -122,7 +122,7 @@ def require_series(name: str, loss: Any) -> SeriesLoss:
         raise ArgumentTypeError(
             name,
             "must be a loss with a Taylor series (a SeriesLoss of jaxonline.losses, as SmoothedHinge for "
-            f"Hinge and SmoothedAbsolute for Absolute) (got {check.shown(loss)})",
+            f"Hinge and SmoothedAbsolute for Absolute) (got {check.quote(loss)})",
         )
     return loss
 

@@ -13,12 +13,12 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 
 
-def concrete(value: Any) -> np.ndarray | None:
+def concrete_array(value: Any) -> np.ndarray | None:
     """The value as a NumPy array, or None when it is not known yet (a tracer, a placeholder)."""
     if isinstance(value, Tracer) or not isinstance(value, _NUMBERS):
         return None
@@ -28,11 +28,11 @@ def concrete(value: Any) -> np.ndarray | None:
 def number(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
            lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
     """Check that `value` is one finite number inside the stated limits; returns `value`."""
-    if unknown(value):
+    if is_abstract(value):
         return value
     if isinstance(value, list | tuple):
-        raise ArgumentTypeError(name, f"must be a number (got {shown(value)})")
-    array = reals(name, value, "be a number")
+        raise ArgumentTypeError(name, f"must be a number (got {quote(value)})")
+    array = real_array(name, value, "be a number")
     if array.ndim:
         raise ArgumentError(name, f"must be a number (got an array of shape {array.shape})")
     _inside(name, array, gt, ge, lt, le)
@@ -42,8 +42,8 @@ def number(name: str, value: Any, *, gt: float | None = None, ge: float | None =
 def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
             lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
     """Check that there is an entry, and that every entry is finite and inside the stated limits; returns `value`."""
-    if not unknown(value):
-        array = reals(name, value, "hold numbers")
+    if not is_abstract(value):
+        array = real_array(name, value, "hold numbers")
         if array.size == 0:
             raise ArgumentError(name, f"must have at least one entry (got shape {array.shape})")
         _inside(name, array, gt, ge, lt, le)
@@ -55,7 +55,7 @@ def positive(name: str, value: Any) -> Any:
     return number(name, value, gt=0.0)
 
 
-def not_negative(name: str, value: Any) -> Any:
+def non_negative(name: str, value: Any) -> Any:
     """Check that `value` is one finite number of at least 0."""
     return number(name, value, ge=0.0)
 
@@ -67,7 +67,7 @@ def count(name: str, value: Any, *, gt: float | None = None, ge: float | None = 
         ge = 1
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         wanted = "an integer" if ge is None else f"an integer of at least {ge}"
-        raise ArgumentTypeError(name, f"must be {wanted} (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be {wanted} (got {quote(value)})")
     if any(wrong(value, limit) for wrong, limit in zip(_OUTSIDE, (gt, ge, lt, le), strict=True) if limit is not None):
         limits = zip(("above", "at least", "below", "at most"), (gt, ge, lt, le), strict=True)
         wanted = " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
@@ -81,14 +81,14 @@ _OUTSIDE = (operator.le, operator.lt, operator.ge, operator.gt)
 def flag(name: str, value: Any) -> bool:
     """Check that `value` is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ArgumentTypeError(name, f"must be True or False (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be True or False (got {quote(value)})")
     return bool(value)
 
 
 def text(name: str, value: Any) -> str:
     """Check that `value` is a string with something in it."""
     if not isinstance(value, str):
-        raise ArgumentTypeError(name, f"must be a string (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be a string (got {quote(value)})")
     if not value.strip():
         raise ArgumentError(name, f"must not be empty (got {value!r})")
     return value
@@ -99,11 +99,11 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     options = tuple(options)
     if not isinstance(value, str) or value not in options:
         known = ", ".join(map(repr, options)) or "nothing"
-        raise ArgumentError(name, f"must be one of {known} (got {shown(value)}){meant(value, options)}")
+        raise ArgumentError(name, f"must be one of {known} (got {quote(value)}){did_you_mean(value, options)}")
     return value
 
 
-def keyed(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]:
+def dictionary(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]:
     """Check that `value` is a dictionary with keys among those known, empty where it is None."""
     if value is None:
         return {}
@@ -122,7 +122,7 @@ def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted
     if isinstance(value, type):
         raise ArgumentTypeError(name, f"must be {wanted} (got the class itself); write {value.__name__}(...)")
     if not (good if isinstance(good, bool) else isinstance(value, good)):
-        raise ArgumentTypeError(name, f"must be {wanted} (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be {wanted} (got {quote(value)})")
     return value
 
 
@@ -133,15 +133,15 @@ def leaf(name: str, value: Any) -> None:
     _unmasked(name, value)
 
 
-def no_string(name: str, value: Any) -> None:
+def not_string(name: str, value: Any) -> None:
     """Check that `value`, a leaf of a struct, is no string."""
     if isinstance(value, str | bytes):
-        raise ArgumentTypeError(name, f"must not be a string (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must not be a string (got {quote(value)})")
 
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
     """Check that `value` is a real array without NaN or infinity, of `ndim` dimensions where that is given."""
-    array = reals(name, value)
+    array = real_array(name, value)
     if ndim is not None and array.ndim != ndim:
         raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)} (got shape {array.shape})")
     bad = np.argwhere(~np.isfinite(array.astype(float)))
@@ -159,7 +159,7 @@ def array(name: str, value: Any, *, ndim: int | None = None, gt: float | None = 
         raise ArgumentError(name, f"must have at least one entry (got {'none' if ndim == 1 else entries.shape})")
     if (gt, ge, lt, le) != (None,) * 4:
         _inside(name, entries, gt, ge, lt, le)
-    return listed(name, value)
+    return list_to_array(name, value)
 
 
 def vector(name: str, value: Any) -> np.ndarray:
@@ -167,44 +167,44 @@ def vector(name: str, value: Any) -> np.ndarray:
     return np.asarray(array(name, value, ndim=1))
 
 
-def listed(name: str, value: Any) -> Any:
+def list_to_array(name: str, value: Any) -> Any:
     """A list or a tuple of numbers, or of such lists, as an array; anything else as it is."""
-    if not isinstance(value, list | tuple) or unknown(value):
+    if not isinstance(value, list | tuple) or is_abstract(value):
         return value
-    return reals(name, value, "hold numbers").astype(float)
+    return real_array(name, value, "hold numbers").astype(float)
 
 
 def key(name: str, value: Any) -> Any:
     """Check that `value` is a key of jax."""
     if not isinstance(value, jax.Array):
-        raise ArgumentTypeError(name, f"must be a key of jax (jax.random.key) (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be a key of jax (jax.random.key) (got {quote(value)})")
     old = value.dtype == np.uint32 and value.shape[-1:] == (2,)
     if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
         raise ArgumentTypeError(name, f"must be a key of jax (jax.random.key) (got an array of dtype {value.dtype})")
     return value
 
 
-def key_of(name: str, value: Any) -> Any:
+def as_key(name: str, value: Any) -> Any:
     """The key of jax that a seed, or a key itself, stands for."""
     if isinstance(value, jax.Array):
         return key(name, value)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(name, f"must be an integer or a key of jax (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be an integer or a key of jax (got {quote(value)})")
     return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
 
 
 def sequence(name: str, value: Any, of: str) -> Any:
     """Check that `value` is a list or a tuple, with something in it."""
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise ArgumentTypeError(name, f"must be a list of {of}s (got {shown(value)})")
+        raise ArgumentTypeError(name, f"must be a list of {of}s (got {quote(value)})")
     if not value:
         raise ArgumentError(name, f"must hold at least one {of} (got none)")
     return value
 
 
-def fits(name: str, value: Any, dtype: Any) -> None:
+def fits_dtype(name: str, value: Any, dtype: Any) -> None:
     """Check that finite numbers stay finite in `dtype`: 1e39 is infinite in float32."""
-    if unknown(value) or not jax.dtypes.issubdtype(dtype, np.floating):
+    if is_abstract(value) or not jax.dtypes.issubdtype(dtype, np.floating):
         return
     array = np.asarray(value)
     largest = float(jax.numpy.finfo(dtype).max)
@@ -234,19 +234,19 @@ def rows(name: str, X: Any, of_rows: str, y: Any, *, vectors: bool = True) -> tu
     return X, y
 
 
-def classes(name: str, y: Any) -> None:
+def margin_labels(name: str, y: Any) -> None:
     """Check that labels are those of a margin, -1 and +1."""
     labels = np.unique(np.asarray(y))
     if not np.isin(labels, (-1, 1)).all():
         hint = "; write 2 * y - 1" if np.isin(labels, (0, 1)).all() else ""
-        raise ArgumentError(name, f"must be -1 or +1 for the loss of a margin (got {shown(labels[:6].tolist())}){hint}")
+        raise ArgumentError(name, f"must be -1 or +1 for the loss of a margin (got {quote(labels[:6].tolist())}){hint}")
 
 
 def covariance(name: str, value: Any) -> Any:
     """Check a covariance given as a variance (number), a vector of variances, or a symmetric PSD matrix."""
-    if unknown(value):
+    if is_abstract(value):
         return value
-    array = reals(name, value, "be a number, a vector or a square matrix")
+    array = real_array(name, value, "be a number, a vector or a square matrix")
     finite_array(name, array)
     if array.ndim < 2:
         return numbers(name, value, ge=0.0)
@@ -273,14 +273,14 @@ def seed(name: str, value: Any, bits: int = 32) -> int:
     return int(value)
 
 
-def unknown(value: Any) -> bool:
+def is_abstract(value: Any) -> bool:
     """Whether `value` is not known yet: a tracer or a placeholder, also in a list."""
     if isinstance(value, list | tuple):
-        return any(map(unknown, value))
+        return any(map(is_abstract, value))
     return isinstance(value, Tracer | jax.ShapeDtypeStruct)
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """An argument in the words of an error: one line, not a long one."""
     if isinstance(value, type):
         return f"the class {value.__name__} itself"
@@ -290,20 +290,20 @@ def shown(value: Any) -> str:
     return said if len(said) <= 100 else f"{said[:97]}..."
 
 
-def reals(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
+def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
     """The value as an array of real numbers, or an error that says what it must be."""
     _unmasked(name, value)
-    if isinstance(value, Tracer) or unknown(value):
-        raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {shown(value)})")
+    if isinstance(value, Tracer) or is_abstract(value):
+        raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError):  # rows of several lengths; what is no array at all
-        raise ArgumentTypeError(name, f"must {wanted} (got {shown(value)})") from None
+        raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
     kind = array.dtype
     if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return array
     if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):
-        got = shown(value) if array.size < 8 else f"dtype {kind}"
+        got = quote(value) if array.size < 8 else f"dtype {kind}"
         raise ArgumentTypeError(name, f"must {wanted} (got {got})")
     return array
 

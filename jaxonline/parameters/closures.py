@@ -20,15 +20,15 @@ _FIRST: dict[Any, Any] = {}
 _FACTORIES: dict[Any, Callable[[], Any]] = {}  # by what they built
 
 
-def interned(value: Any) -> Any:
+def intern_functions(value: Any) -> Any:
     """The first function, or tuple of functions, that was equal to `value`."""
     return _FIRST.setdefault(_walk(value, _key_of), value)
 
 
 @functools.cache
-def built(factory: Callable[[], Any]) -> Any:
+def build_cached(factory: Callable[[], Any]) -> Any:
     """The functions that a function without arguments builds, always the same ones; pickle writes that function."""
-    value, unnamed = interned(factory()), []
+    value, unnamed = intern_functions(factory()), []
     _walk(value, lambda part, module="": unnamed.append(part) if _is_unnamed(part) else None)
     if unnamed:
         _FACTORIES[_walk(value, _key_of)] = factory
@@ -115,11 +115,11 @@ class Portable:
     def __reduce__(self) -> tuple[Any, ...]:
         factory = _FACTORIES.get(_walk(self.value, _key_of))
         if factory is not None:
-            return built, (portable(self.field, factory),)
+            return build_cached, (make_portable(self.field, factory),)
         return _rebuilt, (_walk(self.value, functools.partial(_writable, self.field)),)
 
 
-def portable(field: str, value: Any) -> Any:
+def make_portable(field: str, value: Any) -> Any:
     """The value of a field as pickle can write it: functions, and tuples of functions, become `Portable`."""
     return Portable(field, value) if _holds_functions(value) else value
 
@@ -142,9 +142,9 @@ def _writable(field: str, value: Any, module: str = "") -> Any:
             return value.co_qualname, matches.index(True)
         name = value.co_qualname
     elif isinstance(value, dict):
-        return {key: portable(field, part) for key, part in value.items()}
+        return {key: make_portable(field, part) for key, part in value.items()}
     elif isinstance(value, list):
-        return [portable(field, part) for part in value]
+        return [make_portable(field, part) for part in value]
     elif not _is_unnamed(value):
         return value
     elif (cloudpickle := sys.modules.get("cloudpickle")) is not None:  # a program that uses it writes functions whole
@@ -174,7 +174,7 @@ def _codes(module: str, qualname: str) -> list[types.CodeType]:
 
 def _rebuilt(parts: tuple[Any, ...]) -> Any:
     """The functions that `_walk` with `_writable` took apart."""
-    return interned(_build(parts))
+    return intern_functions(_build(parts))
 
 
 def _build(parts: tuple[Any, ...], inside: tuple[Any, ...] = ()) -> Any:

@@ -20,7 +20,7 @@ def working_dtype(dtype: str) -> np.dtype:
     return np.dtype(dtype)
 
 
-def need_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
+def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
     """Check the dtype of a learner's instances.
 
     Raises:

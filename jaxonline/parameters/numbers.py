@@ -12,7 +12,7 @@ from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.types import Convert, Shape
 
 
-def floating(a: ArrayLike) -> Array:
+def as_floating(a: ArrayLike) -> Array:
     """`a` as a floating-point array: its own dtype where it is floating, the default one otherwise."""
     a = jnp.asarray(a)
     return a if jnp.issubdtype(a.dtype, jnp.floating) else a.astype(jnp.result_type(float))
@@ -20,8 +20,8 @@ def floating(a: ArrayLike) -> Array:
 
 def host_float(name: str, value: ArrayLike) -> float:
     """A parameter as a float, for series and quadratures, which are computed on the host."""
-    if check.concrete(value) is None:
-        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit) (got {check.shown(value)})")
+    if check.concrete_array(value) is None:
+        raise ArgumentTypeError(name, f"must be a known number here (computed outside jit) (got {check.quote(value)})")
     return float(check.number(name, value))
 
 
@@ -29,7 +29,7 @@ def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, 
     """A finite array as an array of jax, which keeps its dtype; others get jax's default floating dtype."""
     entries = check.array(name, value, ndim=ndim, ge=ge, le=le)
     dtype = value.dtype if isinstance(value, jax.Array) else jnp.result_type(float)
-    check.fits(name, entries, dtype)
+    check.fits_dtype(name, entries, dtype)
     return jnp.asarray(entries, dtype)
 
 

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import check_fields
-from jaxonline.parameters.closures import Portable, portable
+from jaxonline.parameters.closures import Portable, make_portable
+from jaxonline.parameters.validation import check_fields
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ def struct(cls: type[T]) -> type[T]:
 
 def _get_state(self: Any) -> dict[str, Any]:
     """The fields as pickle and copy write them."""
-    return {name: portable(name, value) for name, value in vars(self).items()}
+    return {name: make_portable(name, value) for name, value in vars(self).items()}
 
 
 def _set_state(self: Any, state: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ def _check_fields(cls: type) -> None:
         own(self)
         for name in leaves:
             for leaf in jax.tree.leaves(getattr(self, name)):
-                check.no_string(name, leaf)
+                check.not_string(name, leaf)
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
 
@@ -133,11 +133,11 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
         if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
             raise TypeError(
-                f"{where}: must be a number, an array or a struct (got {check.shown(leaf)}); write "
+                f"{where}: must be a number, an array or a struct (got {check.quote(leaf)}); write "
                 "@jo.struct above its class"
             )
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
-            check.fits(where, leaf, dtype)
+            check.fits_dtype(where, leaf, dtype)
         leaf = jnp.asarray(leaf)
         return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.asarray(leaf, leaf.dtype)
 
@@ -177,7 +177,7 @@ def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
             if not field.metadata.get("static"):
                 yield from _differences(*parts, path)
             elif parts[0] is not parts[1] and parts[0] != parts[1]:
-                yield f"{path} = {check.shown(parts[1])}, item 0 {check.shown(parts[0])}"
+                yield f"{path} = {check.quote(parts[1])}, item 0 {check.quote(parts[0])}"
     elif _are_numbers(first, other) and jnp.shape(first) != jnp.shape(other):
         hint = "; give all the same size (n_terms=, for coefficients of a series)"
         yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"

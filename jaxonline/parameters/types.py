@@ -1,8 +1,8 @@
-"""Types of parameters: what an annotation says about the values that an argument takes.
+"""Types of parameters: what an annotation states about the values that an argument takes.
 
-An annotation is the only declaration of a range. `struct` checks fields with it, `checked` the arguments of functions;
-study files, their schema, `jaxonline list`, the command line and the documentation read it (`parameters.declared`).
-Ranges are the constraints of `annotated-types`; the classes here say what these cannot say.
+An annotation is the only declaration of a range. Five parts read it (`parameters.signatures`): `struct` and
+`validate_arguments`, which check values, study files with their schema, the command line, and the documentation. Ranges
+are the constraints of `annotated-types`. The classes here state what those constraints cannot state.
 
 Example:
     >>> from typing import Annotated

@@ -44,7 +44,7 @@ def selected(result: Any, learners: Sequence[int], runs: Any = slice(None), name
         at, size = np.asarray(runs), len(result.runs)
         mask = at.shape == (size,) and at.dtype == bool
         if not mask and not (at.ndim == 1 and at.dtype.kind == "i" and ((-size <= at) & (at < size)).all()):
-            raise ArgumentError("runs", f"must be positions below {size} (got {check.shown(runs)})")
+            raise ArgumentError("runs", f"must be positions below {size} (got {check.quote(runs)})")
 
     def of(numbers: Any) -> Any:
         return part(numbers, learners, runs)

@@ -111,7 +111,7 @@ def check_options(
         if runs is not None:
             raise ArgumentError("runs", "must be left out where precision decides how many there are (got both)")
     rounds, selected = record_rounds(n_rounds, record_at, spacing), selected_runs(runs, n_runs)
-    root = check.key_of("key", key)
+    root = check.as_key("key", key)
     check_progress(progress)
     check.flag("control_variates", control_variates)
     check.flag("antithetic", antithetic)

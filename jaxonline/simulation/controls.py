@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.gradients import NoisyExample, StatesMoments
+from jaxonline.estimators.gradients import HasGradientMoments, NoisyExample
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import CustomNoise
 from jaxonline.game import Entrant, EnvironmentTraits, ForwardsToLearner, Round, Specs, same_loss
@@ -25,7 +25,7 @@ from jaxonline.learners import GradientLearner
 from jaxonline.linalg.compensated import Compensated
 from jaxonline.linalg.triangular import product
 from jaxonline.losses import Squared
-from jaxonline.parameters.closures import interned
+from jaxonline.parameters.closures import intern_functions
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
@@ -207,7 +207,7 @@ def _is_known(team: Team) -> bool:
     learner, feedback, game = team.entrant.learner, team.entrant.feedback, team.game
     if not isinstance(learner, GradientLearner) or not isinstance(feedback, NoisyCopies):
         return False
-    linear = learner.optimizer == interned(optax.sgd(1.0)) and isinstance(learner.estimator, StatesMoments)
+    linear = learner.optimizer == intern_functions(optax.sgd(1.0)) and isinstance(learner.estimator, HasGradientMoments)
     laws = (feedback.noise, feedback.label_noise)
     stated = not any(isinstance(law, CustomNoise) and law.covariance is None for law in laws)
     judged = same_loss(game, Squared()) and traits_of(game.environment, EnvironmentTraits).oblivious

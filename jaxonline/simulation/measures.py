@@ -259,14 +259,15 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     defaults: tuple[Any, ...] = CumulativeLoss(), Queries()
     if isinstance(extra, Measure) or not isinstance(extra, Iterable) or isinstance(extra, str):
-        raise ArgumentTypeError("measures", f"must be a list of measures (got {check.shown(extra)})")
+        raise ArgumentTypeError("measures", f"must be a list of measures (got {check.quote(extra)})")
     for measure in (*defaults, *extra):
         if isinstance(measure, type) or not isinstance(measure, Measure):
             raise ArgumentTypeError(
-                "measures", f"must have name, init, add and read (jaxonline.measures) (got {check.shown(measure)})"
+                "measures",
+                f"must have name, init, add and read (jaxonline.measures) (got {check.quote(measure)})",
             )
         if not all(isinstance(leaf, _NUMBERS) for leaf in jax.tree.leaves(measure)):
-            raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct) (got {check.shown(measure)})")
+            raise ArgumentTypeError("measures", f"must be structs (jaxonline.struct) (got {check.quote(measure)})")
         if measure.name in RESERVED:
             raise ArgumentError(
                 "measures", f"must have names of their own (got {measure.name!r}, which results have already)"

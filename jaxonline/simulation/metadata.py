@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import Any
 
 from jaxonline.game import Entrant, Game
-from jaxonline.parameters.describe import described
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.simulation.sweeps import Team
 
 PACKAGES = ("jaxonline", "jax", "jaxlib", "numpy", "optax")
@@ -17,10 +17,10 @@ def in_words(game: Game, comparator: Any, learners: Any, teams: Sequence[Team]) 
     """Game, comparator, learners with their parameters, and versions: entries of `Result.meta`."""
     given = list(learners.values()) if isinstance(learners, Mapping) else [learners]
     return {
-        "game": described(game),
-        "comparator": None if comparator is None else described(comparator),
+        "game": short_repr(game),
+        "comparator": None if comparator is None else short_repr(comparator),
         "learners": {
-            name: described(learner) + (f" through {described(item.feedback)}" if isinstance(item, Entrant) else "")
+            name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
         },

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.parameters.checked import check_fields
 from jaxonline.parameters.types import CountFrom2, OpenUnitFloat, PositiveFloat, Text
+from jaxonline.parameters.validation import check_fields
 from jaxonline.parameters.warning_classes import PrecisionWarning
 from jaxonline.results import Result
 from jaxonline.results.statistics.intervals import Anytime

@@ -39,7 +39,7 @@ def record_rounds(n_rounds: int, record_at: int | Sequence[int], spacing: str = 
     check.choice("spacing", spacing, SPACINGS)
     if not isinstance(record_at, int | np.integer):
         if not np.issubdtype(check.finite_array("record_at", record_at).dtype, np.integer) or np.size(record_at) == 0:
-            got = check.shown(record_at)
+            got = check.quote(record_at)
             raise ArgumentTypeError(
                 "record_at", f"must be a number of recorded rounds or a sequence of rounds (got {got})"
             )
@@ -71,7 +71,7 @@ def selected_runs(runs: Sequence[int] | None, n_runs: int) -> np.ndarray:
         return np.arange(n_runs)
     selected = check.finite_array("runs", runs)
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
-        raise ArgumentError("runs", f"must be a sequence of at least one run index (got {check.shown(runs)})")
+        raise ArgumentError("runs", f"must be a sequence of at least one run index (got {check.quote(runs)})")
     if selected.min() < 0 or selected.max() >= n_runs:
         raise ArgumentError(
             "runs", f"must be between 0 and n_runs - 1 = {n_runs - 1} (got {selected.min()}..{selected.max()})"

@@ -121,7 +121,7 @@ def _axis(name: str, values: Any) -> Any:
         tried = np.asarray(tried).tolist()  # of one kind: 1 beside 0.1 is 1.0
     for i, value in enumerate(tried):
         if any(value is other or (is_number(value) and is_number(other) and value == other) for other in tried[:i]):
-            raise ArgumentError(name, f"must have distinct values (got {check.shown(value)} twice)")
+            raise ArgumentError(name, f"must have distinct values (got {check.quote(value)} twice)")
     return tried
 
 

@@ -164,10 +164,10 @@ def tune(
 
 def _root(key: Any, runs_key: Any) -> jax.Array:
     """The key of the runs that choose."""
-    study = check.key_of("key", key)
+    study = check.as_key("key", key)
     if runs_key is None:
         return jax.random.fold_in(study, TUNING)
-    own = check.key_of("runs_key", runs_key)
+    own = check.as_key("runs_key", runs_key)
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
         raise ArgumentError(
             "runs_key", "must be another key than that of the study, whose runs are reported (got the same)"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.checked import check_fields
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.types import NonNegativeFloat, Text
+from jaxonline.parameters.validation import check_fields
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import is_url, place_of
 from jaxonline.store.fingerprint import code_of, describe

@@ -164,14 +164,14 @@ class Comparison:
         if not self.learners:
             raise ArgumentError("learners", "must have at least one entry (got none)")
         beside = self.tune.also_report if isinstance(self.tune, BestOf) else ()
-        check.keyed("bounds", self.bounds, (*self.learners, *beside))
+        check.dictionary("bounds", self.bounds, (*self.learners, *beside))
         for name, bound in self.bounds.items():
             check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
         for name, make in self.learners.items() if self.tune is not None else ():
             check.function(f"learners[{name!r}]", make, "a step size, which tune gives")
         if isinstance(self.tune, Mapping):
             check_etas("tune", self.tune)
-            check.keyed("tune", self.tune, self.learners)
+            check.dictionary("tune", self.tune, self.learners)
             for name in self.learners:
                 check.choice("learners", name, tuple(self.tune))
         elif self.tune is not None and not isinstance(self.tune, BestOf):

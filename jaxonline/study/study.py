@@ -19,9 +19,9 @@ from jax.sharding import Mesh
 
 from jaxonline import datasets
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Limits
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Limits
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table, strict_json
 from jaxonline.simulation import simulate
@@ -318,7 +318,7 @@ def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
     """The field, what it must be, and what it was."""
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){meant(name, fields)}")
+        return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){did_you_mean(name, fields)}")
     if error["type"] == "value_error":
         return context["error"]
     if error["type"] == "too_short":
@@ -360,7 +360,7 @@ def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -
     unknown = [name for name in names if name not in known]
     if unknown:
         one = unknown[0]
-        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))} (got {one!r}){meant(one, known)}")
+        raise ArgumentError(field, f"must be of {', '.join(map(repr, known))} (got {one!r}){did_you_mean(one, known)}")
     return {name: each for name, each in known.items() if not names or name in names}
 
 

@@ -138,7 +138,7 @@ def unbiased(
         few,
     )  # fmt: skip
     if cap_bias is not None:
-        check.not_negative("cap_bias", cap_bias)
+        check.non_negative("cap_bias", cap_bias)
     method = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
     if method == "enumeration":
         exact = check.finite_array("target", target).astype(float)
@@ -249,7 +249,9 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
         )
     shapes = [leaf.shape for leaf in layout.leaves]
     leaves = layout.structure.flatten_up_to(value)
-    arrays = [check.reals("second_moment", leaf).astype(float) for leaf in leaves]  # infinite where nothing would do
+    arrays = [
+        check.real_array("second_moment", leaf).astype(float) for leaf in leaves
+    ]  # infinite where nothing would do
     if [array.shape for array in arrays] != shapes:
         wanted, got = shapes, [array.shape for array in arrays]
         if layout.is_array:

@@ -117,7 +117,7 @@ def second_moment(
     """
     check.positive("limit", limit)
     if exact is not None:
-        check.not_negative("exact", exact)
+        check.non_negative("exact", exact)
     settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress, few=few)
     drawn, n, cut = _squared_norms(estimator, limit, exact, settings)
     sample, spread = float(drawn.moments.mean[0]), _spread(drawn.moments)

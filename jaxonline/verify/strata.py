@@ -64,7 +64,7 @@ class Strata:
         if self.draw is not None:
             check.function("draw", self.draw, "a key")
         if self.remainder is not None:
-            check.not_negative("remainder", self.remainder)
+            check.non_negative("remainder", self.remainder)
         if np.any(pmf < 0) or not 0 < pmf.sum() <= 1 + 1e-6:
             raise ArgumentError("pmf", f"must be at least 0 and sum to at most 1 (got a sum of {pmf.sum():.9g})")
         object.__setattr__(self, "pmf", pmf)

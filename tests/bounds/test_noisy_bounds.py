@@ -28,10 +28,10 @@ from jaxonline.claims.printed_bounds import (
 from jaxonline.comparators import positive_negative_angle, rkhs_norm
 from jaxonline.estimators import (
     DotProductFeatureMap,
+    FiniteDistribution,
     GaussianFeatureMap,
     Geometric,
     GradientLength,
-    Law,
     cost_aware,
     minimum_variance,
 )
@@ -120,7 +120,7 @@ def test_better_laws_have_better_bounds():
 
 def test_the_linear_kernel_and_the_squared_loss_are_the_theorem_of_two_copies():
     """One copy for Psi~, one for g~: G = 4 (B_w B + Y)^2 B^2 of the second paper, with its corrected cross term."""
-    sure = Law([0.0, 1.0])
+    sure = FiniteDistribution([0.0, 1.0])
     linear, length = DotProductFeatureMap(Linear(), sure), GradientLength.for_loss(Squared(), minimum_variance, 1.0)
     for radius, B, Y in ((1.0, 1.0, 1.0), (2.0, 0.5, 3.0)):
         got = noisy_kernel(linear, length, radius, B**2, 50, Y)
@@ -172,7 +172,7 @@ def test_factors_are_below_their_bound(seed, radius, Y):
 @pytest.mark.parametrize("outside", [False, True])
 def test_a_centre_and_a_constant(centre, outside):
     """The bound on E g~^2 is above its exact value for every mean that the factors can have."""
-    linear, radius = DotProductFeatureMap(Linear(), Law([0.0, 1.0])), 0.4
+    linear, radius = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0])), 0.4
     moment = factor_moment(radius, 1.0, centre=centre)
     length = GradientLength.for_loss(
         SmoothedHinge(0.7), minimum_variance, moment, centre=centre, constant_outside=outside
@@ -293,7 +293,7 @@ def test_the_regret_of_algorithm_2_is_below_the_corrected_bound():
         (
             "y_bound: must be given",
             lambda: noisy_kernel(
-                DotProductFeatureMap(Linear(), Law([0.0, 1.0])),
+                DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0])),
                 GradientLength.for_loss(Squared(), minimum_variance, 1.0), 1.0, 1.0, 10,
             ),
         ),

@@ -10,9 +10,9 @@ import pytest
 
 from jaxonline.claims.registry import run_claims
 from jaxonline.estimators import attribute_pairs, attributes, fourier, sequences, series_moments
+from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
-from jaxonline.estimators.laws import Geometric
-from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, silenced
+from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on_overflow
 from jaxonline.feedback import noise
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian
 from jaxonline.learners import GradientLearner
@@ -45,10 +45,10 @@ def _copy_used_twice(patch):
 
     def assemble(self, counts, copies):
         even = copies[: 2 * (copies.shape[0] // 2)]
-        pairs = PairProduct.of(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
+        pairs = PairProduct.from_inner_products(jnp.sum(even[0::2] * even[1::2], axis=-1), self.pairs(counts))
         shift = jnp.maximum(2 * self.pairs(counts) - 1, 0)
         psi = self.combine(counts, pairs, jnp.roll(copies, -shift, axis=0))
-        return silenced(psi, self.queries(counts) > copies.shape[0])
+        return zero_on_overflow(psi, self.queries(counts) > copies.shape[0])
 
     patch.setattr(FeatureMap, "assemble", assemble)
 
@@ -122,9 +122,9 @@ def _pair_sampler(patch):
 
 def _last_of_each_sequence(patch):
     """The last coefficient of Q_n - Q_(n-1) x 1.05 in the estimator; the sequence itself is right."""
-    right = sequences.PolynomialSequenceEstimator.given
+    right = sequences.PolynomialSequenceEstimator.estimate_given
 
-    def given(self, key, n, draw):
+    def estimate_given(self, key, n, draw):
         table = jnp.asarray(self.sequence.differences)
         wrong = object.__new__(sequences.PolynomialSequence)
         for name, value in vars(self.sequence).items():
@@ -135,7 +135,7 @@ def _last_of_each_sequence(patch):
         object.__setattr__(other, "law", self.law)
         return right(other, key, n, draw)
 
-    patch.setattr(sequences.PolynomialSequenceEstimator, "given", given)
+    patch.setattr(sequences.PolynomialSequenceEstimator, "estimate_given", estimate_given)
 
 
 def _law_of_n(patch):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 import jaxonline as jo
-from jaxonline.comparators import L1Ball, QuadraticSums, best_in_ball, best_in_l1_ball, sums_of
+from jaxonline.comparators import L1Ball, QuadraticSums, best_in_l1_ball, best_in_l2_ball, cumulative_statistic
 
 RADII = [0.01, 0.3, 1.0, 5.0, np.inf]
 
@@ -47,7 +47,7 @@ def test_it_is_the_optimum(case, radius):
     """The conditions of optimality, which are sufficient here: the gradient vanishes inside the ball, and on its
     border points straight out: (X'X + mu) w = X'y with mu >= 0, mu (|w| - radius) = 0. And the loss is that of w."""
     X, y = CASES[case]
-    best, w = best_in_ball(sums(X, y), radius)
+    best, w = best_in_l2_ball(sums(X, y), radius)
     np.testing.assert_allclose(best, loss(X, y, w), rtol=1e-9, atol=1e-12 * (y @ y))
     assert np.linalg.norm(w) <= radius * (1 + 1e-12)
     force = X.T @ y - X.T @ X @ w  # mu w
@@ -89,7 +89,7 @@ def test_against_the_ridge_path():
 def test_without_a_limit_it_is_least_squares_of_least_norm(case):
     X, y = CASES[case]
     w = np.linalg.lstsq(X, y, rcond=1e-9)[0]
-    best, got = best_in_ball(sums(X, y), np.inf)
+    best, got = best_in_l2_ball(sums(X, y), np.inf)
     np.testing.assert_allclose(got, w, atol=1e-9)
     np.testing.assert_allclose(best, loss(X, y, w), rtol=1e-9, atol=1e-10)
 
@@ -101,7 +101,7 @@ def test_columns_of_very_unlike_size(radius):
     Z = rng.normal(size=(1000, 2))
     X, y = Z * np.array([1e4, 0.01]), Z.sum(axis=1) + 0.1 * rng.normal(size=1000)
     least = np.linalg.lstsq(X, y, rcond=None)[1].item()
-    np.testing.assert_allclose(best_in_ball(sums(X, y), radius)[0], least, rtol=1e-3)
+    np.testing.assert_allclose(best_in_l2_ball(sums(X, y), radius)[0], least, rtol=1e-3)
 
 
 def test_batches():
@@ -111,12 +111,12 @@ def test_batches():
         *(np.array([[getattr(p, part) for p in row] for row in problems]) for part in ("xx", "xy", "yy"))
     )
     for radius in RADII:
-        losses, predictors = best_in_ball(batch, radius)
+        losses, predictors = best_in_l2_ball(batch, radius)
         assert losses.shape == (2, 4)
         assert predictors.shape == (2, 4, 3)
         for i in range(2):
             for j in range(4):
-                one, w = best_in_ball(problems[i][j], radius)
+                one, w = best_in_l2_ball(problems[i][j], radius)
                 np.testing.assert_allclose(losses[i, j], one, rtol=1e-10, atol=1e-12)
                 np.testing.assert_allclose(predictors[i, j], w, rtol=1e-8, atol=1e-10)
 
@@ -126,10 +126,10 @@ def test_the_batch_decides_no_bits():
     problems = [sums(*data(seed, n=5 + seed, d=4, scale=1.0 + seed)) for seed in range(60)]
     batch = QuadraticSums(*map(np.stack, zip(*problems, strict=True)))
     for radius in (0.01, 0.1, 0.3):
-        whole = best_in_ball(batch, radius)
+        whole = best_in_l2_ball(batch, radius)
         for size in (1, 4):
             parts = [
-                best_in_ball(QuadraticSums(*(part[i : i + size] for part in batch)), radius)
+                best_in_l2_ball(QuadraticSums(*(part[i : i + size] for part in batch)), radius)
                 for i in range(0, len(problems), size)
             ]
             for of_batch, of_parts in zip(whole, zip(*parts, strict=True), strict=True):
@@ -138,7 +138,7 @@ def test_the_batch_decides_no_bits():
 
 @pytest.mark.parametrize("radius", RADII)
 def test_nothing_seen_yet(radius):
-    best, w = best_in_ball(QuadraticSums(np.zeros((2, 3, 3)), np.zeros((2, 3)), np.array([0.0, 4.0])), radius)
+    best, w = best_in_l2_ball(QuadraticSums(np.zeros((2, 3, 3)), np.zeros((2, 3)), np.array([0.0, 4.0])), radius)
     assert best.tolist() == [0.0, 4.0]
     assert (w == 0).all()
 
@@ -148,16 +148,16 @@ def test_a_problem_that_is_not_finite_stays_alone():
     for part in range(3):
         broken = QuadraticSums(*(np.where(i == part, np.nan, each) for i, each in enumerate(bad)))
         batch = QuadraticSums(*(np.stack(each) for each in zip(broken, good, strict=True)))
-        losses, predictors = best_in_ball(batch, 1.0)
+        losses, predictors = best_in_l2_ball(batch, 1.0)
         assert np.isnan(losses[0])
         assert np.isnan(predictors[0]).all()
-        np.testing.assert_allclose(losses[1], best_in_ball(good, 1.0)[0], rtol=1e-12)
+        np.testing.assert_allclose(losses[1], best_in_l2_ball(good, 1.0)[0], rtol=1e-12)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 12), st.floats(0.01, 10.0))
 def test_no_predictor_in_the_ball_is_better(seed, d, n, radius):
     X, y = data(seed, n, d, scale=10 ** np.random.default_rng(seed).uniform(-2, 2))
-    best, w = best_in_ball(sums(X, y), radius)
+    best, w = best_in_l2_ball(sums(X, y), radius)
     assert np.linalg.norm(w) <= radius * (1 + 1e-9)
     rng = np.random.default_rng(seed + 1)
     others = rng.normal(size=(50, d))
@@ -177,7 +177,7 @@ def test_a_larger_ball_is_not_worse(seed, radius, factor):
 
 def test_statistics_of_a_data_set(both_precisions):
     X, y = CASES["tall"]
-    got = sums_of(jo.L2Ball(1.0), X, y)
+    got = cumulative_statistic(jo.L2Ball(1.0), X, y)
     tolerance = 1e-13 if both_precisions == np.float64 else 1e-5
     for part, wanted in zip(got, sums(X, y), strict=True):
         assert part.dtype == np.float64
@@ -189,9 +189,9 @@ def test_float32_sums_of_wide_data_cost_nothing_but_rounding():
     X, y = data(20, 4, 8)
     single = QuadraticSums(*(np.asarray(part, np.float32) for part in sums(X, y)))
     for radius in (0.5, 1.0, 5.0):
-        exact = best_in_ball(sums(X, y), radius)[0]
-        assert abs(best_in_ball(single, radius)[0] - exact) < 1e-5 * (y @ y)
-    assert abs(best_in_ball(single, np.inf)[0]) < 1e-3 * (y @ y)
+        exact = best_in_l2_ball(sums(X, y), radius)[0]
+        assert abs(best_in_l2_ball(single, radius)[0] - exact) < 1e-5 * (y @ y)
+    assert abs(best_in_l2_ball(single, np.inf)[0]) < 1e-3 * (y @ y)
 
 
 @pytest.mark.parametrize("radius", [0.01, 0.3, 1.0, 5.0])
@@ -205,7 +205,7 @@ def test_the_l1_ball(case, radius):
     slope = 2 * (X.T @ X @ found.w - X.T @ y)
     assert found.gap == pytest.approx(slope @ found.w + radius * np.abs(slope).max(), abs=1e-9 * (y @ y))
     assert found.gap <= 1e-9 * (y @ y)
-    assert best_in_ball(sums(X, y), radius)[0] <= found.loss + 1e-9 * (y @ y), "the l1 ball is in the l2 ball"
+    assert best_in_l2_ball(sums(X, y), radius)[0] <= found.loss + 1e-9 * (y @ y), "the l1 ball is in the l2 ball"
 
 
 def test_the_l1_ball_against_the_lasso():

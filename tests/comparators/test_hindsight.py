@@ -258,7 +258,9 @@ def test_a_comparator_for_the_loss_of_the_game(number):
     of_game = study(for_loss(SmoothedAbsolute(number(0.1))), ball, n_runs=1)
     X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
     index = np.arange(9) % 7
-    expected = jo.comparators.rkhs_ball(jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1)).loss
+    expected = jo.comparators.best_in_rkhs_ball(
+        jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1)
+    ).loss
     np.testing.assert_allclose(of_game.comparator_loss[0, 0, 1], expected, rtol=1e-5)
 
 

@@ -11,8 +11,8 @@ from tiers import some
 
 from jaxonline.bounds import surrogate_radius
 from jaxonline.claims.printed_bounds import printed_surrogate_radius
-from jaxonline.comparators import RKHSBall, best_kernel, positive_negative_angle, rkhs_ball, rkhs_norm
-from jaxonline.comparators.ball_solver import MAX_STEPS, _in_ball, factorise, loss_parts, minimise
+from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, best_kernel, positive_negative_angle, rkhs_norm
+from jaxonline.comparators.ball_solver import MAX_STEPS, _in_ball, factorise, loss_terms, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
 from jaxonline.kernels.radial import Cauchy
@@ -77,7 +77,7 @@ def test_it_is_the_optimum(name, kernel):
     gram = k_numpy(X, X)
     B = coordinates(gram)
     for radius in (0.3, 2.0, 8.0):
-        best = rkhs_ball(k, X, y, radius, loss)
+        best = best_in_rkhs_ball(k, X, y, radius, loss)
         f = gram @ best.coefficients
         np.testing.assert_allclose(best.loss, value(f, y).sum(), rtol=1e-8)
         np.testing.assert_allclose(best.norm, np.sqrt(best.coefficients @ f), rtol=1e-6)
@@ -108,27 +108,27 @@ def test_against_a_general_optimiser(name):
             )  # fmt: skip
             assert found.status in (0, 8), found.message  # 8: no descent left in float64
             assert np.linalg.norm(found.x) <= radius * (1 + 1e-6)
-            np.testing.assert_allclose(rkhs_ball(k, X, y, radius, loss).loss, found.fun, rtol=1e-6)
+            np.testing.assert_allclose(best_in_rkhs_ball(k, X, y, radius, loss).loss, found.fun, rtol=1e-6)
 
 
 def test_closed_forms():
     """One instance: f(x) = radius sqrt(k(x, x)) y at most. A ball that is large enough: every target is met."""
     x, root = np.array([[0.6, 0.8]]), np.exp(0.5)
     one = np.ones(1)
-    best = rkhs_ball(ExponentialKernel(), x, one, 3.0, Exponential())
+    best = best_in_rkhs_ball(ExponentialKernel(), x, one, 3.0, Exponential())
     np.testing.assert_allclose([best.loss, best.norm], [np.exp(-3 * root), 3.0], rtol=1e-9)
-    best = rkhs_ball(ExponentialKernel(), x, -one, 3.0, Logistic())
+    best = best_in_rkhs_ball(ExponentialKernel(), x, -one, 3.0, Logistic())
     np.testing.assert_allclose(best.loss, np.log1p(np.exp(-3 * root)), rtol=1e-9)
     np.testing.assert_allclose(best.predict(x), [-3 * root], rtol=1e-9)
 
     X, y = data("absolute")
     X, y = X[:-2], y[:-2]  # no instance twice
-    met = rkhs_ball(Laplacian(1.0), X, y, 100.0, SmoothedAbsolute(2.0))
+    met = best_in_rkhs_ball(Laplacian(1.0), X, y, 100.0, SmoothedAbsolute(2.0))
     assert met.norm < 99
     np.testing.assert_allclose(met.loss, len(y) / (2 * np.sqrt(np.pi)), rtol=1e-8)
     np.testing.assert_allclose(met.predict(X), y, atol=1e-4)
 
-    nothing = rkhs_ball(Linear(), np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 5.0, Logistic())
+    nothing = best_in_rkhs_ball(Linear(), np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]), 5.0, Logistic())
     assert (nothing.loss, nothing.norm, nothing.gap) == (pytest.approx(3 * np.log(2)), 0.0, 0.0)
 
 
@@ -143,7 +143,7 @@ def test_after_some_rounds(name, kernel):
     for radius in (1.0, 5.0):
         rounds = [1, 3, 14, 40]  # as in other tests: a number of rows is a program
         got = RKHSBall(k, radius, loss).best_losses(X, y, np.array(rounds))
-        wanted = [rkhs_ball(k, X[:t], y[:t], radius, loss).loss for t in rounds]
+        wanted = [best_in_rkhs_ball(k, X[:t], y[:t], radius, loss).loss for t in rounds]
         np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-8 * np.maximum(LOSSES[name][1](0.0, y).sum(), 1))
 
 
@@ -155,7 +155,7 @@ def test_rows_that_come_again_count_again(loss):
     X[5], y[5] = X[2], -y[2]
     X, y, rounds = np.tile(X, (4, 1)), np.tile(y, 4), [3, 7, 9, 13, 36]
     losses = RKHSBall(Gaussian(1.0), 1.5, loss, 1e-10).best_losses(X, y, rounds)
-    alone = [rkhs_ball(Gaussian(1.0), X[:t], y[:t], 1.5, loss, 1e-10).loss for t in rounds]
+    alone = [best_in_rkhs_ball(Gaussian(1.0), X[:t], y[:t], 1.5, loss, 1e-10).loss for t in rounds]
     np.testing.assert_allclose(losses, alone, rtol=1e-8)
 
 
@@ -163,7 +163,7 @@ def test_the_squared_loss_is_exact_either_way():
     """The solver for every loss against the eigenbasis, on the sphere, where no tolerance is in play."""
     X, y = data("squared", 40)
     for k, _ in KERNELS.values():
-        exact = rkhs_ball(k, X, y, 0.5)
+        exact = best_in_rkhs_ball(k, X, y, 0.5)
         assert exact.norm == pytest.approx(0.5, rel=1e-12)
         assert exact.gap < 1e-12 * (y @ y)
         np.testing.assert_allclose(RKHSBall(k, 0.5).best_losses(X, y, [40]), exact.loss, rtol=1e-12)
@@ -176,8 +176,8 @@ def test_no_predictor_in_the_ball_is_better_by_more_than_the_gap(seed, name, rad
     loss, value, _ = LOSSES[name]
     X, y = data(name, 14, seed)
     gram = KERNELS["gaussian"][1](X, X)
-    early = rkhs_ball(Gaussian(0.9), X, y, radius, loss, tolerance=0.05)
-    late = rkhs_ball(Gaussian(0.9), X, y, radius, loss)
+    early = best_in_rkhs_ball(Gaussian(0.9), X, y, radius, loss, tolerance=0.05)
+    late = best_in_rkhs_ball(Gaussian(0.9), X, y, radius, loss)
     assert early.loss - early.gap <= late.loss + 1e-9 * len(y)
     a = np.random.default_rng(seed).normal(size=(40, 14))
     a *= radius / np.sqrt(np.einsum("ni,ij,nj->n", a, gram, a))[:, None]
@@ -190,7 +190,7 @@ def test_what_float64_cannot_certify_is_said():
     """A minimum inside the ball, where the gap is the radius times a gradient that is rounding."""
     X, y = data("absolute")
     with pytest.warns(RuntimeWarning, match=r"certain to .* only, .* was asked for"):
-        rkhs_ball(Gaussian(0.9), X, y, 1e4, SmoothedAbsolute(2.0), tolerance=1e-25)
+        best_in_rkhs_ball(Gaussian(0.9), X, y, 1e4, SmoothedAbsolute(2.0), tolerance=1e-25)
     with pytest.warns(RuntimeWarning, match="raise the tolerance"):
         RKHSBall(Gaussian(0.9), 1e4, SmoothedAbsolute(2.0), tolerance=1e-25).best_losses(X, y, [5])
 
@@ -198,7 +198,7 @@ def test_what_float64_cannot_certify_is_said():
 def test_a_hard_case_stays_within_few_steps():
     """A kink that is nearly sharp and a large ball; the steps are counted by their losses."""
     X, y = data("hinge", 120)
-    parts, calls = loss_parts(SmoothedHinge(20.0), y), []
+    parts, calls = loss_terms(SmoothedHinge(20.0), y), []
 
     def counted(values):
         calls.append(len(values))
@@ -231,7 +231,7 @@ def test_a_matrix_that_rounding_has_made_indefinite():
 def test_the_best_kernel_for_a_loss():
     X, y = data("logistic")
     choice = best_kernel([Linear(), Gaussian(0.9)], X, y, 4.0, Logistic())
-    losses = [rkhs_ball(k, X, y, 4.0, Logistic()).loss for k in (Linear(), Gaussian(0.9))]
+    losses = [best_in_rkhs_ball(k, X, y, 4.0, Logistic()).loss for k in (Linear(), Gaussian(0.9))]
     assert choice.losses.tolist() == losses
     assert choice.index == np.argmin(losses)
 
@@ -239,11 +239,11 @@ def test_the_best_kernel_for_a_loss():
 @pytest.mark.parametrize(
     ("message", "call"),
     [
-        ("radius: must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 0.0)),
-        ("tolerance: must be above 0", lambda X, y: rkhs_ball(Linear(), X, y, 1.0, Logistic(), 0.0)),
-        ("same number of rows", lambda X, y: rkhs_ball(Linear(), X, y[:-1], 1.0)),
-        ("y: must be finite", lambda X, y: rkhs_ball(Linear(), X, y * np.nan, 1.0)),
-        ("X: must have 2 dimensions", lambda X, y: rkhs_ball(Linear(), X, y, 1.0).predict(X[0])),
+        ("radius: must be above 0", lambda X, y: best_in_rkhs_ball(Linear(), X, y, 0.0)),
+        ("tolerance: must be above 0", lambda X, y: best_in_rkhs_ball(Linear(), X, y, 1.0, Logistic(), 0.0)),
+        ("same number of rows", lambda X, y: best_in_rkhs_ball(Linear(), X, y[:-1], 1.0)),
+        ("y: must be finite", lambda X, y: best_in_rkhs_ball(Linear(), X, y * np.nan, 1.0)),
+        ("X: must have 2 dimensions", lambda X, y: best_in_rkhs_ball(Linear(), X, y, 1.0).predict(X[0])),
         ("radius: must be above 0", lambda X, y: RKHSBall(Linear(), -1.0)),
         ("tolerance: must be above 0", lambda X, y: RKHSBall(Linear(), 1.0, tolerance=0.0)),
         ("same number of rows", lambda X, y: RKHSBall(Linear(), 1.0).best_losses(X, y[:-1], [1])),
@@ -332,7 +332,7 @@ class Quartic:
 def test_your_own_loss():
     """A plain class of value and gradient: the loss of one prediction w x of two targets, by hand."""
     X, y = np.ones((2, 1)), np.array([0.0, 2.0])
-    best = rkhs_ball(Linear(), X, y, 3.0, Quartic())
+    best = best_in_rkhs_ball(Linear(), X, y, 3.0, Quartic())
     assert best.loss == pytest.approx(2.0, rel=1e-7)  # at w = 1
     assert RKHSBall(Linear(), 0.5, Quartic()).best_losses(X, y, [2])[0] == pytest.approx(0.5**4 + 1.5**4, rel=1e-7)
 
@@ -344,7 +344,7 @@ def test_a_loss_that_will_not_do(loss, message):
     with pytest.raises(TypeError, match=message):
         RKHSBall(Linear(), 1.0, loss)
     with pytest.raises(TypeError, match=message):
-        rkhs_ball(Linear(), np.eye(2), np.ones(2), 1.0, loss)
+        best_in_rkhs_ball(Linear(), np.eye(2), np.ones(2), 1.0, loss)
 
 
 def test_no_warning_where_all_is_well():

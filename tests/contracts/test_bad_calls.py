@@ -123,7 +123,7 @@ def _copies():
 
 def of_estimators():
     yield from number("p", estimators.Geometric, 1.0, 0.5)
-    yield from vector("probabilities", estimators.Law, [0.5, 0.2], [-0.5, 1.5])
+    yield from vector("probabilities", estimators.FiniteDistribution, [0.5, 0.2], [-0.5, 1.5])
     for make in (estimators.minimum_variance, estimators.cost_aware):
         yield from vector("coefficients", lambda table, make=make: make(table, 1.0))
         yield from positive("second_moment", lambda moment, make=make: make([1.0, 1.0], moment))
@@ -321,7 +321,7 @@ def of_comparators():
     yield from positive("radius", lambda radius: jo.RKHSBall(GAUSS, radius))
     yield from thing("loss", lambda loss: jo.RKHSBall(GAUSS, 1.0, loss), losses.Squared, losses.ZeroOne())
     yield from positive("tolerance", lambda tolerance: jo.RKHSBall(GAUSS, 1.0, tolerance=tolerance))
-    ball = comparators.rkhs_ball
+    ball = comparators.best_in_rkhs_ball
     yield from thing("kernel", lambda kernel: ball(kernel, X, Y, 1.0), kernels.Gaussian)
     yield from rows("X", lambda X: ball(GAUSS, X, Y, 1.0), TypeError, None, X + 0j, np.ma.masked_array(X, X > 0))
     yield from rows("X", lambda X: ball(GAUSS, X, Y, 1.0), ValueError, X * np.nan, X[0], X[:2])

@@ -329,7 +329,7 @@ def of_tracers():
         ("coefficients", environments.Autoregressive),
         ("means", environments.BernoulliArms),
         ("X", lambda X: environments.DataStream(X, np.ones(2))),
-        ("probabilities", estimators.Law),
+        ("probabilities", estimators.FiniteDistribution),
         ("coefficients", lambda table: estimators.SeriesEstimator(table, estimators.Geometric(2.0))),
         ("n_copies", estimators.MeanOfCopies),
         ("n_terms", losses.Squared().coefficients),

@@ -13,8 +13,8 @@ import pytest
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.declared import Limits, Parameter
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import Limits, Parameter
 from jaxonline.study import load_study_file
 from jaxonline.study.files.building import Builder
 from jaxonline.study.files.catalogue import HEADINGS, catalogue, fitting, named
@@ -25,7 +25,8 @@ HORIZON = 64
 # What is needed besides the first of everything that fits: of constructors that compare several arguments.
 TOGETHER = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
-    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]}, "Law": {"probabilities": [0.5, 0.5]},
+    "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
+    "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
     "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {"y_bound": 1.0},
     "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},
@@ -51,7 +52,7 @@ def test_every_struct_of_the_facade_is_in_it():
     abstract = {each.__name__ for _, each in offered if inspect.isclass(each) and inspect.isabstract(each)}
     declared = "jaxonline.parameters.types"  # what annotations are made of
     structs = {name for name, value in offered if is_struct(value) and value.__module__ != declared} - abstract
-    # made by functions (`rkhs_ball`, `simulate`), or not a part of a game
+    # made by functions (`best_in_rkhs_ball`, `simulate`), or not a part of a game
     results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "Entrant", "Game"}
     results |= {"Range", "Task"}
     assert structs - set(catalogue()) == results & structs
@@ -70,7 +71,7 @@ def test_every_entry_has_a_kind_a_line_and_a_name_of_its_own():
     assert min(kinds.values()) >= 1
     assert catalogue()["AttributeGradient"].kind == "estimator"
     assert catalogue()["ChasingNoise"].kind == "adversary"
-    assert catalogue()["cost_aware"].product is catalogue()["Law"].product
+    assert catalogue()["cost_aware"].product is catalogue()["FiniteDistribution"].product
     assert named("exp3.OVER_horizon").name == "EXP3.over_horizon"
     with pytest.raises(ValueError, match="did you mean 'GradientLearner'"):
         named("GradientLerner")

@@ -15,7 +15,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import FullGradient
-from jaxonline.parameters.closures import interned
+from jaxonline.parameters.closures import intern_functions
 
 COPIES = {"pickle": lambda item: pickle.loads(pickle.dumps(item)), "deepcopy": copy.deepcopy}
 PLAYED = (  # with a program each
@@ -71,7 +71,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_transformations_of_optax(name):
     """The copy updates as the original."""
-    optimizer = interned(OPTIMIZERS[name]())
+    optimizer = intern_functions(OPTIMIZERS[name]())
     w, g = jnp.arange(3.0), jnp.array([0.3, -2.0, 0.1])
     learner = jo.GradientLearner(FullGradient(), 0.1, optimizer=optimizer)
     copied = pickle.loads(pickle.dumps(learner)).optimizer

@@ -16,7 +16,7 @@ from tiers import some
 
 from jaxonline import verify
 from jaxonline.claims.printed_gradients import printed_attribute_support, printed_pair_loss
-from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, on_the_cone, pair_loss
+from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.index_sampling import uniform_subset, weighted_indices
 
@@ -134,7 +134,7 @@ def test_cone():
     """E16: a single symmetrised outcome has a negative eigenvalue; the projection is the nearest matrix without one."""
     A = jax.jit(lambda x: AttributePairs(2).moments(4, jnp.array([0, 1]), x).A)(jnp.asarray(X[:2], jnp.float32))
     assert np.linalg.eigvalsh(A)[0] < -0.9
-    projected = np.asarray(jax.jit(on_the_cone)(A), float)
+    projected = np.asarray(jax.jit(project_psd)(A), float)
     assert np.linalg.eigvalsh(projected)[0] > -1e-6
     negative = np.minimum(np.linalg.eigvalsh(np.asarray(A, float)), 0)
     assert np.linalg.norm(projected - A) == pytest.approx(np.linalg.norm(negative), rel=1e-5)

@@ -13,8 +13,8 @@ from feature_copies import COVARIANCE, NOISE, X2, X, copies_of
 from scipy import special, stats
 
 from jaxonline.claims.printed_kernels import PrintedGaussianFeatureMap, printed_gaussian_kernel
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, NoisyFeature, copy_moments, prod
-from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import gaussian
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, PowerSeries, Scaled, Sum
@@ -28,7 +28,7 @@ DOT_PRODUCT = {
     "binomial": Binomial(0.7),
     "scaled": Scaled(ExponentialKernel(), 3.0),
 }
-LAW = Law([0.3, 0.3, 0.2, 0.1, 0.1])
+LAW = FiniteDistribution([0.3, 0.3, 0.2, 0.1, 0.1])
 
 
 def noisy_copy(key):
@@ -247,7 +247,7 @@ def test_overflow_is_flagged_counted_and_priced(x64):
     assert (values[~psi.overflow] > 0).all()
     lost = mpmath.exp(X @ X) - sum(mpmath.mpf(X @ X) ** n / mpmath.factorial(n) for n in range(3))
     np.testing.assert_allclose(feature_map.bias(2, X @ X), math.sqrt(lost), rtol=1e-9)
-    without_two = DotProductFeatureMap(ExponentialKernel(), Law([0.5, 0.5]))
+    without_two = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution([0.5, 0.5]))
     np.testing.assert_allclose(
         without_two.bias(5, X @ X) ** 2, float(mpmath.exp(X @ X) - 1 - X @ X), rtol=1e-9, err_msg="law without support"
     )
@@ -331,7 +331,7 @@ def test_with_an_oracle():
             "kernel: .*got Sum",
         ),
         (lambda: DotProductFeatureMap(None, Geometric(2.0)), TypeError, "kernel: .*got None"),
-        (lambda: DotProductFeatureMap(Linear(), 2.0), TypeError, "law: must be a Geometric or a Law"),
+        (lambda: DotProductFeatureMap(Linear(), 2.0), TypeError, "law: must be a Geometric or a FiniteDistribution"),
         (lambda: GaussianFeatureMap(Linear(), Geometric(2.0)), TypeError, "kernel: .*got Linear"),
         (lambda: GaussianFeatureMap(Gaussian(1.0), Geometric(2.0), 3), TypeError, "pair_law: must be a Geometric"),
         (
@@ -360,19 +360,19 @@ def test_bad_input(make, error, message):
 
 def test_numbers_of_many_copies_are_numbers():
     """10^400 is no float64 and 1/400! is none either; the terms and their sums are."""
-    exponential = DotProductFeatureMap(ExponentialKernel(), Law(np.full(20, 0.05)))
+    exponential = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution(np.full(20, 0.05)))
     with mpmath.workdps(30):
         lost = float(mpmath.sqrt(mpmath.fsum(mpmath.mpf(10) ** n / mpmath.factorial(n) for n in range(20, 300))))
         term = float(mpmath.mpf(-10) ** 401 / mpmath.factorial(401))
         square = float((mpmath.mpf(400) ** 300 / mpmath.factorial(300) * 601) ** 2)
     assert exponential.bias(400, 10.0) == pytest.approx(lost, rel=1e-12)
     assert exponential.bias(400, 0.0) == 0.0
-    wide = DotProductFeatureMap(ExponentialKernel(), Law(np.full(601, 1 / 601)))
+    wide = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution(np.full(601, 1 / 601)))
     assert wide.term(401, [10.0], [-1.0]) == pytest.approx(term, rel=1e-11)
     assert wide.second_moment_given(300, [400.0], [1.0], 0.0) == pytest.approx(square, rel=1e-9)
     moment = sum(math.exp(n * math.log(100.0) - math.lgamma(n + 1)) for n in range(601)) * 601
     assert wide.second_moment(100.0) == pytest.approx(moment, rel=1e-11)
-    gaussian = GaussianFeatureMap(Gaussian(1.0), Law(np.full(601, 1 / 601)))
+    gaussian = GaussianFeatureMap(Gaussian(1.0), FiniteDistribution(np.full(601, 1 / 601)))
     assert gaussian.term((200, 201), [6.0], [3.0]) == pytest.approx(
         math.exp(200 * math.log(36) + 201 * math.log(36) - math.lgamma(201) - math.lgamma(202) - 9), rel=1e-10
     )

@@ -15,8 +15,8 @@ from jaxonline.claims.printed_kernels import (
     printed_gaussian_second_moment,
     printed_lemma5_bound,
 )
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, copy_moments, prod
-from jaxonline.estimators.laws import Geometric, Law
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous
 
 pytestmark = pytest.mark.fast_compile
@@ -32,7 +32,7 @@ def test_second_moments_in_closed_form():
     np.testing.assert_allclose(
         DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)).second_moment(m), exponential, rtol=1e-12
     )
-    law = Law([0.25, 0.25, 0.0, 0.5])
+    law = FiniteDistribution([0.25, 0.25, 0.0, 0.5])
     betas = Inhomogeneous(3).coefficients(4)
     expected = sum(betas[k] * m**k / q for k, q in [(0, 0.25), (1, 0.25), (3, 0.5)])
     np.testing.assert_allclose(DotProductFeatureMap(Inhomogeneous(3), law).second_moment(m), expected, rtol=1e-12)

@@ -10,9 +10,9 @@ import pytest
 from tiers import some
 
 from jaxonline.claims.printed_kernels import printed_gradient_length
+from jaxonline.estimators.count_distributions import Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Linear
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 
@@ -102,7 +102,7 @@ def test_a_label_for_each_factor(x64):
 def test_labels_of_classification_are_clean():
     estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
     feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
-    fresh = lambda key: feature_map.given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
+    fresh = lambda key: feature_map.estimate_given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
     with pytest.raises(ValueError, match=r"y: .*got <function"):
         estimator.estimate(jax.random.key(0), fresh, lambda psi: prod(psi, psi), lambda key: jnp.float32(1.0))
 
@@ -116,7 +116,7 @@ def test_printed_form_of_the_estimate(x64):
     """
     estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 0.36)
     feature_map = DotProductFeatureMap(Linear(), minimum_variance([0.0, 1.0], 1.0))
-    fresh = lambda key: feature_map.given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
+    fresh = lambda key: feature_map.estimate_given(key, jnp.int32(1), lambda k: jnp.ones(1), 1)  # noqa: E731
     hypothesis = lambda psi: 0.6 * prod(psi, psi)  # noqa: E731
     keys = jax.random.split(jax.random.key(0), 40_000)
     right = jax.jit(jax.vmap(lambda k: estimator.estimate(k, fresh, hypothesis, -1.0).value))(keys)
@@ -199,10 +199,10 @@ def test_overflow_of_a_fresh_feature_is_reported():
     feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
     estimator = GradientLength.for_loss(Exponential(), Geometric(2.0), 1.0)
     g = jax.jit(
-        lambda key, n: estimator.given(
+        lambda key, n: estimator.estimate_given(
             key,
             n,
-            lambda key: feature_map.given(key, jnp.int32(3), lambda k: jnp.ones(1), 2),
+            lambda key: feature_map.estimate_given(key, jnp.int32(3), lambda k: jnp.ones(1), 2),
             lambda psi: prod(psi, psi),
             1.0,
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import interpolate, special
 
-from jaxonline.estimators.laws import Geometric, Law
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator, bernstein, chebyshev
 
 pytestmark = pytest.mark.fast_compile
@@ -81,7 +81,7 @@ def test_strata_are_differences_of_polynomials(both_precisions):
     sequence = bernstein(clip, 8, -1.0, 1.0)
     estimator = PolynomialSequenceEstimator(sequence, Geometric(1.5))
     x = both_precisions(0.4)
-    given = jax.jit(jax.vmap(lambda n: estimator.given(jax.random.key(0), n, lambda key: jnp.asarray(x))))
+    given = jax.jit(jax.vmap(lambda n: estimator.estimate_given(jax.random.key(0), n, lambda key: jnp.asarray(x))))
     found = given(jnp.arange(12))
     assert found.dtype == both_precisions
     partial = np.array([0.0] + [partial_polynomial(sequence, n, float(x)) for n in range(9)])
@@ -130,4 +130,4 @@ def test_bad_input():
     with pytest.raises(ValueError, match="differences: must be a square lower triangular matrix"):
         PolynomialSequence([[1.0, 1.0], [0.0, 1.0]])
     with pytest.raises(ValueError, match="law: must give n = 2 a probability above 0"):
-        PolynomialSequenceEstimator(bernstein(np.square, 2, -1.0, 1.0), Law([0.5, 0.5]))
+        PolynomialSequenceEstimator(bernstein(np.square, 2, -1.0, 1.0), FiniteDistribution([0.5, 0.5]))

@@ -11,7 +11,7 @@ import pytest
 from scipy import special
 from tiers import some
 
-from jaxonline.estimators.laws import Geometric, Law, cost_aware, minimum_variance
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.estimators.series_moments import (
     exact_mean,
@@ -67,7 +67,7 @@ def test_exact_moments_by_enumeration(law, centre, constant, x64):
     gammas = np.array([0.4, -1.2, 0.0, 0.7, -0.3])
     laws = {
         "geometric": Geometric(1.7),
-        "uniform": Law(np.full(5, 0.2)),
+        "uniform": FiniteDistribution(np.full(5, 0.2)),
         "minimum variance": minimum_variance(gammas, about(centre)),
         "cost-aware": cost_aware(gammas, about(centre)),
     }
@@ -141,7 +141,7 @@ def test_monte_carlo_mean_is_right_and_mutants_are_caught(loss, law, x64):
 @jax.jit
 @functools.partial(jax.vmap, in_axes=(None, 0, None))
 def given_noiseless(estimator, n, copy):
-    return estimator.given(jax.random.key(0), n, lambda key: copy)
+    return estimator.estimate_given(jax.random.key(0), n, lambda key: copy)
 
 
 @pytest.mark.parametrize("p", [1.5, 3.0])
@@ -169,7 +169,7 @@ def test_float32_meets_neither_overflow_nor_underflow():
 
 @pytest.mark.long
 def test_copies_are_independent_and_their_number_is_n(both_precisions):
-    estimator = SeriesEstimator([0.0, 0.0, 0.0, 1.0], Law([0.0, 0.0, 0.0, 1.0]))
+    estimator = SeriesEstimator([0.0, 0.0, 0.0, 1.0], FiniteDistribution([0.0, 0.0, 0.0, 1.0]))
     size = 20_000
 
     @jax.jit
@@ -182,7 +182,7 @@ def test_copies_are_independent_and_their_number_is_n(both_precisions):
             uniform = math.sqrt(3) * (2 * (first * 2.0**-32 + second * 2.0**-64) - 1)
             return jnp.stack([uniform, jnp.full_like(uniform, 2), jnp.full_like(uniform, 3)])
 
-        return estimator.given(key, jnp.int32(3), draw)
+        return estimator.estimate_given(key, jnp.int32(3), draw)
 
     values = cubes(jax.random.split(jax.random.key(1), size))
     assert values.dtype == both_precisions
@@ -196,7 +196,7 @@ def test_copies_are_independent_and_their_number_is_n(both_precisions):
 def test_p_is_a_leaf_and_estimators_stack():
     ps = [1.2, 2.0, 4.0]
     estimators = stack([SeriesEstimator.for_loss(Exponential(), Geometric(p), 1.0, n_terms=40) for p in ps])
-    found = jax.jit(jax.vmap(lambda e: e.given(jax.random.key(0), 2, lambda key: 1.0)))(estimators)
+    found = jax.jit(jax.vmap(lambda e: e.estimate_given(jax.random.key(0), 2, lambda key: 1.0)))(estimators)
     np.testing.assert_allclose(found, [-0.5 * p**3 / (p - 1) for p in ps], rtol=1e-5)
 
 
@@ -316,7 +316,7 @@ def test_the_reach_of_a_table():
 
 def test_bad_estimators():
     with pytest.raises(ValueError, match=r"law: must give n = 2 a probability above 0: its coefficient is 0\.5"):
-        SeriesEstimator([1.0, 0.0, 0.5], Law([0.5, 0.5]))
+        SeriesEstimator([1.0, 0.0, 0.5], FiniteDistribution([0.5, 0.5]))
     with pytest.raises(ValueError, match="coefficients: must be finite"):
         SeriesEstimator([1.0, np.nan], Geometric(2.0))
     with pytest.raises(ValueError, match="mean: must be given"):

@@ -150,7 +150,10 @@ def test_a_study_is_the_game_played_run_by_run(regret):
             history = played(game, learner, 20, run)
             loss = np.cumsum(history.loss.astype(float))[[6, 19]]
             np.testing.assert_allclose(result.cumulative_loss[i, run], loss, rtol=1e-4)
-            sums = [jo.comparators.sums_of(jo.L2Ball(0.5), history.x_comparator[:t], history.y[:t]) for t in (7, 20)]
+            sums = [
+                jo.comparators.cumulative_statistic(jo.L2Ball(0.5), history.x_comparator[:t], history.y[:t])
+                for t in (7, 20)
+            ]
             best = [jo.L2Ball(0.5).best_loss(each) for each in sums]
             np.testing.assert_allclose(result.comparator_loss[i, run], best, rtol=1e-4)
     same = bool((result.comparator_loss[0] == result.comparator_loss[1]).all())

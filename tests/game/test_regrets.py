@@ -153,7 +153,7 @@ def test_each_learner_has_the_comparator_of_its_own_game():
             history = jo.play(contrary_game(), learner, run_key, rounds)[1]
             assert (np.asarray(history.y) * np.asarray(history.y_hat) <= 0).all()
             for g, t in enumerate(result.rounds):
-                sums = jo.comparators.sums_of(ball, history.x[:t], history.y[:t])
+                sums = jo.comparators.cumulative_statistic(ball, history.x[:t], history.y[:t])
                 np.testing.assert_allclose(result.comparator_loss[i, run, g], ball.best_loss(sums), rtol=1e-5)
                 loss = np.sum(np.asarray(history.loss, float)[:t])
                 np.testing.assert_allclose(result.cumulative_loss[i, run, g], loss, rtol=1e-5)

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import jaxonline as jo
-from jaxonline.comparators import sums_of
+from jaxonline.comparators import cumulative_statistic
 from jaxonline.estimators import TwoCopies
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import default_mesh
@@ -24,7 +24,9 @@ class SlowBall:
 
     def best_losses(self, X, y, rounds):
         ASKED.append((X, y, rounds))
-        return np.array([float(jo.L2Ball(self.radius).best_loss(sums_of(BALL, X[:t], y[:t]))) for t in rounds])
+        return np.array(
+            [float(jo.L2Ball(self.radius).best_loss(cumulative_statistic(BALL, X[:t], y[:t]))) for t in rounds]
+        )
 
 
 ASKED: list = []

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import noisy_kernel_reference as reference
 import numpy as np
 
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
-from jaxonline.estimators.laws import Geometric, Law
 from jaxonline.game import stream_keys
 from jaxonline.kernels import PowerSeries
 
@@ -98,10 +98,10 @@ def _labels(feedback, keys, rounds, y, most):
     return jax.vmap(one)(rounds, y)
 
 
-def padded(law: Any) -> Law:
+def padded(law: Any) -> FiniteDistribution:
     """A law as a table of TERMS probabilities; a geometric one without what lies beyond."""
     table = np.exp(law.log_table(TERMS))
-    return Law(table / table.sum())
+    return FiniteDistribution(table / table.sum())
 
 
 def power_series(kernel: Any, law: Any) -> DotProductFeatureMap:

@@ -14,13 +14,13 @@ from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
     DotProductFeatureMap,
+    FiniteDistribution,
     FourierFeatures,
     FullGradient,
     GaussianFeatureMap,
     Geometric,
     GradientLength,
     KnownCovariance,
-    Law,
     MeanOfCopies,
     NaiveCopy,
     Surrogate,
@@ -236,13 +236,13 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6), step_size=jo.InverseSqrt(0.4), radius=0.6
     ),
     "noisy kernel, dot product, exponential loss": lambda: noisy_kernel(
-        DotProductFeatureMap(Inhomogeneous(3), Law([0.3, 0.3, 0.2, 0.2])),
+        DotProductFeatureMap(Inhomogeneous(3), FiniteDistribution([0.3, 0.3, 0.2, 0.2])),
         GradientLength.for_loss(Exponential(), cost_aware, 1.0, constant_outside=True),
         step_size=0.01,
         radius=None,
     )._replace(loss=Exponential(), classes=True),
     "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
-        GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), Law([0.5, 0.3, 0.2])),
+        GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), FiniteDistribution([0.5, 0.3, 0.2])),
         GradientLength.for_loss(Squared(), cost_aware, 1.0),
         step_size=jo.InverseSqrt(0.1),
         radius=0.6,

@@ -16,7 +16,7 @@ from jaxonline.estimators import (
     SeriesEstimator,
     minimum_variance,
 )
-from jaxonline.estimators.series import enough_terms
+from jaxonline.estimators.series import n_required_terms
 from jaxonline.estimators.series_moments import lemma1_bound, truncation_bias
 from jaxonline.feedback import FullOracle
 from jaxonline.game.protocols import Draw
@@ -136,7 +136,7 @@ def test_a_series_is_asked_for_by_its_type(loss):
         lambda: SeriesEstimator.for_loss(loss, minimum_variance, 1.0),
         lambda: GradientLength.for_loss(loss, Geometric(2.0), 1.0),
         lambda: lemma1_bound(loss, 2.0, 1.0),
-        lambda: enough_terms(loss, 1.0),
+        lambda: n_required_terms(loss, 1.0),
         lambda: truncation_bias(loss, SeriesEstimator([1.0], Geometric(2.0)), 0.0),
         lambda: noisy_kernel_geometric(Linear(), loss, 2.0, 1.0, 1.0, 100),
     ):

@@ -8,7 +8,7 @@ import pytest
 from made_results import NASTY, Tags, made_result
 
 import jaxonline as jo
-from jaxonline.parameters.describe import described
+from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results.report.formats import terminal_width
 from jaxonline.results.report.summary import at_the_horizon
 
@@ -204,18 +204,18 @@ class Plain:
 
 
 def test_words_for_anything():
-    assert described(Plain()) == "Plain(rate=0.1, sizes=array of 4 x 5)"
-    assert described(np.float32(0.1)) == described(0.1) == "0.1"
-    assert described(np.arange(3)) == "[0 1 2]"
-    assert described(np.sin) == "<ufunc 'sin'>"
-    assert described(test_words_for_anything) == "test_words_for_anything"
-    assert described(Plain) == "Plain"
-    assert described(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
-    assert len(described(dict.fromkeys(range(99), "x" * 50))) <= 500
-    assert described([Mute()]) == "[Mute]"
+    assert short_repr(Plain()) == "Plain(rate=0.1, sizes=array of 4 x 5)"
+    assert short_repr(np.float32(0.1)) == short_repr(0.1) == "0.1"
+    assert short_repr(np.arange(3)) == "[0 1 2]"
+    assert short_repr(np.sin) == "<ufunc 'sin'>"
+    assert short_repr(test_words_for_anything) == "test_words_for_anything"
+    assert short_repr(Plain) == "Plain"
+    assert short_repr(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert len(short_repr(dict.fromkeys(range(99), "x" * 50))) <= 500
+    assert short_repr([Mute()]) == "[Mute]"
     again = Plain()
     again.sizes = again
-    assert "…" in described(again)
+    assert "…" in short_repr(again)
 
 
 def test_a_ranking_prints_as_plain_words(monkeypatch):

@@ -11,7 +11,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
-from jaxonline.estimators.gradients import GradientMoments, StatesMoments
+from jaxonline.estimators.gradients import GradientMoments, HasGradientMoments
 from jaxonline.feedback.noise import Mirrored, TwoPoints
 from jaxonline.game.round import Round
 from jaxonline.parameters.warning_classes import ControlVariateWarning
@@ -328,8 +328,8 @@ def test_noise_that_cannot_be_mirrored():
 
 
 def test_the_protocols():
-    assert isinstance(TwoCopies(), StatesMoments)
-    assert not isinstance(KnownCovariance(), StatesMoments)
+    assert isinstance(TwoCopies(), HasGradientMoments)
+    assert not isinstance(KnownCovariance(), HasGradientMoments)
     assert Mirrored(jo.noise.student_t(0.1, 5.0), -1.0).covariance_at(1, jnp.zeros(2)).shape == (2, 2)
     with pytest.raises(ValueError, match=f"names of their own .got '{CONTROL}'"):
         simulate(measures=[ControlVariate(COPIES.noise)])

@@ -13,13 +13,13 @@ from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.learners.attributes.baseline import on_the_l1_ball
 from jaxonline.learners.gradient.gradient_learner import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.types import Positive
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("cesabianchi2010efficient")
-@checked
+@validate_arguments
 def aer(
     n_attributes: EvenCount, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average"
 ) -> GradientLearner:
@@ -58,7 +58,7 @@ def aer(
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear")
-@checked
+@validate_arguments
 def aerr(
     n_attributes: EvenCount, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average"
 ) -> GradientLearner:

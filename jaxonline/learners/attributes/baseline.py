@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 from optax.projections import projection_l1_ball
 
-from jaxonline.estimators.attribute_pairs import AttributePairs, on_the_cone
+from jaxonline.estimators.attribute_pairs import AttributePairs, project_psd
 from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
@@ -105,7 +105,7 @@ class Baseline(LearnerDefaults):
         moments = AttributePairs(self.n_attributes)(key, len(state.w), oracle)
         A = state.A + share * (moments.A - state.A)
         b = state.b + share * (oracle.label() * moments.v - state.b)
-        used = on_the_cone(A) if self.cone else A
+        used = project_psd(A) if self.cone else A
         w = l1_minimum(used, b, jnp.asarray(self.radius, b.dtype), state.w, self.n_steps)
         return BaselineState(A, b, w, t), BaselineInfo(w @ used @ w - 2 * w @ b)
 

@@ -9,10 +9,10 @@ from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Draw, Specs
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import Tally, arm_indicator, first_argmin
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Interval, NonNegative, PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("auer2002finite")
@@ -41,7 +41,7 @@ class EpsilonGreedy(LearnerDefaults):
     power: NonNegative = 0.0
 
     @classmethod
-    @checked
+    @validate_arguments
     def decreasing(
         cls, n_arms: Count, gap: Annotated[float, Interval(gt=0, le=1)], c: PositiveFloat = 6.0
     ) -> "EpsilonGreedy":

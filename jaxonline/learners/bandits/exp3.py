@@ -17,10 +17,10 @@ from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.ewa import EWA, RateOrCombiner
 from jaxonline.learners.experts.over_advice import n_experts
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Probability, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("auer2002nonstochastic", "bubeck2012regret")
@@ -57,7 +57,7 @@ class EXP3(LearnerDefaults):
         return traits_of(self.combiner, LearnerTraits)
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3":
         """eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K)."""
         return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms)))))

@@ -13,10 +13,10 @@ from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, NonNegative, Positive, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("neu2015explore")
@@ -48,7 +48,7 @@ class EXP3IX(LearnerDefaults):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3IX":
         """eta = sqrt(2 ln K / (K T)), gamma = eta / 2: Theorem 1."""
         eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))

@@ -13,10 +13,10 @@ from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.bandits.tally import arm_indicator
 from jaxonline.learners.experts.over_advice import n_experts
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Positive, PositiveProbability, Probability, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("auer2002nonstochastic", "bubeck2012regret")
@@ -49,7 +49,7 @@ class EXP3P(LearnerDefaults):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds, delta: PositiveProbability = 1.0) -> "EXP3P":
         """The numbers of Theorem 3.3: 0.95 sqrt(ln K / (T K)), sqrt(ln(K / delta) / (T K)), 1.05 sqrt(K ln K / T).
 

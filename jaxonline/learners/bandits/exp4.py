@@ -14,11 +14,11 @@ from jaxonline.game.protocols import Draw, Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.bandits.arm_sampling import draw_arm
 from jaxonline.learners.experts.ewa import RateOrCombiner
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, CountFrom2, Probability, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("auer2002nonstochastic", "bubeck2012regret")
@@ -54,7 +54,7 @@ class EXP4(LearnerDefaults):
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_arms: Count, n_rounds: Rounds) -> "EXP4":
         """eta = sqrt(2 ln N / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln N)."""
         return cls(float(np.sqrt(2.0 * np.log(n_experts) / (n_rounds * n_arms))))

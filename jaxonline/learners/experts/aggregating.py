@@ -145,7 +145,7 @@ class Aggregating(LearnerDefaults):
 
 
 def _check_rate_of_squared_loss(eta: ArrayLike | None, low: ArrayLike, high: ArrayLike) -> None:
-    rate, least, most = (check.concrete(value) for value in (eta, low, high))
+    rate, least, most = (check.concrete_array(value) for value in (eta, low, high))
     if rate is None or least is None or most is None:
         return
     largest = 2.0 / (most - least) ** 2

@@ -15,10 +15,10 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.combiner import require_combiner
 from jaxonline.learners.experts.label_range import width
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, FiniteFloat, Gt, Positive
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("cesabianchi2006prediction")
@@ -43,7 +43,7 @@ class EWA:
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """The largest rate for the squared loss of predictions and labels in [low, high]: 1 / (2 (high - low)^2).
 

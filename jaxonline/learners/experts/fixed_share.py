@@ -9,11 +9,11 @@ from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Ge, Horizon, NonNegativeInt, Positive, Probability
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("herbster1998tracking", "cesabianchi2006prediction")
@@ -44,7 +44,7 @@ class FixedShare:
     traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(
         cls, n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
     ) -> "FixedShare":

@@ -12,10 +12,10 @@ from jaxonline.game.protocols import Specs
 from jaxonline.learners.experts.drawn_expert import arm_unless_nan
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import CountFrom2, Positive, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 PERTURBATIONS = {"exponential": random.exponential, "gumbel": random.gumbel}
 
@@ -51,7 +51,7 @@ class FollowThePerturbedLeader(LearnerDefaults):
     perturbation: Literal["exponential", "gumbel"] = static(default="exponential")
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "FollowThePerturbedLeader":
         """Exponential perturbations with eta = sqrt(ln K / T): the expected regret is at most 2 sqrt(T ln K)."""
         return cls(float(np.sqrt(np.log(n_experts) / n_rounds)))

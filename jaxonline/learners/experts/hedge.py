@@ -12,10 +12,10 @@ from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.over_advice import n_experts
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import CountFrom2, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @cites("freund1997decision", "cesabianchi2006prediction")
@@ -48,7 +48,7 @@ class Hedge(LearnerDefaults):
         return traits_of(self.combiner, LearnerTraits)
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "Hedge":
         """Exponential weights, eta = sqrt(8 ln K / T): for losses in [0, 1] the regret is at most sqrt(T ln K / 2)."""
         return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds))))

@@ -13,11 +13,11 @@ from jaxonline.learners.experts.combiner import AnyCombiner
 from jaxonline.learners.experts.ewa import EWA
 from jaxonline.learners.experts.label_range import unit_losses
 from jaxonline.learners.experts.over_advice import n_experts
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, CountFrom2, PositiveProbability, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 class LabelEfficientInfo(NamedTuple):
@@ -59,7 +59,7 @@ class LabelEfficientHedge(LearnerDefaults):
     epsilon: PositiveProbability
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> "LabelEfficientHedge":
         """epsilon = m / T for m expected questions, eta = sqrt(2 m ln K) / T: the regret is at most T sqrt(2 ln K / m).
 

@@ -19,7 +19,7 @@ def unit_losses(y: Array) -> Array:
 
 def check_range(low: ArrayLike, high: ArrayLike) -> None:
     """Check that `high` is above `low`."""
-    ends = check.concrete(low), check.concrete(high)
+    ends = check.concrete_array(low), check.concrete_array(high)
     if ends[0] is not None and ends[1] is not None and not (ends[1] > ends[0]).all():
         raise ArgumentError("high", f"must be above low (got low={ends[0]:g} and high={ends[1]:g})")
 

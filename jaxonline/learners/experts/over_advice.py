@@ -109,7 +109,7 @@ def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner
         if loss is not None:
             what = type(combiner_or_learner).__name__
             raise ArgumentError(
-                "loss", f"must be left out for a learner with its own, {what} (got {check.shown(loss)})"
+                "loss", f"must be left out for a learner with its own, {what} (got {check.quote(loss)})"
             )
         return combiner_or_learner
     require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import optax
 
 from jaxonline.parameters import check
-from jaxonline.parameters.closures import built, interned
+from jaxonline.parameters.closures import build_cached, intern_functions
 from jaxonline.parameters.types import Component, Convert
 
 
@@ -16,10 +16,10 @@ def as_optimizer(optimizer: Any, name: str = "optimizer") -> optax.GradientTrans
     Raises:
         TypeError: it is neither.
     """
-    transformation = built(optimizer) if _is_factory(optimizer) else optimizer
+    transformation = build_cached(optimizer) if _is_factory(optimizer) else optimizer
     good = isinstance(transformation, optax.GradientTransformation)
     check.instance(name, optimizer, good, "an optax GradientTransformation, or a function that returns one")
-    return interned(transformation)
+    return intern_functions(transformation)
 
 
 def _is_factory(value: Any) -> bool:

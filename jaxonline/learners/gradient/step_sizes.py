@@ -11,11 +11,11 @@ from annotated_types import Gt
 from jaxtyping import Array, Float, Int
 
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
-from jaxonline.parameters.closures import interned
+from jaxonline.parameters.closures import intern_functions
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, Rounds, Takes
+from jaxonline.parameters.validation import validate_arguments
 
 
 @struct
@@ -35,7 +35,7 @@ class Constant:
     value: Positive
 
     @classmethod
-    @checked
+    @validate_arguments
     def over_horizon(cls, eta: Positive, n_rounds: Rounds) -> "Constant":
         """The step eta / sqrt(T) of the theorems, for a horizon known in advance."""
         return cls(float(eta / np.sqrt(n_rounds)))
@@ -115,13 +115,13 @@ class Schedule:
             with jax.numpy_dtype_promotion("standard"):  # as optax has it, which divides counts by floats
                 step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))
         except (TypeError, ValueError) as error:
-            shown = check.shown(self.schedule)
+            shown = check.quote(self.schedule)
             raise ArgumentTypeError(
                 "schedule", f"must be a function of the step count alone (got {shown}); {error}"
             ) from error
         if getattr(step, "shape", None) != ():
             raise ArgumentTypeError("schedule", f"must return a number (got the shape {getattr(step, 'shape', None)})")
-        set_field(self, "schedule", interned(self.schedule))
+        set_field(self, "schedule", intern_functions(self.schedule))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
         """The step of round t."""

@@ -5,14 +5,14 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxonline.estimators.count_distributions import CountDistribution, Geometric
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import AnyLaw, Geometric
 from jaxonline.learners.kernels.expansion import chunks_of
 from jaxonline.linalg.programs import run_compiled
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, NonNegativeInt, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 _MAX_LEVELS = 512
 _LARGEST_TENSOR = 4096
@@ -42,7 +42,7 @@ class Storage:
     n_chunks: Count = static()
 
     @classmethod
-    @checked
+    @validate_arguments
     def for_horizon(
         cls,
         feature_map: FeatureMap,
@@ -67,7 +67,7 @@ class Storage:
         Example:
             >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
             >>> from jaxonline.estimators.gradient_length import GradientLength
-            >>> from jaxonline.estimators.laws import Geometric
+            >>> from jaxonline.estimators.count_distributions import Geometric
             >>> from jaxonline.kernels import Gaussian
             >>> from jaxonline.learners import Storage
             >>> from jaxonline.losses import Squared
@@ -121,12 +121,12 @@ def stores(length: GradientLength) -> float:
     return float(np.exp(length.series.law.log_table(len(coefficients)))[coefficients != 0.0].sum())
 
 
-def _tail(law: AnyLaw, n: int) -> float:
+def _tail(law: CountDistribution, n: int) -> float:
     """P(N >= n), as one program: operation by operation it would be six."""
     return float(run_compiled(_tail_of, law, n))
 
 
-def _tail_of(law: AnyLaw, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
+def _tail_of(law: CountDistribution, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
     return law.tail(n)
 
 
@@ -134,17 +134,17 @@ def _mean(length: GradientLength) -> float:
     return length.series.law.mean()
 
 
-def _level_law(feature_map: FeatureMap) -> AnyLaw:
+def _level_law(feature_map: FeatureMap) -> CountDistribution:
     return feature_map.law  # type: ignore[attr-defined]
 
 
-def _pair_law(feature_map: FeatureMap) -> AnyLaw | None:
+def _pair_law(feature_map: FeatureMap) -> CountDistribution | None:
     if not isinstance(feature_map, GaussianFeatureMap):
         return None
     return feature_map.law if feature_map.pair_law is None else feature_map.pair_law
 
 
-def _limit(wanted: str, law: AnyLaw, risk: float, draws: float, n_rounds: int) -> int:
+def _limit(wanted: str, law: CountDistribution, risk: float, draws: float, n_rounds: int) -> int:
     """The smallest n, at least 1, with P(N > n) <= risk / draws.
 
     Raises:

@@ -91,7 +91,7 @@ class NoisyKernel(LearnerDefaults):
         >>> import jaxonline as jo
         >>> from jaxonline.estimators.feature_maps import GaussianFeatureMap
         >>> from jaxonline.estimators.gradient_length import GradientLength
-        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> from jaxonline.learners import NoisyKernel, Storage
         >>> feature_map = GaussianFeatureMap(jo.kernels.Gaussian(2.0), Geometric(2.0))
         >>> length = GradientLength.for_loss(jo.losses.Squared(), Geometric(2.0), second_moment=4.0)
@@ -210,7 +210,7 @@ def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius
 
     It may be as large as the radius for the Gaussian kernel, whose k(x, x) is 1; for others only the data could tell.
     """
-    reach, centre, largest = (check.concrete(each) for each in (series.reach, series.centre, radius))
+    reach, centre, largest = (check.concrete_array(each) for each in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
         return
     farthest = np.max(largest + np.abs(centre))

@@ -88,7 +88,7 @@ class SurrogateKernel(LearnerDefaults):
         """Raise for noise under which the learner is biased, and warn of noise whose law cannot be seen."""
         if not feedback.makes_copies and feedback.noise is None:
             return
-        law, told = feedback.noise, check.concrete(self.surrogate.covariance)
+        law, told = feedback.noise, check.concrete_array(self.surrogate.covariance)
         if law is None or isinstance(law, TwoPoints) or (isinstance(law, Noise) and law.law != "gaussian"):
             raise ArgumentError("noise", f"must be Gaussian for SurrogateKernel (got {_said(law)})")
         if not isinstance(law, Noise):
@@ -99,7 +99,7 @@ class SurrogateKernel(LearnerDefaults):
                 stacklevel=2,
             )
             return
-        found = check.concrete(law.covariance)
+        found = check.concrete_array(law.covariance)
         if told is None or found is None:
             return
         told, found = (_as_matrix(each, np.shape(self.surrogate.variances)[0]) for each in (told, found))
@@ -173,5 +173,5 @@ class _RotatedKernel:
 
 
 def _rotated_kernel(surrogate: Surrogate, dtype: jnp.dtype) -> _RotatedKernel:
-    rates, shrinkage, log_sizes = surrogate.parts(dtype)
+    rates, shrinkage, log_sizes = surrogate.components(dtype)
     return _RotatedKernel(rates[:, None] / shrinkage, log_sizes)

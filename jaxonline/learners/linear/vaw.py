@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.estimators.fourier import Features
+from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
 from jaxonline.linalg.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.dtypes import need_float64
+from jaxonline.parameters.dtypes import require_float64
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
 
@@ -81,13 +81,13 @@ class VAW(LearnerDefaults):
 
     regularizer: Positive = 1.0
     forward: bool = static(default=True)
-    features: Features | None = None
+    features: AnyFeatures | None = None
     allow_float32: bool = static(default=False)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
         """P = I / lambda, w = 0."""
         del key
-        need_float64("VAW", specs.instance.dtype, self.allow_float32)
+        require_float64("VAW", specs.instance.dtype, self.allow_float32)
         z = jax.eval_shape(self._features, specs.instance)
         return initial_state(z.shape[0], self.regularizer, specs.instance.dtype)
 

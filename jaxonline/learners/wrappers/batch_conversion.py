@@ -14,7 +14,6 @@ from jaxonline.feedback import FullInformation
 from jaxonline.game import Game, bind, play_round, start, stream_keys
 from jaxonline.linalg.programs import exact_products
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.types import (
@@ -24,6 +23,7 @@ from jaxonline.parameters.types import (
     RandomKey,
     Takes,
 )
+from jaxonline.parameters.validation import validate_arguments
 
 
 class BatchPredictor(NamedTuple):
@@ -39,7 +39,7 @@ class BatchPredictor(NamedTuple):
     mean_loss: float
     n_rounds: int
 
-    @checked
+    @validate_arguments
     def risk_bound(self, confidence: OpenUnitFloat = 0.95, loss_range: PositiveFloat = 1.0) -> float:
         """M + range sqrt(ln(1 / (1 - confidence)) / (2 T)): above the risk of the mean hypothesis, with `confidence`.
 
@@ -51,7 +51,7 @@ class BatchPredictor(NamedTuple):
 
 
 @cites("cesabianchi2004generalization")
-@checked
+@validate_arguments
 def online_to_batch(
     learner: Annotated[Any, Component("learner")],
     X: Float[ArrayLike, "T d"],
@@ -95,7 +95,7 @@ def online_to_batch(
     game = Game(DataStream(X, y), FullInformation(), loss=loss)
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
-    key = check.key_of("seed", seed)
+    key = check.as_key("seed", seed)
     mean, losses, are_played = _averaged(bound.game, bound.entrant, key, n_rounds, hypothesis)
     if not np.all(are_played):
         first = int(np.argmin(are_played)) + 1

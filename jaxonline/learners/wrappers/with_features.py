@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from jaxonline.estimators.fourier import Features
+from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import FeedbackTraits
@@ -51,7 +51,7 @@ class WithFeatures(ForwardsToLearner):
     """
 
     learner: Annotated[Any, Component("learner"), Convert(_require_learner)]
-    features: Features
+    features: AnyFeatures
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
         """The check of the learner; the noise of features has no single law."""

@@ -80,8 +80,8 @@ def plot_result(
     """
     from jaxonline.results.report.figure import ResultFigure
 
-    for name, bound in check.keyed("bounds", bounds, result.learners).items():
-        if check.reals(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
+    for name, bound in check.dictionary("bounds", bounds, result.learners).items():
+        if check.real_array(f"bounds[{name!r}]", bound).shape != result.rounds.shape:
             raise ValueError(
                 f"bounds[{name!r}]: must have an entry for each of the {len(result.rounds)} recorded rounds (got "
                 f"shape {np.shape(bound)})"

@@ -64,7 +64,7 @@ def html_page(
     """
     results = {} if results is None else results
     check.instance("results", results, Mapping, "a dictionary of results")
-    bounds = check.keyed("bounds", bounds, results)
+    bounds = check.dictionary("bounds", bounds, results)
     tables = list(tables.values()) if isinstance(tables, Mapping) else list(tables)
     found = {
         "What was found": "".join(f"<p>{html_words(sentence)}</p>" for sentence in sentences),
@@ -161,7 +161,7 @@ def _how(results: Mapping[str, Any], about: Mapping[str, Any]) -> str:
 
 
 def _result(name: str, result: Any, bounds: Mapping[str, Any]) -> str:
-    for learner, bound in check.keyed(f"bounds[{name!r}]", bounds, result.learners).items():
+    for learner, bound in check.dictionary(f"bounds[{name!r}]", bounds, result.learners).items():
         if np.shape(bound) != result.rounds.shape:
             wanted = f"an entry for each of the {len(result.rounds)} recorded rounds"
             raise ValueError(f"bounds[{name!r}][{learner!r}]: must have {wanted} (got shape {np.shape(bound)})")

@@ -98,7 +98,7 @@ def at_the_horizon(
         <BLANKLINE>
     """
     quantity = quantity_of(result, quantity)
-    bounds = check.keyed("bounds", bounds, result.learners)
+    bounds = check.dictionary("bounds", bounds, result.learners)
     check_bounds(bounds)
     last = parts.at_rounds(result, slice(-1, None), quantity, "cumulative_loss", "queries", CONTROL, HALF_DIFFERENCE)
     if last.measures.get(quantity, last.cumulative_loss).ndim > 3:

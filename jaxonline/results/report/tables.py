@@ -53,7 +53,7 @@ def rows_at_the_horizon(
     result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any
 ) -> list[dict[str, Any]]:
     """The rows of `Result.table`, of that result."""
-    check_bounds(check.keyed("bounds", bounds, result.learners))
+    check_bounds(check.dictionary("bounds", bounds, result.learners))
     regret, queries = result.mean("regret", level, interval), result.mean("queries")
     horizon = int(result.rounds[-1])
     reduced = CONTROL in result.measures or HALF_DIFFERENCE in result.measures

@@ -154,7 +154,7 @@ class Bounded(ConfidenceInterval):
         low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
         if np.any(low > high):
             raise ArgumentError(
-                "low", f"must be at most high (got {check.shown(self.low)} and {check.shown(self.high)})"
+                "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"
             )
 
     def ends(self, values: np.ndarray, of: Estimate, level: float) -> tuple[Any, Any]:
@@ -162,7 +162,7 @@ class Bounded(ConfidenceInterval):
         low, high = (np.broadcast_to(np.asarray(limit, float), of.mean.shape) for limit in (self.low, self.high))
         outside = (values < low[:, None]) | (values > high[:, None])
         if outside.any():
-            limits = f"{check.shown(self.low)} to {check.shown(self.high)}"
+            limits = f"{check.quote(self.low)} to {check.quote(self.high)}"
             raise ArgumentError(
                 "interval", f"must enclose all values (got Bounded over {limits}, {values[outside][0]:.6g})"
             )

@@ -6,8 +6,8 @@ from typing import Any
 from jaxonline.game import Entrant, Game
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Parameter
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.simulation import Precision
 from jaxonline.study.comparison import Comparison
 from jaxonline.study.files import grids, keys
@@ -91,7 +91,7 @@ class StudyReader:
         value, horizon = self.source.data.get("record_at", 40), self.build.horizon
         for i, t in enumerate(value if isinstance(value, list) else ()):
             if type(t) is not int or not 1 <= t <= horizon:
-                words = f"must be a round from 1 to {horizon} (got {check.shown(t)})"
+                words = f"must be a round from 1 to {horizon} (got {check.quote(t)})"
                 raise self.source.wrong(("record_at", i), words)
         self.top["record_at"] = Built(value, value)
 
@@ -169,7 +169,8 @@ class StudyReader:
         for name in etas:
             if name not in learners:
                 raise self.source.wrong(
-                    ("tune", name), f"must be the name of a learner of this study (got {name!r}){meant(name, learners)}"
+                    ("tune", name),
+                    f"must name a learner of this study (got {name!r}){did_you_mean(name, learners)}",
                 )
         for name in learners:
             if name not in etas:
@@ -183,7 +184,7 @@ class StudyReader:
                 known = ", ".join(map(repr, families))
                 raise self.source.wrong(
                     ("bounds", name),
-                    f"must be the name of a learner of this study, {known} (got {name!r}){meant(name, families)}",
+                    f"must name a learner of this study, {known} (got {name!r}){did_you_mean(name, families)}",
                 )
             found[name] = self.build.component(table, ("bounds", name), ("bound",))
         return found

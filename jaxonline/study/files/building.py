@@ -7,8 +7,8 @@ import numpy as np
 from pydantic_core import ValidationError
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter, members_of
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Parameter, members_of
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.catalogue import PROTOCOLS, Entry, catalogue, fitting, own_entry
 from jaxonline.study.files.models import (
     Built,
@@ -80,7 +80,7 @@ class Builder:
         at, key = keys_to(first), str(first["loc"][-1])
         if first["type"] == "extra_forbidden":
             what = f"{entry.name} has" if entry else f"{name} has"
-            suggestion = meant(key, known)
+            suggestion = did_you_mean(key, known)
             raise invalid(f"unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
         if first["type"] == "missing":
             words = f"({takes_in_words(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
@@ -94,10 +94,10 @@ class Builder:
         table = {"type": value} if isinstance(value, str) else value
         if not isinstance(table, dict):
             raise invalid(
-                f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.shown(value)})"
+                f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.quote(value)})"
             )
         if not isinstance(table.get("type"), str):
-            words = f"must say which {noun_of(kinds)} it is (got {check.shown(table.get('type'))})"
+            words = f"must say which {noun_of(kinds)} it is (got {check.quote(table.get('type'))})"
             raise invalid(words, ("type",))
         where = ("type",) if table is value else ()
         name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
@@ -107,7 +107,7 @@ class Builder:
         if name not in known:
             entry = catalogue().get(name)
             some = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
-            other = f", which is {with_article(entry.kind)}" if entry else meant(name, known)
+            other = f", which is {with_article(entry.kind)}" if entry else did_you_mean(name, known)
             raise invalid(f"must be {article_of(kinds)}{some} (got {name!r}){other}", where)
         return self._construct(known[name], given)
 
@@ -144,7 +144,7 @@ class Builder:
             built = self._construct(own_entry(name, loaded), given)
         elif given:
             raise invalid(
-                f"must be left out, as {name} is an object already (got {check.shown(next(iter(given.values())))})",
+                f"must be left out, as {name} is an object already (got {check.quote(next(iter(given.values())))})",
                 (next(iter(given)),),
             )
         else:

@@ -21,8 +21,8 @@ from jaxonline.game.regret import Regret
 from jaxonline.kernels import Kernel
 from jaxonline.learners import Combiner
 from jaxonline.losses import Loss
-from jaxonline.parameters.declared import Parameter, members_of, parameters_of
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Parameter, members_of, parameters_of
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.descriptions import described_parameters, first_line
 
@@ -92,7 +92,9 @@ def named(name: str) -> Entry:
         parts = [known for known in entries if name.lower() in known.lower()]
         parts = parts or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
         suggestion = (
-            f"; did you mean one of {', '.join(parts[:12])}?" if len(parts) > 1 else meant(name, parts or entries)
+            f"; did you mean one of {', '.join(parts[:12])}?"
+            if len(parts) > 1
+            else did_you_mean(name, parts or entries)
         )
         suggestion = suggestion or (f"; did you mean {parts[0]!r}?" if parts else "")
         raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")

@@ -11,13 +11,13 @@ from jaxonline.datasets.fetch import Archive, fetch_by_name
 from jaxonline.datasets.tables import SUFFIXES, read_table, select_columns, text_cells, to_arrays
 from jaxonline.environments import DataStream
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.parameters.types import PythonOnly
+from jaxonline.parameters.validation import validate_arguments
 
 
-@checked
+@validate_arguments
 def data_stream(
     folder: Annotated[Path, PythonOnly()],
     file: str | None = None,
@@ -59,7 +59,7 @@ def data_stream(
     of_columns = {"target": target, "drop": drop or None, "impute": impute} if set is not None else {}
     for name, each in (of_columns | ({"version": version} if openml is None else {})).items():
         if each is not None:
-            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.shown(each)})")
+            raise ArgumentError(name, f"must be left out beside {next(iter(given))} (got {check.quote(each)})")
     label = None if positive is None else str(positive)
     if file is not None:
         path = folder / file
@@ -89,7 +89,7 @@ def _known_set(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     key = datasets.canonical_name(name)
     if key is None:
         sets = ("diabetes", "AR(4)", *SOURCES)
-        raise ArgumentError("set", f"must be one of {', '.join(sets)} (got {name!r}){meant(name, sets)}")
+        raise ArgumentError("set", f"must be one of {', '.join(sets)} (got {name!r}){did_you_mean(name, sets)}")
     origin = SOURCES[key].origin if key in SOURCES else None
     published = Path(origin.member).name if isinstance(origin, Archive) else ""
     files = (file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES and file.is_file())

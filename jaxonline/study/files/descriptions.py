@@ -7,7 +7,7 @@ from typing import Any
 
 import docstring_parser
 
-from jaxonline.parameters.declared import Parameter, parameters_of
+from jaxonline.parameters.signatures import Parameter, parameters_of
 
 
 def first_line(value: Any) -> str:

@@ -43,7 +43,7 @@ def _told(value: Any) -> str:
         return "absent"
     if isinstance(value, Mapping):
         return str(value.get("type", "a table"))
-    return check.shown(value)
+    return check.quote(value)
 
 
 def table_of(found: Mapping[KeyPath, tuple[Any, Any]], first: str, second: str) -> Table:

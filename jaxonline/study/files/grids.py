@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter
+from jaxonline.parameters.signatures import Parameter
 from jaxonline.simulation import sweep
 from jaxonline.study.files.building import Builder
 from jaxonline.study.files.catalogue import catalogue, own_entry
@@ -81,7 +81,7 @@ def check_axis(builder: Builder, at: KeyPath, values: list[Any]) -> None:
         raise builder.wrong(at, "must hold at least one value (got none)")
     twice = next((i for i, value in enumerate(values) if value in values[:i]), None)
     if twice is not None:
-        raise builder.wrong((*at, twice), f"must occur once (got {check.shown(values[twice])} twice)")
+        raise builder.wrong((*at, twice), f"must occur once (got {check.quote(values[twice])} twice)")
 
 
 def _axes(builder: Builder, table: Any, inside: KeyPath, at: KeyPath) -> Iterator[Axis]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from jaxonline.game import Game
-from jaxonline.parameters.declared import Parameter
+from jaxonline.parameters.signatures import Parameter
 from jaxonline.parameters.types import Component, Ge, Gt, Interval, Seed, Vector
 from jaxonline.simulation import Precision
 from jaxonline.simulation.recording import SPACINGS

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from jaxonline.parameters.declared import Parameter
+from jaxonline.parameters.signatures import Parameter
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting, named
 from jaxonline.study.files.models import as_toml, takes_in_words

@@ -17,8 +17,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import TypedDict
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Limits, Parameter, format_limit
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.signatures import Limits, Parameter, format_limit
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, fitting
 from jaxonline.study.files.positions import KeyPath
 
@@ -95,8 +95,8 @@ def _validate(parameter: Parameter, value: Any, handler: Any) -> Built:
         if first["type"] in _OUTSIDE:
             raise invalid(f"must be {limits.words} (got {format_limit(value)})") from None
         hint = "; a list of values, one learner for each, may only stand in a learner" * isinstance(value, list)
-        suggestion = meant(value, parameter.choices)
-        raise invalid(f"must be {takes_in_words(parameter)} (got {check.shown(value)}){suggestion}{hint}") from None
+        suggestion = did_you_mean(value, parameter.choices)
+        raise invalid(f"must be {takes_in_words(parameter)} (got {check.quote(value)}){suggestion}{hint}") from None
     return result if isinstance(result, Built) else Built(result, value)
 
 
@@ -149,7 +149,7 @@ class ArrayType(_PlainType):
             return np.array(rows)
         for i, item in enumerate(value):
             if type(item) not in (int, float) or item != item:
-                raise invalid(f"must be a number (got {check.shown(item)})", (*at, i))
+                raise invalid(f"must be a number (got {check.quote(item)})", (*at, i))
             _check_size(item, (*at, i))
             if self.limits.exclude(item):
                 raise invalid(f"must be {self.limits.words} (got {format_limit(item)})", (*at, i))

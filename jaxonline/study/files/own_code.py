@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 
 _NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 _IMPORTED: dict[str, tuple[Path, bytes]] = {}
@@ -29,7 +29,9 @@ def load_own(folder: Path, written: str) -> Any:
     module = _imported(folder.resolve(), match["module"])
     if not hasattr(module, match["name"]):
         public = [name for name in vars(module) if not name.startswith("_")]
-        raise ValueError(f"must be a name in {module.__file__} (got {match['name']!r}){meant(match['name'], public)}")
+        raise ValueError(
+            f"must be a name in {module.__file__} (got {match['name']!r}){did_you_mean(match['name'], public)}"
+        )
     return getattr(module, match["name"])
 
 

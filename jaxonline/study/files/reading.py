@@ -107,7 +107,7 @@ def read(path: str | os.PathLike[str]) -> SourceFile:
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from None
     if not isinstance(data, dict):
-        raise StudyFileError(f"{path}:1: must be a table of keys (got {check.shown(data)})")
+        raise StudyFileError(f"{path}:1: must be a table of keys (got {check.quote(data)})")
     source = SourceFile(path, data, text)
     if date is not None:
         raise source.wrong(date[0], f"must be no date or time (got {date[1]}); write it as a string")

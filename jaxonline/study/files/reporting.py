@@ -119,8 +119,8 @@ def bound_on(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
         return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
     if hasattr(bound, "constant_step") and isinstance(step, Constant):
         return np.asarray(bound.constant_step(float(np.asarray(step.value)), rounds), float)
-    if hasattr(bound, "after"):
-        return np.asarray(bound.after(rounds), float)
+    if hasattr(bound, "at_rounds"):
+        return np.asarray(bound.at_rounds(rounds), float)
     curve = np.full(len(rounds), np.nan)
     if isinstance(bound, RegretBound) and step is not None:
         return curve

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.declared import Parameter
+from jaxonline.parameters.signatures import Parameter
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import Entry, fitting

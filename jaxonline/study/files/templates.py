@@ -6,7 +6,7 @@ Imported by the command line at once: nothing here takes long.
 from pathlib import Path
 
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.suggest import meant
+from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.output_paths import write_text
 from jaxonline.study.ready import STUDY_GROUPS, load_study
 
@@ -31,7 +31,9 @@ def example_text(name: str) -> str:
         ValueError: there is none of that name.
     """
     if name not in EXAMPLES:
-        raise ArgumentError("name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){meant(name, EXAMPLES)}")
+        raise ArgumentError(
+            "name", f"must be one of {', '.join(EXAMPLES)} (got {name!r}){did_you_mean(name, EXAMPLES)}"
+        )
     return _text(f"{name}.toml")
 
 
@@ -72,7 +74,7 @@ def _ready_text(name: str) -> str:
     """A classical game, with its defaults, as a file."""
     known = (*READY, *STUDY_GROUPS["play"])
     if name not in STUDY_GROUPS["play"]:
-        raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){meant(name, known)}")
+        raise ArgumentError("from", f"must be one of {', '.join(known)} (got {name!r}){did_you_mean(name, known)}")
     from jaxonline.study.files.writing import written_study
 
     study = load_study(name)()

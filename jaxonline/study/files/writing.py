@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from jaxonline.game import Entrant, Game
-from jaxonline.parameters.closures import interned
-from jaxonline.parameters.declared import Parameter
+from jaxonline.parameters.closures import intern_functions
+from jaxonline.parameters.signatures import Parameter
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import catalogue, fitting
 from jaxonline.study.files.models import as_toml
@@ -125,7 +125,7 @@ def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
         return _form(value, rounds)
     for name, entry in fitting(parameter.kinds).items():
         plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
-        if plain_one and interned(entry.make()) is interned(value):
+        if plain_one and intern_functions(entry.make()) is intern_functions(value):
             return name
     raise ValueError(f"{parameter.name} : has no name in study files, so the study cannot be written as a file")
 

@@ -246,7 +246,7 @@ class Problem:
         """Of Algorithm 1: the best laws for these moments, padded so that all noises make one program."""
         best: Any = estimators.best_feature_map(self.kernel, moments, pairs)
         laws = [np.asarray(law.probabilities) for law in (best.law, best.pair_law)]
-        padded = [estimators.Law(np.pad(law, (0, max(64 - len(law), 0)))) for law in laws]
+        padded = [estimators.FiniteDistribution(np.pad(law, (0, max(64 - len(law), 0)))) for law in laws]
         feature_map = estimators.GaussianFeatureMap(self.kernel, *padded)
         factors = bounds.factor_moment(self.radius, feature_map.second_moment(moments, pairs), np.abs(self.y).max())
         return feature_map, estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, factors)

@@ -138,7 +138,7 @@ class Impossibility(Study):
         def informed(estimator: Any) -> Entrant:
             return Entrant(gradient(estimator), told)
 
-        feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.Law([0.0, 1.0]))
+        feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.FiniteDistribution([0.0, 1.0]))
         factor = (radius * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
         length = estimators.GradientLength.for_loss(losses.Squared(), estimators.Geometric(2.0), second_moment=factor)
         storage = learners.Storage.for_horizon(feature_map, length, dimension=1, n_rounds=n_rounds)

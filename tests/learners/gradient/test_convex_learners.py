@@ -233,7 +233,7 @@ def test_newton_steps_keep_to_their_bound_and_beat_gradient_descent(x64):
         learner = OnlineNewtonStep(FullGradient(), bound.gamma, bound.epsilon, radius=0.5)
         steps = bounds.full_information(0.5, x_bound, 1.0, n_rounds)
         both = [learner, GradientLearner(FullGradient(), steps.step_size, radius=0.5)]
-        best = float(jo.L2Ball(0.5).best_loss(jo.comparators.sums_of(jo.L2Ball(0.5), *rows(X, y))))
+        best = float(jo.L2Ball(0.5).best_loss(jo.comparators.cumulative_statistic(jo.L2Ball(0.5), *rows(X, y))))
         own = [((np.asarray(played(each, rows(X, y))[0]) - y) ** 2).sum() - best for each in both]
         assert -1e-6 < own[0] <= bound.value
         assert own[1] <= steps.value

@@ -12,9 +12,9 @@ from noisy_kernel_draws import drawn, reference_kernel
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.estimators.count_distributions import Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, minimum_variance
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion

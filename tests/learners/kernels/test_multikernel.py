@@ -11,7 +11,7 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.bounds import Features
 from jaxonline.claims.printed_bounds import printed_concatenated
-from jaxonline.comparators import best_kernel, rkhs_ball
+from jaxonline.comparators import best_in_rkhs_ball, best_kernel
 from jaxonline.engines.expert_sequences import aggregate, play_sequence
 from jaxonline.engines.kernel_forecasts import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary, published_kernels
@@ -175,7 +175,7 @@ def test_bad_arguments(call, message):
 def test_features_of_many_instances_are_those_of_each(x64, layout):
     dictionary = Dictionary.draw(jax.random.key(0), [Gaussian(0.5), Laplacian(2.0)], 3, 5, layout)
     X = np.random.default_rng(0).normal(size=(4, 3))
-    rows = dictionary.of_rows(jnp.asarray(X))
+    rows = dictionary.map_rows(jnp.asarray(X))
     assert rows.shape == (4, 2, dictionary.n_features)
     np.testing.assert_allclose(rows, [dictionary(jnp.asarray(x)) for x in X], rtol=1e-13, atol=1e-14)
 
@@ -359,7 +359,7 @@ def test_best_in_an_rkhs_ball():
     with jax.enable_x64(True):
         K = np.asarray(kernel.gram(X))
     for radius in (0.5, 2.0, 100.0):
-        best = rkhs_ball(kernel, X, y, radius)
+        best = best_in_rkhs_ball(kernel, X, y, radius)
         found = minimize(
             lambda a: np.sum((K @ a - y) ** 2), np.zeros(12), jac=lambda a: 2 * K @ (K @ a - y), method="SLSQP",
             constraints={"type": "ineq", "fun": lambda a, r=radius: r**2 - a @ K @ a, "jac": lambda a: -2 * K @ a},

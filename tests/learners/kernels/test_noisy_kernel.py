@@ -8,10 +8,10 @@ from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, refer
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators.best_laws import best_feature_map
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, Law
+from jaxonline.estimators.optimal_feature_maps import best_feature_map
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous, Linear
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
@@ -26,10 +26,10 @@ MAPS = {  # those with tables, and those with the paper's laws, are one program 
     "gaussian": GaussianFeatureMap(Gaussian(2.0), padded(Geometric(2.0)), padded(Geometric(2.5))),
     "gaussian, best laws": GaussianFeatureMap(BEST.kernel, padded(BEST.law), padded(BEST.pair_law)),
     "exponential": power_series(ExponentialKernel(), padded(Geometric(1.5))),
-    "linear": power_series(Linear(), Law([0.0, 1.0])),
-    "homogeneous": power_series(Homogeneous(2), Law([0.2, 0.1, 0.7])),
+    "linear": power_series(Linear(), FiniteDistribution([0.0, 1.0])),
+    "homogeneous": power_series(Homogeneous(2), FiniteDistribution([0.2, 0.1, 0.7])),
     "binomial": power_series(Binomial(0.5), padded(Geometric(1.8))),
-    "inhomogeneous, better law": power_series(Inhomogeneous(2), Law([0.3, 0.4, 0.3])),
+    "inhomogeneous, better law": power_series(Inhomogeneous(2), FiniteDistribution([0.3, 0.4, 0.3])),
     "gaussian, the paper's laws": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
     "exponential, the paper's law": power_series(ExponentialKernel(), Geometric(1.5)),
 }

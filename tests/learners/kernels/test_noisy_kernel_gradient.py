@@ -20,9 +20,9 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline import verify
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, Law, minimum_variance
 from jaxonline.game import Specs, open_oracle, stream_keys
 from jaxonline.kernels import Gaussian, Inhomogeneous, PowerSeries
 from jaxonline.learners import NoisyKernel, Storage
@@ -40,8 +40,10 @@ CHANNEL = jo.NoisyCopies(jo.noise.gaussian(VARIANCE))
 KEY = jax.random.key(7)
 
 MAPS = {
-    "polynomial": DotProductFeatureMap(Inhomogeneous(2), Law([0.5, 0.35, 0.15])),
-    "quadratic": DotProductFeatureMap(Inhomogeneous(2), Law([0.0, 0.0, 1.0])),  # of which only this part is learned
+    "polynomial": DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.5, 0.35, 0.15])),
+    "quadratic": DotProductFeatureMap(
+        Inhomogeneous(2), FiniteDistribution([0.0, 0.0, 1.0])
+    ),  # of which only this part is learned
     "Gaussian": GaussianFeatureMap(Gaussian(WIDTH), Geometric(P)),
 }
 KERNELS = {
@@ -248,7 +250,7 @@ def test_the_estimate_of_the_step_used_twice_is_caught():
 FLIPPING = jo.NoisyCopies(jo.noise.gaussian(VARIANCE), label_noise=jo.noise.TwoPoints(0.5))
 ON_LABELS = cast_leaves(
     NoisyKernel(
-        DotProductFeatureMap(PowerSeries([1.0]), Law([1.0])),
+        DotProductFeatureMap(PowerSeries([1.0]), FiniteDistribution([1.0])),
         GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, 0.5),
         STEP, None, Storage(tensor_levels=0, deepest=1, most_pairs=0, most_fresh=40, n_chunks=1),
     ),

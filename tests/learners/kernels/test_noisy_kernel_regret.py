@@ -17,9 +17,9 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.bounds import factor_moment, noisy_kernel
 from jaxonline.comparators import RKHSBall
+from jaxonline.estimators.count_distributions import distribution_from_magnitudes, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import law_from_magnitudes, minimum_variance
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
@@ -58,8 +58,10 @@ def best_laws():
     vectors = np.sqrt((2 * COPY_MOMENT / WIDTH**2) ** n / special.factorial(n))
     pairs = (COPY_MOMENT / WIDTH**2) ** n / special.factorial(n)
     return {
-        "polynomial": DotProductFeatureMap(polynomial, law_from_magnitudes(roots)),
-        "Gaussian": GaussianFeatureMap(gaussian, law_from_magnitudes(vectors), law_from_magnitudes(pairs)),
+        "polynomial": DotProductFeatureMap(polynomial, distribution_from_magnitudes(roots)),
+        "Gaussian": GaussianFeatureMap(
+            gaussian, distribution_from_magnitudes(vectors), distribution_from_magnitudes(pairs)
+        ),
     }
 
 

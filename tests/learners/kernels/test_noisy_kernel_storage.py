@@ -10,9 +10,9 @@ from noisy_kernel_draws import drawn
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.laws import Geometric, Law
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Squared
@@ -98,7 +98,7 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
 def test_a_promise_that_cannot_be_kept_is_an_error(which, message):
     """Before: 511 copies whatever the law, and an overflow with probability 1. With the p of the message it is kept."""
     laws = {name: Geometric(1.01 if which == name else 2.0) for name in ("level", "pairs", "fresh")}
-    laws["level"] = Law([0.5, *[0.0] * 600, 0.5]) if which == "table" else laws["level"]
+    laws["level"] = FiniteDistribution([0.5, *[0.0] * 600, 0.5]) if which == "table" else laws["level"]
 
     def plan(laws, n_rounds=100):
         length = GradientLength.for_loss(Squared(), laws["fresh"], second_moment=1.0)
@@ -123,7 +123,7 @@ def test_the_horizon_that_would_do_is_said():
 
 def test_levels_beyond_the_table_count():
     """A storage made by hand for very long products: the chunks of all of them are in its probability."""
-    feature_map = DotProductFeatureMap(ExponentialKernel(), Law([*[0.0] * 700, 1.0]))
+    feature_map = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution([*[0.0] * 700, 1.0]))
     small, large = (Storage(0, 700, 0, 30, n_chunks) for n_chunks in (700 * 3, 700 * 30))
     assert small.overflow_probability(feature_map, LENGTH, 30) > 0.9
     assert large.overflow_probability(feature_map, LENGTH, 30) < 1e-6

@@ -75,7 +75,7 @@ def test_the_help_has_examples_and_the_shell_completes():
         (["run", "arms.toml", "--seed", "-1"], "--seed: must be at least 0 and below 4,294,967,296 (got -1"),
         (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0]: must be a round from 1 to 5 (got 10"),
         (["show"], "FOLDER"), (["show", "taken"], "'taken' is no folder of a study"), (["diff", "taken"], "FOLDER"),
-        (["rnu", "arms.toml"], "there is no command 'rnu': did you mean 'run'?"),
+        (["rnu", "arms.toml"], "(got 'rnu'); did you mean 'run'?"),
     ],
 )  # fmt: skip
 def test_bad_command_lines(tmp_path, monkeypatch, arguments, words):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxonline import bounds
-from jaxonline.comparators import rkhs_ball
+from jaxonline.comparators import best_in_rkhs_ball
 from jaxonline.kernels import ExponentialKernel
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
@@ -97,7 +97,7 @@ def test_the_comparator_and_the_queries(written):
     queries = cell["learners"][BEST]["queries"][-1] / 800
     assert queries == pytest.approx(2.0, abs=0.15)
     X, y = STUDY.problem("regression", 3)
-    best = rkhs_ball(ExponentialKernel(), X, y, STUDY.radius)
+    best = best_in_rkhs_ball(ExponentialKernel(), X, y, STUDY.radius)
     nothing = float((y**2).sum())
     regret = cell["learners"][THEOREM]["regret"][-1]
     assert 0 < regret < 2 * (nothing - best.loss)  # better than never moving

@@ -1,9 +1,9 @@
-"""The laws of the numbers of copies with which a feature map's estimate has the smallest second moment.
+"""Feature maps whose estimates have the smallest second moment: the optimal distributions of the numbers of copies.
 
-By Cauchy-Schwarz, as for series (`jaxonline.estimators.laws`): where the part of level n has the second moment
-a_n^2 / P(n), the best P(n) is in proportion to a_n. For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2; the
-Gaussian kernel has a series in M, for the level, times one in F = E <x~, x~'>^2, for the pairs. The paper (COLT 2010)
-takes P(N = n) = (p-1)/p^(n+1) throughout.
+As for series (`jaxonline.estimators.count_distributions`): if level n contributes a_n^2 / P(n) to the second moment,
+the best P(n) is proportional to a_n, by Cauchy-Schwarz. For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2.
+For the Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). The
+paper (COLT 2010) always uses P(N = n) = (p-1)/p^(n+1).
 """
 
 import math
@@ -12,21 +12,21 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
+from jaxonline.estimators.count_distributions import FiniteDistribution, Overhead, distribution_from_magnitudes
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.feature_moments import log_coefficients
-from jaxonline.estimators.laws import Law, Overhead, law_from_magnitudes
 from jaxonline.kernels import DotProductKernel, Gaussian
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.types import PositiveFloat
+from jaxonline.parameters.validation import validate_arguments
 
 _TERMS, _MOST_TERMS = 256, 4096
 _CLOSE = 1e-12  # of the price, where each of two laws is the best beside the other one
 _SMALLEST = 1e-12  # of the largest a_n: where all are smaller they are left out
 
 
-@checked
+@validate_arguments
 def best_feature_map(
     kernel: DotProductKernel | Gaussian,
     copy_moment: PositiveFloat,
@@ -53,7 +53,7 @@ def best_feature_map(
 
     Example:
         >>> from jaxonline.estimators import DotProductFeatureMap, Geometric
-        >>> from jaxonline.estimators.best_laws import best_feature_map
+        >>> from jaxonline.estimators.optimal_feature_maps import best_feature_map
         >>> from jaxonline.kernels import ExponentialKernel
         >>> best = best_feature_map(ExponentialKernel(), 0.5)
         >>> paper = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
@@ -100,7 +100,7 @@ def best_feature_map(
 
 def _law(
     name: str, log_sizes: Callable[[np.ndarray], np.ndarray], beyond: Callable[[np.ndarray], float], overhead: float
-) -> Law:
+) -> FiniteDistribution:
     """The law in proportion to e^log_sizes(n), as far as these matter; none is above e^beyond(those so far) further on.
 
     Raises:
@@ -117,4 +117,4 @@ def _law(
         logs = log_sizes(np.arange(n_terms))
     sizes = np.exp(logs - logs.max())
     kept = np.flatnonzero(sizes > _SMALLEST)[-1] + 1
-    return law_from_magnitudes(sizes[:kept], overhead=overhead)
+    return distribution_from_magnitudes(sizes[:kept], overhead=overhead)

@@ -12,7 +12,6 @@ from jaxtyping import ArrayLike, Float
 
 import jaxonline as jo
 from jaxonline.kernels import Gaussian
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.types import (
     Convert,
@@ -24,6 +23,7 @@ from jaxonline.parameters.types import (
     Takes,
     Vector,
 )
+from jaxonline.parameters.validation import validate_arguments
 
 
 @jo.struct
@@ -80,7 +80,7 @@ def test_values_that_are_not_known_yet_pass():
 
 
 def test_a_checked_function_checks_all_arguments_however_they_are_given():
-    @checked
+    @validate_arguments
     def scale(n: Count, rate: Positive = 1.0, *, kind: Literal["a", "b"] = "a") -> float:
         return n * rate
 
@@ -116,7 +116,7 @@ def test_errors_of_arguments_can_be_pickled(kind):
 
 def test_a_check_that_forgets_a_limit_would_be_seen(monkeypatch):
     """The table above catches a struct that checks nothing."""
-    monkeypatch.setattr("jaxonline.parameters.checked.check_value", lambda parameter, value: value)
+    monkeypatch.setattr("jaxonline.parameters.validation.check_value", lambda parameter, value: value)
     accepted = 0
     for name, value, _ in BAD:
         try:

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxonline.estimators.laws import (
+from jaxonline.estimators.count_distributions import (
+    FiniteDistribution,
     Geometric,
-    Law,
     _fine_uniform,
     cost_aware,
-    law_from_magnitudes,
+    distribution_from_magnitudes,
     magnitudes,
     minimum_variance,
 )
-from jaxonline.estimators.series import SeriesEstimator, enough_terms
+from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
@@ -38,7 +38,7 @@ def described(law, k):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "law", [Geometric(1.3), Geometric(4), Law([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
+    "law", [Geometric(1.3), Geometric(4), FiniteDistribution([0.1, 0.0, 0.5, 0.0, 0.4])], ids=["1.3", "4", "table"]
 )
 def test_samples_follow_the_law(law, both_precisions):
     """Chi-square at level 1e-6; a law shifted by one is rejected."""
@@ -109,10 +109,10 @@ def test_laws_made_for_the_series_are_optimal():
 
 def test_enough_terms_is_the_least_number():
     for loss, reach in ((Exponential(), 3.0), (SmoothedAbsolute(2.0), 1.5), (Logistic(), 2.0)):
-        n = enough_terms(loss, reach)
+        n = n_required_terms(loss, reach)
         total = loss.majorant(reach)
         assert loss.tail_bound(n, reach) <= 1e-20 * total < loss.tail_bound(n - 1, reach)
-    assert enough_terms(Squared(), 2.0, centre=1.0) == 2
+    assert n_required_terms(Squared(), 2.0, centre=1.0) == 2
 
 
 def test_bad_laws():
@@ -120,13 +120,13 @@ def test_bad_laws():
         with pytest.raises(ValueError, match="p: must be above 1"):
             Geometric(p)
     with pytest.raises(ValueError, match=r"probabilities: .*got the sum 0\.9"):
-        Law([0.5, 0.4])
+        FiniteDistribution([0.5, 0.4])
     with pytest.raises(ValueError, match="probabilities: must be at least 0"):
-        Law([1.5, -0.5])
+        FiniteDistribution([1.5, -0.5])
     with pytest.raises(ValueError, match="probabilities: must have 1 dimension"):
-        Law(np.ones((1, 1)))
+        FiniteDistribution(np.ones((1, 1)))
     with pytest.raises(ValueError, match="magnitudes: must not all be 0"):
-        law_from_magnitudes([0.0, 0.0])
+        distribution_from_magnitudes([0.0, 0.0])
     with pytest.raises(ValueError, match="overhead: must be above 0"):
         cost_aware([1.0], 1.0, overhead=0.0)
     for second_moment in (0.0, -1.0, np.nan):

@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Float, Key
 import jaxonline as jo
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters import types
-from jaxonline.parameters.declared import Limits, fields_of, parameter_of, parameters_of
+from jaxonline.parameters.signatures import Limits, fields_of, parameter_of, parameters_of
 from jaxonline.parameters.types import Component, Horizon, Takes
 
 

@@ -13,7 +13,7 @@ ENTRIES = 6  # of a vector
 LONGEST = 500  # of all words
 
 
-def described(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """One line: classes with their parameters, arrays shortened, functions by name.
 
     Fields that are None are left out, and functions that are as by default.
@@ -21,10 +21,10 @@ def described(value: Any) -> str:
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.parameters.describe import described
-        >>> described(jo.noise.laplace(0.2))
+        >>> from jaxonline.parameters.short_repr import short_repr
+        >>> short_repr(jo.noise.laplace(0.2))
         'Noise(covariance=0.2, law=laplace, factor=0.4472136)'
-        >>> described({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
+        >>> short_repr({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
         '{a: array of 442 x 10, b: [0.5 1.0]}'
     """
     words = _words(value, depth=8)

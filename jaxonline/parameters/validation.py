@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.declared import Parameter, fields_of, parameters_of
+from jaxonline.parameters.signatures import Parameter, fields_of, parameters_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checked(function: F) -> F:
+def validate_arguments(function: F) -> F:
     """A function whose arguments are checked against its annotations at every call.
 
     Raises:
@@ -21,9 +21,9 @@ def checked(function: F) -> F:
         ArgumentTypeError: an argument has another type than its annotation declares.
 
     Example:
-        >>> from jaxonline.parameters.checked import checked
+        >>> from jaxonline.parameters.validate_arguments import validate_arguments
         >>> from jaxonline.parameters.types import Count
-        >>> @checked
+        >>> @validate_arguments
         ... def squares(n: Count) -> list[int]:
         ...     return [k**2 for k in range(n)]
         >>> squares(0)
@@ -70,7 +70,7 @@ def check_value(parameter: Parameter, value: Any) -> Any:
         return value
     if parameter.convert is not None:
         return parameter.convert(value, name)
-    if not parameter.constrained or (check.unknown(value) and takes != {"integer"}):
+    if not parameter.constrained or (check.is_abstract(value) and takes != {"integer"}):
         return value
     limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, float | np.floating) and value == np.inf:
@@ -82,7 +82,7 @@ def check_value(parameter: Parameter, value: Any) -> Any:
     if takes == {"number"}:
         return check.number(name, value, **limits)
     if takes == {"number", "array"}:
-        return check.numbers(name, check.listed(name, value), **limits)
+        return check.numbers(name, check.list_to_array(name, value), **limits)
     if takes == {"array"}:
         return check.array(name, value, ndim=parameter.dimensions, **limits)
     if takes == {"text"}:
@@ -95,6 +95,6 @@ def check_value(parameter: Parameter, value: Any) -> Any:
 
 
 def _with_articles(kinds: tuple[type, ...]) -> str:
-    """ "a Law or an EWA"."""
+    """ "a FiniteDistribution or an EWA"."""
     names = [kind.__name__ for kind in kinds]
     return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)

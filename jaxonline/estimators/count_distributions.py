@@ -21,11 +21,11 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline import random
 from jaxonline.parameters import check
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import floating, host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import Convert, Ge, Gt, Number, OrInfinity, PositiveFloat, Shape
+from jaxonline.parameters.validation import validate_arguments
 
 
 def _as_table(value: Any, name: str) -> np.ndarray:
@@ -54,7 +54,7 @@ class Geometric:
         p: larger means fewer copies and a larger variance. A leaf: it can be swept.
 
     Example:
-        >>> from jaxonline.estimators.laws import Geometric
+        >>> from jaxonline.estimators.count_distributions import Geometric
         >>> law = Geometric(2.0)
         >>> float(law.pmf(0)), float(law.tail(3)), law.mean()
         (0.5, 0.125, 1.0)
@@ -64,12 +64,12 @@ class Geometric:
 
     def sample(self, key: jax.Array) -> Int[Array, ""]:
         """One draw of N, an int32."""
-        p = floating(self.p)
+        p = as_floating(self.p)
         return jnp.floor(-jnp.log(_fine_uniform(key, p.dtype)) / jnp.log(p)).astype(jnp.int32)
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """ln P(N = n); -inf for n < 0."""
-        p, n = floating(self.p), jnp.asarray(n)
+        p, n = as_floating(self.p), jnp.asarray(n)
         steps = (n + 1).astype(p.dtype)
         return jnp.where(n >= 0, jnp.log(p - 1.0) - steps * jnp.log(p), -jnp.inf)
 
@@ -79,7 +79,7 @@ class Geometric:
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """P(N >= n) = p^-n."""
-        p = floating(self.p)
+        p = as_floating(self.p)
         return jnp.exp(-jnp.maximum(jnp.asarray(n), 0).astype(p.dtype) * jnp.log(p))
 
     def log_table(self, n_terms: int) -> np.ndarray:
@@ -93,7 +93,7 @@ class Geometric:
 
 
 @struct
-class Law:
+class FiniteDistribution:
     """Any law of N on 0, 1, ..., K, given by its K + 1 probabilities.
 
     Args:
@@ -103,8 +103,8 @@ class Law:
         ValueError: a sum other than 1.
 
     Example:
-        >>> from jaxonline.estimators.laws import Law
-        >>> law = Law([0.5, 0.0, 0.5])
+        >>> from jaxonline.estimators.count_distributions import FiniteDistribution
+        >>> law = FiniteDistribution([0.5, 0.0, 0.5])
         >>> float(law.pmf(2)), float(law.tail(1)), law.mean()
         (0.5, 0.5, 1.0)
     """
@@ -151,11 +151,11 @@ class Law:
         return float(table @ np.arange(len(table)))
 
 
-AnyLaw = Geometric | Law
+CountDistribution = Geometric | FiniteDistribution
 """The laws of N: each has `sample`, `log_pmf`, `pmf`, `tail`, `log_table`, `mean`."""
 
 
-def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> Law:
+def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> FiniteDistribution:
     """The law that minimises the second moment, and so the variance: p_n ~ |gamma_n| (E X^2)^(n/2).
 
     By Cauchy-Schwarz, sum a_n^2/p_n >= (sum a_n)^2 with equality at p_n ~ a_n; here a_n = |gamma_n| (E X^2)^(n/2).
@@ -172,17 +172,17 @@ def minimum_variance(coefficients: Table, second_moment: PositiveFloat, radius: 
         ValueError: coefficients that are all 0, or E (X - c)^2 >= radius^2.
 
     Example:
-        >>> from jaxonline.estimators.laws import minimum_variance
+        >>> from jaxonline.estimators.count_distributions import minimum_variance
         >>> minimum_variance([1.0, 0.0, 0.25], second_moment=4.0).probabilities.tolist()
         [0.5, 0.0, 0.5]
     """
-    return law_from_magnitudes(magnitudes(coefficients, second_moment, radius))
+    return distribution_from_magnitudes(magnitudes(coefficients, second_moment, radius))
 
 
-@checked
+@validate_arguments
 def cost_aware(
     coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf, *, overhead: Overhead = 1.0
-) -> Law:
+) -> FiniteDistribution:
     """The law that minimises (E theta^2) (overhead + E N): p_n ~ |gamma_n| (E X^2)^(n/2) / sqrt(overhead + n).
 
     Again by Cauchy-Schwarz: (sum a_n^2/p_n) (sum p_n (h + n)) >= (sum a_n sqrt(h + n))^2. The product is what
@@ -200,15 +200,15 @@ def cost_aware(
         ValueError: coefficients that are all 0, or E (X - c)^2 >= radius^2.
 
     Example:
-        >>> from jaxonline.estimators.laws import cost_aware
+        >>> from jaxonline.estimators.count_distributions import cost_aware
         >>> cost_aware([1.0, 0.0, 0.0, 0.5], second_moment=1.0).probabilities.tolist()
         [0.8, 0.0, 0.0, 0.2]
     """
-    return law_from_magnitudes(magnitudes(coefficients, second_moment, radius), overhead=overhead)
+    return distribution_from_magnitudes(magnitudes(coefficients, second_moment, radius), overhead=overhead)
 
 
-@checked
-def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> Law:
+@validate_arguments
+def distribution_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -> FiniteDistribution:
     """p_n ~ a_n / sqrt(1 + n/overhead): the best law where stratum n has the second moment a_n^2.
 
     Args:
@@ -219,18 +219,18 @@ def law_from_magnitudes(magnitudes: Weights, *, overhead: Overhead = math.inf) -
         ValueError: nothing but zeros.
 
     Example:
-        >>> from jaxonline.estimators.laws import law_from_magnitudes
-        >>> law_from_magnitudes([1.0, 3.0]).probabilities.tolist()
+        >>> from jaxonline.estimators.count_distributions import distribution_from_magnitudes
+        >>> distribution_from_magnitudes([1.0, 3.0]).probabilities.tolist()
         [0.25, 0.75]
     """
     table = magnitudes
     if not table.any():
         raise ArgumentError("magnitudes", "must not all be 0 (got zeros only)")
     weights = table / table.max() / np.sqrt(1.0 + np.arange(len(table)) / float(overhead))
-    return Law(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
+    return FiniteDistribution(np.where(table > 0.0, np.maximum(weights / weights.sum(), 1e-300), 0.0))
 
 
-@checked
+@validate_arguments
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of the second moment of gamma_n prod (X_j - c).
 

@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, PyTree
 
-from jaxonline.parameters.checked import checked
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
+from jaxonline.parameters.validation import validate_arguments
 
 
-class Segments(NamedTuple):
+class ExpertSequence(NamedTuple):
     """What `best_segments` returns.
 
     Attributes:
@@ -72,9 +72,9 @@ class BestOfEachRound:
 
     Example:
         >>> import numpy as np
-        >>> from jaxonline.comparators import BestOfEachRound, sums_of
+        >>> from jaxonline.comparators import BestOfEachRound, cumulative_statistic
         >>> comparator = BestOfEachRound()
-        >>> sums = sums_of(comparator, np.zeros((2, 0)), np.array([[0.5, 0.25], [0.0, 1.0]]))
+        >>> sums = cumulative_statistic(comparator, np.zeros((2, 0)), np.array([[0.5, 0.25], [0.0, 1.0]]))
         >>> float(comparator.best_loss(sums))
         0.25
     """
@@ -95,8 +95,8 @@ class BestOfEachRound:
         return np.asarray(sums)
 
 
-@checked
-def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> Segments:
+@validate_arguments
+def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> ExpertSequence:
     """The best sequence of experts with at most k segments, by dynamic programming.
 
     best[s, i] is the smallest loss so far of the sequences with at most s switches that end with expert i: in each
@@ -129,4 +129,4 @@ def best_segments(losses: Float[ArrayLike, "T K"], n_segments: Count) -> Segment
         experts[t] = expert
         if came_from[t][s, expert] >= 0:
             s, expert = s - 1, came_from[t][s, expert]
-    return Segments(float(best.min()), experts)
+    return ExpertSequence(float(best.min()), experts)

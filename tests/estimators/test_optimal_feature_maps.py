@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxonline.estimators import DotProductFeatureMap, GaussianFeatureMap, Law, best_feature_map
+from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution, GaussianFeatureMap, best_feature_map
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear
 from jaxonline.parameters.struct import replace
 
@@ -42,7 +42,7 @@ def test_no_law_nearby_is_better(kernel, overhead):
     rng = np.random.default_rng(0)
     for _ in range(50):
         table = np.asarray(best.probabilities) * np.exp(0.05 * rng.normal(size=len(best.probabilities)))
-        assert price(Law(table / table.sum())) >= price(best) * (1 - 1e-12)
+        assert price(FiniteDistribution(table / table.sum())) >= price(best) * (1 - 1e-12)
 
 
 def test_no_law_of_the_pairs_nearby_is_better():
@@ -53,7 +53,7 @@ def test_no_law_of_the_pairs_nearby_is_better():
         table = np.asarray(best.pair_law.probabilities) * np.exp(
             0.05 * rng.normal(size=len(best.pair_law.probabilities))
         )
-        other = replace(best, pair_law=Law(table / table.sum()))
+        other = replace(best, pair_law=FiniteDistribution(table / table.sum()))
         assert other.second_moment(0.6, 0.2) >= best.second_moment(0.6, 0.2) * (1 - 1e-12)
 
 
@@ -70,7 +70,7 @@ def test_no_two_laws_nearby_are_better_where_copies_cost_something(overhead):
     laws, rng = (best.law, best.pair_law), np.random.default_rng(2)
     for of in (0, 1, 0, 1) * 10:
         table = np.asarray(laws[of].probabilities) * np.exp(0.05 * rng.normal(size=len(laws[of].probabilities)))
-        other = Law(table / table.sum())
+        other = FiniteDistribution(table / table.sum())
         assert price(*(other if i == of else law for i, law in enumerate(laws))) >= price(*laws) * (1 - 1e-12)
     # as found by scipy.optimize.minimize over both tables of 20 entries, up to a thousandth
     assert price(*laws) == pytest.approx({1.0: 106.454, 0.05: 71.233}[overhead], rel=1e-3)
