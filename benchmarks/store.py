@@ -25,14 +25,14 @@ from jaxonline.results import load_result
 from jaxonline.simulation import planning
 from jaxonline.store.blocks import Store
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.filesystem import place_of
-from jaxonline.store.layout import Blocks, Kept, Rows, StoreLayout
+from jaxonline.store.filesystem import storage_at
+from jaxonline.store.layout import Blocks, FinishedBlock, JobArrays, StoreLayout
 from jaxonline.study import Context
 from jaxonline.study.ready import load_study
 
 WIDTH, RECORDED, WRITERS = 512, 40, (1, 4, 16)
 OUTPUTS = ("cumulative_loss", "queries", "first_nonfinite", "first_overflow")
-ROWS = Rows("learner 0", "learner", OUTPUTS, (0, 1), WIDTH)
+ROWS = JobArrays("learner 0", "learner", OUTPUTS, (0, 1), WIDTH)
 
 
 INSIDE = (
@@ -94,12 +94,12 @@ def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     loss = rng.random((1, WIDTH, RECORDED))
     none = np.zeros((1, WIDTH), np.int32)
-    kept = Kept(RECORDED, dict(zip(OUTPUTS, (loss, loss, none, none), strict=True)))
+    kept = FinishedBlock(RECORDED, dict(zip(OUTPUTS, (loss, loss, none, none), strict=True)))
     layout = StoreLayout.new(
         ["learner"], blocks * WIDTH, range(1, RECORDED + 1), {"cumulative_loss": (), "queries": ()}, [ROWS]
     )
     where, megabytes = f"{place}/{uuid.uuid4().hex}", sum(array.nbytes for array in kept.arrays.values()) / 1e6
-    with Store(place_of(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
+    with Store(storage_at(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
         began = time.perf_counter()
         list(pool.map(lambda block: store.blocks.write(ROWS, block, kept), range(blocks)))
         written = blocks / (time.perf_counter() - began)

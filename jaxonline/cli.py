@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import did_you_mean
 from jaxonline.store.filesystem import is_url
-from jaxonline.store.output_paths import check_apart, check_file, check_folder, each_of, write_text
+from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
 from jaxonline.study.files.templates import EXAMPLES, write_new
 from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands, study_title
 
@@ -214,11 +214,11 @@ def _play(name: str, study: Any, given: dict[str, Any]) -> None:
             for key in ("out", "checkpoint")
             if key in given and not (key == "checkpoint" and is_url(kept))
         }
-        check_apart(files, folders)
+        check_distinct(files, folders)
         out, json = folders["out"], files.get("json")
         report = study.run(Context(out, folders.get("checkpoint", kept), seed=given["seed"], progress=True))
         console, written = _console(), []
-        each_of(
+        run_all_steps(
             lambda: report.show(console),
             lambda: written.extend(report.save(out)),
             lambda: written.extend([write_text(json, report.json())] if json else []),

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxonline.claims.registry import Row
 from jaxonline.results.report.plotting import COLOURS
-from jaxonline.store.output_paths import writing
+from jaxonline.store.output_paths import output_file
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
 _STYLES = {"printed": (COLOURS[3], "s"), "corrected": (COLOURS[1], "o"), "improved": (COLOURS[0], "D")}
@@ -71,5 +71,5 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
 
 def save_intervals(rows: Sequence[Row], path: str | Path) -> None:
     """Draw `plot_intervals(rows)` to a file; its ending, one of `ENDINGS`, decides the format."""
-    with writing(Path(path)) as path:
+    with output_file(Path(path)) as path:
         plot_intervals(rows).savefig(path, dpi=150)

@@ -11,7 +11,7 @@ from jaxonline.claims.errata import ERRATA
 from jaxonline.claims.plots import ENDINGS, save_intervals
 from jaxonline.claims.registry import Row, exit_code, finite_or_none, run_claims, write_json
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.output_paths import check_apart, check_file, each_of
+from jaxonline.store.output_paths import check_distinct, check_file, run_all_steps
 from jaxonline.verify.result import BIASED, VIOLATED
 
 # From these widths on the table has columns for second moments, and for paper, form and method.
@@ -165,7 +165,9 @@ def verify_command(
             save(rows, path)
             console.print(f"{path} written", markup=False, soft_wrap=True)
 
-    each_of(lambda: _print_rows(console, rows), lambda: put(write_json, json_file), lambda: put(save_intervals, figure))
+    run_all_steps(
+        lambda: _print_rows(console, rows), lambda: put(write_json, json_file), lambda: put(save_intervals, figure)
+    )
     return exit_code(rows)
 
 
@@ -173,7 +175,7 @@ def _check_files(json_file: str | Path | None, figure: str | Path | None) -> Non
     """Check that both can be written."""
     files = {"json": json_file, "figure": figure}
     found = {name: check_file(name, path) for name, path in files.items() if path is not None}
-    check_apart(found)
+    check_distinct(found)
     if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
         raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)} (got '{figure}')")
 

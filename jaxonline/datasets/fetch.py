@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxonline.store.atomic_files import BROKEN, write_whole
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ def fetch_file(name: str, archive: Archive) -> Path:
         content = _verified(kept, archive)
     except OSError as error:
         raise _unreachable(name, archive.url, error) from error
-    except BROKEN as error:
+    except DAMAGED_ARCHIVE_ERRORS as error:
         if was_there:
             raise ValueError(f"{name}: {error}; {kept} was damaged; {_AGAIN}") from None
         kept.unlink(missing_ok=True)
@@ -75,7 +75,7 @@ def fetch_file(name: str, archive: Archive) -> Path:
         if file.exists():
             warnings.warn(f"{name}: {file} was damaged; it is taken from {kept} again", RuntimeWarning, stacklevel=2)
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, content)
+        write_atomically(file, content)
     return file
 
 
@@ -113,7 +113,7 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
         )
     except OSError as error:
         raise _unreachable(name, f"OpenML, number {source.number}", error) from error
-    except BROKEN as error:
+    except DAMAGED_ARCHIVE_ERRORS as error:
         raise ValueError(f"{name}: {error}; {_cache() / 'openml'} was damaged; {_AGAIN}") from None
     X, y = np.asarray(bunch.data, float), np.asarray(bunch.target, float)
     got = f"sha256:{checksum(X, y)}"
@@ -141,7 +141,7 @@ def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame"
         )  # fmt: skip
     except OSError as error:
         raise OSError(f"openml: the set {name!r} cannot be fetched ({error})") from error
-    except BROKEN as error:
+    except DAMAGED_ARCHIVE_ERRORS as error:
         raise ValueError(f"openml: the set {name!r} cannot be read ({error})") from None
     targets = list(bunch.target_names or [])
     return bunch.frame, targets[0] if len(targets) == 1 else None

@@ -16,7 +16,7 @@ import numpy as np
 from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.suggest import did_you_mean
-from jaxonline.store.atomic_files import BROKEN
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,7 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
         try:
             with np.load(opened, allow_pickle=False) as file:
                 names, arrays = file.files, {name: file[name] for name in ("X", "y") if name in file.files}
-        except (*BROKEN, TypeError, OSError) as error:  # TypeError: an .npy file, of one array
+        except (*DAMAGED_ARCHIVE_ERRORS, TypeError, OSError) as error:  # TypeError: an .npy file, of one array
             raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
     if len(arrays) < 2:
         raise ValueError(f"{path}: must hold the arrays X and y (got {', '.join(names) or 'none'})")

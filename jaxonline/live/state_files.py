@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Array, Key, PyTree
 
 from jaxonline.parameters import check
-from jaxonline.store.atomic_files import BROKEN, write_whole
-from jaxonline.store.fingerprint import describe
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
+from jaxonline.store.fingerprint import describe_inputs
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
 
 FORMAT = "state of jaxonline.Live, 1"
@@ -51,7 +51,7 @@ def identity(parts: Mapping[str, Any]) -> dict[str, str]:
 
     Not their code: a state survives a new version of the package, if its arrays are still what they were.
     """
-    return describe(parts, version=FORMAT)
+    return describe_inputs(parts, version=FORMAT)
 
 
 def check_same(path: str, saved: Saved, own: dict[str, str], words: str) -> None:
@@ -119,7 +119,7 @@ def unpacked(path: str, content: bytes) -> Saved:
             about["identity"], about["words"], tuple(about["instance"]), tuple(about["outcome"]), about["dtype"], key,
             about["round"], [arrays[f"leaf {i}"] for i in range(about["leaves"])], arrays.get("open"),
         )  # fmt: skip
-    except (*BROKEN, TypeError, AttributeError, OSError) as error:
+    except (*DAMAGED_ARCHIVE_ERRORS, TypeError, AttributeError, OSError) as error:
         raise ValueError(
             f"{path}: must be a state that Live.save wrote (got another file, or a damaged one)"
         ) from error
@@ -127,7 +127,7 @@ def unpacked(path: str, content: bytes) -> Saved:
 
 def write_state(path: str | os.PathLike[str], saved: Saved) -> None:
     """Write a file, whole or not at all."""
-    write_whole(Path(check.instance("path", path, (str, os.PathLike), "a path")), packed(saved))
+    write_atomically(Path(check.instance("path", path, (str, os.PathLike), "a path")), packed(saved))
 
 
 def read_state(path: str | os.PathLike[str]) -> Saved:

@@ -9,8 +9,8 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.layout import BEST, CUBE, FIRSTS
-from jaxonline.store.lazy_arrays import part
+from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS
+from jaxonline.store.lazy_arrays import select_part
 
 
 def check_shapes(result: Any) -> None:
@@ -22,7 +22,7 @@ def check_shapes(result: Any) -> None:
     for name, times in Counter(result.learners).items():
         if times > 1:
             raise ArgumentError("learners", f"must be distinct (got {name!r} more than once)")
-    for name in (*CUBE, *FIRSTS, BEST):
+    for name in (*AXES, *FIRST_ROUND_ARRAYS, COMPARATOR_LOSS):
         if name in result.measures:
             raise ArgumentError("measures", f"must have names of their own (got {name!r}, which results have already)")
     runs, times = np.unique(result.runs, return_counts=True)
@@ -47,7 +47,7 @@ def selected(result: Any, learners: Sequence[int], runs: Any = slice(None), name
             raise ArgumentError("runs", f"must be positions below {size} (got {check.quote(runs)})")
 
     def of(numbers: Any) -> Any:
-        return part(numbers, learners, runs)
+        return select_part(numbers, learners, runs)
 
     return dataclasses.replace(
         result, learners=tuple(names or (result.learners[i] for i in learners)), runs=result.runs[runs],
@@ -88,6 +88,6 @@ def at_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
     best = result.comparator_loss
     return dataclasses.replace(
         result, rounds=result.rounds[rounds],
-        measures={name: part(array, rounds=rounds) for name, array in kept.items()},
-        comparator_loss=None if best is None else part(best, rounds=rounds),
+        measures={name: select_part(array, rounds=rounds) for name, array in kept.items()},
+        comparator_loss=None if best is None else select_part(best, rounds=rounds),
     )  # fmt: skip

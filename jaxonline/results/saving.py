@@ -18,21 +18,27 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.warning_classes import UnfinishedStudyWarning
 from jaxonline.results.statistics.intervals import Student, interval_from_json
 from jaxonline.results.statistics.variance_reduction import CONTROL
-from jaxonline.store.atomic_files import UNFINISHED, naming, sync, unfinished
-from jaxonline.store.blocks import MARKER, RESULT, STUDY, attributes_in, check_format, format_of
-from jaxonline.store.filesystem import Bucket, Folder, path_of, place_of
-from jaxonline.store.layout import BEST, CUBE, FIRSTS, Blocks, Rows, StoreLayout
-from jaxonline.store.lazy_arrays import StoredArray, arrays_of, finished_rounds, held, zeroed
+from jaxonline.store.atomic_files import TEMPORARY_SUFFIX, name_in_errors, sync, temporary_path
+from jaxonline.store.blocks import MARKER, RESULT, STUDY, check_format, parse_attributes, store_format
+from jaxonline.store.filesystem import Bucket, Folder, local_path, storage_at
+from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, Blocks, JobArrays, StoreLayout
+from jaxonline.store.lazy_arrays import (
+    StoredArray,
+    finished_rounds,
+    read_small_arrays,
+    study_arrays,
+    zero_nonfinite_controls,
+)
 from jaxonline.store.zarr_format import (
     DOCUMENT,
     STRING,
     ArraySpec,
-    decode_whole,
-    document,
+    decode_array,
     encode_chunks,
-    group,
+    encode_document,
+    encode_name,
+    group_document,
     is_whole,
-    node,
 )
 
 if TYPE_CHECKING:
@@ -46,13 +52,13 @@ def to_dataset(result: Any) -> "xarray.Dataset":
     """The numbers of a result, labelled."""
     import xarray
 
-    variables: dict = {name: (CUBE[:2], getattr(result, name)) for name in FIRSTS}
+    variables: dict = {name: (AXES[:2], getattr(result, name)) for name in FIRST_ROUND_ARRAYS}
     for name, array in result.measures.items():
         entries = tuple(f"{name}, axis {axis}" for axis in range(array.ndim - 3))
-        variables[name] = ((*CUBE, *entries), array)
+        variables[name] = ((*AXES, *entries), array)
     if result.comparator_loss is not None:
-        variables[BEST] = (CUBE, np.ascontiguousarray(result.comparator_loss))
-        variables["regret"] = (CUBE, result.regret)
+        variables[COMPARATOR_LOSS] = (AXES, np.ascontiguousarray(result.comparator_loss))
+        variables["regret"] = (AXES, result.regret)
     names = np.array(result.learners, dtype=object)  # zarr keeps objects as strings of any length
     coordinates = {"learner": names, "run": result.runs, "round": result.rounds}
     about = {"meta": result.meta, "measures": list(result.measures)}
@@ -65,7 +71,7 @@ def to_dataset(result: Any) -> "xarray.Dataset":
 
 def save(result: Any, path: str | os.PathLike[str]) -> Path | str:
     """Write the store beside its place, and put it there: the old or the new one is whole at any moment."""
-    folder = path_of(path)
+    folder = local_path(path)
     return _save_at_url(result, str(path)) if folder is None else _save_in_folder(result, folder)
 
 
@@ -77,16 +83,16 @@ def _save_in_folder(result: Any, path: Path) -> Path:
         raise FileExistsError(
             f"{path}: exists and is not a result of jaxonline, so it is not replaced; give another path"
         )
-    with naming(path):
+    with name_in_errors(path):
         place.parent.mkdir(parents=True, exist_ok=True)
-        beside = unfinished(place)
+        beside = temporary_path(place)
         beside.mkdir()
     try:
         folder = Folder(beside / NEW, beside / "writing")
         for files in _files(result):
-            with naming(path):
+            with name_in_errors(path):
                 folder.write(files)
-        with naming(path):
+        with name_in_errors(path):
             sync(beside)
             _move(beside, place)
     finally:
@@ -100,7 +106,7 @@ def _save_at_url(result: Any, url: str) -> str:
     last."""
     place = Bucket(url)
     before = place.names()
-    if before and not _is_ours(place, UNFINISHED):
+    if before and not _is_ours(place, TEMPORARY_SUFFIX):
         raise FileExistsError(
             f"{url}: exists and is not a result of jaxonline, so it is not replaced; give another URL"
         )
@@ -108,22 +114,22 @@ def _save_at_url(result: Any, url: str) -> str:
         for files in _files(result):
             place.write(files)
         return url
-    place.remove(UNFINISHED)
+    place.remove(TEMPORARY_SUFFIX)
     keys: list[str] = []
     try:
         for files in _files(result):
-            place.write({f"{UNFINISHED}/{key}": content for key, content in files.items()})
+            place.write({f"{TEMPORARY_SUFFIX}/{key}": content for key, content in files.items()})
             keys += files
     except BaseException:
         with contextlib.suppress(OSError):
-            place.remove(UNFINISHED)
+            place.remove(TEMPORARY_SUFFIX)
         raise
     for name in (DOCUMENT, *before):
-        if name != UNFINISHED:
+        if name != TEMPORARY_SUFFIX:
             place.remove(name)
     for some in (keys[:-1], keys[-1:]):
-        place.copy({f"{UNFINISHED}/{key}": key for key in some})
-    place.remove(UNFINISHED)
+        place.copy({f"{TEMPORARY_SUFFIX}/{key}": key for key in some})
+    place.remove(TEMPORARY_SUFFIX)
     return url
 
 
@@ -134,34 +140,35 @@ def _files(result: Any) -> Iterator[dict[str, bytes]]:
     """
     runs, best = len(result.runs), result.comparator_loss
     width = max(1, min(runs, int(result.meta.get("block_size", runs) or runs)))
-    outputs = *result.measures, *FIRSTS
-    rows = [Rows("", "", outputs, (each, each + 1), width) for each in range(len(result.learners))]
+    outputs = *result.measures, *FIRST_ROUND_ARRAYS
+    rows = [JobArrays("", "", outputs, (each, each + 1), width) for each in range(len(result.learners))]
     if best is not None:
         n_shared = 0 if not _is_shared(best, 0) else 1 if not _is_shared(best, 1) else 2
         best = best[(0,) * n_shared] if n_shared else best
-        rows.append(Rows("", "", (BEST,), (0, 1), width, CUBE[n_shared:]))
+        rows.append(JobArrays("", "", (COMPARATOR_LOSS,), (0, 1), width, AXES[n_shared:]))
     axes = {name: array.shape[3:] for name, array in result.measures.items()}
     specs = StoreLayout.new(result.learners, runs, result.rounds.tolist(), axes, rows).specs()
     arrays = {
         "learner": np.array(result.learners, object), "run": result.runs, "round": result.rounds, **result.measures,
-        **{name: getattr(result, name) for name in FIRSTS}, **({} if best is None else {BEST: best}),
+        **{name: getattr(result, name) for name in FIRST_ROUND_ARRAYS},
+        **({} if best is None else {COMPARATOR_LOSS: best}),
     }  # fmt: skip
     kinds = {name: spec if name == "learner" else spec._replace(dtype=arrays[name].dtype.name)
              for name, spec in specs.items()}  # fmt: skip
     digest = hashlib.sha256()
     for name, array in arrays.items():
-        chunks = ((f"{node(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
+        chunks = ((f"{encode_name(name)}/{key}", content) for key, content in encode_chunks(kinds[name], array))
         for _, some in groupby(chunks, _Batches()):
             files = dict(some)
             for content in files.values():
                 digest.update(content)
             yield files
-    yield {f"{node(name)}/{DOCUMENT}": document(spec.document()) for name, spec in kinds.items()}
+    yield {f"{encode_name(name)}/{DOCUMENT}": encode_document(spec.document()) for name, spec in kinds.items()}
     marker = {
         "format": RESULT, "learners": result.learners, "measures": list(result.measures),
         "interval": result.interval.to_json(), "sha256": digest.hexdigest(),
     }  # fmt: skip
-    root = group({**result.meta, MARKER: marker}, {node(name): spec for name, spec in kinds.items()})
+    root = group_document({**result.meta, MARKER: marker}, {encode_name(name): spec for name, spec in kinds.items()})
     yield {DOCUMENT: root}
 
 
@@ -196,7 +203,7 @@ def _move(beside: Path, place: Path) -> None:
 
 def _is_ours(place: Folder | Bucket, *more: str) -> bool:
     """Whether a place is a saved result, the whole of it: nothing was put in beside the arrays, but for these names."""
-    saved = format_of(attributes_in(place.read(DOCUMENT) or b"") or {}) == RESULT
+    saved = store_format(parse_attributes(place.read(DOCUMENT) or b"") or {}) == RESULT
     names = (name for name in place.names() if name not in (DOCUMENT, *more))
     return saved and all(place.read(f"{name}/{DOCUMENT}") is not None for name in names)
 
@@ -207,16 +214,16 @@ def _is_ours(place: Folder | Bucket, *more: str) -> bool:
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The fields of the result at a path; see `load_result`."""
-    place = place_of(path)
+    place = storage_at(path)
     content = place.read(DOCUMENT)
     if content is None:
         raise FileNotFoundError(f"{path}: there is no result here{_hint(place, path)}")
-    attributes = attributes_in(content) or {}
+    attributes = parse_attributes(content) or {}
     meta = {name: of for name, of in attributes.items() if name != MARKER}
     try:
-        if format_of(attributes) == RESULT:
+        if store_format(attributes) == RESULT:
             return _load_saved(place, content, meta)
-        if format_of(attributes) == STUDY:
+        if store_format(attributes) == STUDY:
             return _load_study(place, attributes[MARKER], meta)
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path}: is damaged; {error!r}") from error
@@ -233,17 +240,17 @@ def _check_names(place: Folder | Bucket, learners: tuple[str, ...]) -> None:
         ValueError: they are others.
     """
     spec = ArraySpec(("learner",), (len(learners),), (len(learners),), STRING)
-    kept = place.read(f"{node('learner')}/{spec.key((0,))}") or b""
+    kept = place.read(f"{encode_name('learner')}/{spec.key((0,))}") or b""
     if is_whole(kept) and kept != spec.encode(np.array(learners, object)):
         raise ValueError(f"{place.name}: is damaged; the names of learners are not what was written")
 
 
 def _hint(place: Folder | Bucket, where: str | os.PathLike[str]) -> str:
-    path = path_of(where)
+    path = local_path(where)
     if path is None:
-        new = place.read(f"{UNFINISHED}/{DOCUMENT}")
-        return f"; saving was interrupted, and the new one is in {where}/{UNFINISHED}" if new else ""
-    kept = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{UNFINISHED}/{OLD}"))
+        new = place.read(f"{TEMPORARY_SUFFIX}/{DOCUMENT}")
+        return f"; saving was interrupted, and the new one is in {where}/{TEMPORARY_SUFFIX}" if new else ""
+    kept = sorted(path.parent.glob(f".{glob.escape(path.name)}.*{TEMPORARY_SUFFIX}/{OLD}"))
     return f"; saving was interrupted, and the one before is in {kept[0]}" if kept else ""
 
 
@@ -253,7 +260,9 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
 
     def array(name: str) -> np.ndarray:
         try:
-            return decode_whole(ArraySpec.of(documents[node(name)]), lambda key: place.read(f"{node(name)}/{key}"))
+            return decode_array(
+                ArraySpec.of(documents[encode_name(name)]), lambda key: place.read(f"{encode_name(name)}/{key}")
+            )
         except ValueError as error:
             raise ValueError(f"{place.name}: is damaged; {name!r} is not what was written") from error
 
@@ -266,16 +275,20 @@ def _load_saved(place: Folder | Bucket, first: bytes, meta: dict[str, Any]) -> d
     learners, runs, rounds = tuple(marker["learners"]), array("run"), array("round")
     _check_names(place, learners)
     whole, stored = np.full((len(learners), len(runs)), len(rounds), np.int32), {}
-    for name in (*marker["measures"], *FIRSTS, *([BEST] if BEST in documents else [])):
-        spec = ArraySpec.of(documents[node(name)])
+    for name in (
+        *marker["measures"],
+        *FIRST_ROUND_ARRAYS,
+        *([COMPARATOR_LOSS] if COMPARATOR_LOSS in documents else []),
+    ):
+        spec = ArraySpec.of(documents[encode_name(name)])
         stored[name] = StoredArray(place, name, spec, whole, np.arange(len(runs)), np.arange(len(rounds)), first)
-    numbers = held(stored, array)
-    if isinstance(best := numbers.get(BEST), np.ndarray):
+    numbers = read_small_arrays(stored, array)
+    if isinstance(best := numbers.get(COMPARATOR_LOSS), np.ndarray):
         best = np.broadcast_to(best, (*whole.shape, len(rounds)))
     return dict(
         learners=learners, runs=runs, rounds=rounds, measures={name: numbers[name] for name in marker["measures"]},
         comparator_loss=best, meta=meta, interval=interval_from_json(interval or Student().to_json()),
-        **{name: numbers[name] for name in FIRSTS},
+        **{name: numbers[name] for name in FIRST_ROUND_ARRAYS},
     )  # fmt: skip
 
 
@@ -299,13 +312,13 @@ def _load_study(place: Folder | Bucket, marker: dict[str, Any], meta: dict[str, 
             UnfinishedStudyWarning, stacklevel=4,
         )  # fmt: skip
         meta["missing"] = missing
-    numbers = arrays_of(blocks, finished, some)
+    numbers = study_arrays(blocks, finished, some)
     if CONTROL in layout.measures:
-        numbers[CONTROL], _ = zeroed(numbers[CONTROL], own[:, some] > 0)
-    best = numbers.get(BEST) if finished.get(BEST, own)[:, some].any() else None
+        numbers[CONTROL], _ = zero_nonfinite_controls(numbers[CONTROL], own[:, some] > 0)
+    best = numbers.get(COMPARATOR_LOSS) if finished.get(COMPARATOR_LOSS, own)[:, some].any() else None
     return dict(
         learners=layout.learners, runs=some, rounds=np.array(layout.rounds), comparator_loss=best, meta=meta,
         interval=interval,
         measures={name: numbers[name] for name in sorted(layout.measures)},
-        **{name: numbers[name] for name in FIRSTS},
+        **{name: numbers[name] for name in FIRST_ROUND_ARRAYS},
     )  # fmt: skip

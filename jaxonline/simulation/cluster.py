@@ -182,7 +182,7 @@ class Workers:
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
         settings = {name: getattr(jax.config, name) for name in OPTIONS}
-        play = functools.partial(_play_block, store.joined(), self.machine, settings, bare)
+        play = functools.partial(_play_block, store.reopener(), self.machine, settings, bare)
         return {self._client.submit(play, sent, block, pure=False): (job, block) for block in some}
 
 

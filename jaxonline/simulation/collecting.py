@@ -11,8 +11,8 @@ from jaxonline.simulation.controls import without_diverged
 from jaxonline.simulation.execution import Computed
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
-from jaxonline.store.layout import BEST
-from jaxonline.store.lazy_arrays import arrays_of, finished_rounds
+from jaxonline.store.layout import COMPARATOR_LOSS
+from jaxonline.store.lazy_arrays import finished_rounds, study_arrays
 
 
 def collect_result(options: SimulationOptions, study: StudyPlan, computed: Computed) -> Result:
@@ -22,13 +22,14 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         rounds, recorded = options.rounds, np.flatnonzero(np.isin(rounds, options.rounds))
     if computed.stored is not None:
         positions = np.arange(len(computed.rounds))[recorded]
-        numbers = arrays_of(computed.stored, finished_rounds(computed.stored, read=False), options.runs, positions)
+        numbers = study_arrays(computed.stored, finished_rounds(computed.stored, read=False), options.runs, positions)
     else:
         numbers = _in_memory(options, computed, recorded)
     if options.control_variates:
         numbers[CONTROL] = without_diverged(options.members, numbers[CONTROL])
     result = Result(
-        learners=tuple(options.members), runs=options.runs, rounds=rounds, comparator_loss=numbers.pop(BEST, None),
+        learners=tuple(options.members), runs=options.runs, rounds=rounds,
+        comparator_loss=numbers.pop(COMPARATOR_LOSS, None),
         first_nonfinite=numbers.pop("first_nonfinite"), first_overflow=numbers.pop("first_overflow"), meta=study.meta,
         measures={name: numbers[name] for name in sorted(numbers)},
     )  # fmt: skip
@@ -51,6 +52,6 @@ def _in_memory(options: SimulationOptions, computed: Computed, recorded: Any) ->
     names = dict.fromkeys(name for job in computed.jobs for name in job)
     numbers = {name: np.concatenate([part(job[name]) for job in computed.jobs if name in job]) for name in names}
     numbers |= {name: array[None][:, :, recorded] for name, array in computed.solved.items()}
-    if BEST in numbers:
-        numbers[BEST] = np.broadcast_to(numbers[BEST], numbers["cumulative_loss"].shape)
+    if COMPARATOR_LOSS in numbers:
+        numbers[COMPARATOR_LOSS] = np.broadcast_to(numbers[COMPARATOR_LOSS], numbers["cumulative_loss"].shape)
     return numbers

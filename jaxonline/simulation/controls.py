@@ -30,7 +30,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.warning_classes import ControlVariateWarning
 from jaxonline.results.statistics.variance_reduction import CONTROL
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.lazy_arrays import zeroed
+from jaxonline.store.lazy_arrays import zero_nonfinite_controls
 
 DIVERGED = 10  # times the loss of predictor 0: a shadow whose expected loss is more tells nothing about its learner
 
@@ -220,7 +220,7 @@ def without_diverged(learners: Iterable[str], control: Any) -> Any:
     Warns:
         ControlVariateWarning: such learners.
     """
-    found, bad = zeroed(control, np.ones(control.shape[:2], bool))
+    found, bad = zero_nonfinite_controls(control, np.ones(control.shape[:2], bool))
     if bad:
         names = [repr(name) for i, name in enumerate(learners) if i in bad]
         warnings.warn(

@@ -13,8 +13,8 @@ from jaxonline.simulation.planning import StudyPlan
 from jaxonline.simulation.precompile import compiled_ahead
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import play_job
-from jaxonline.store.layout import BEST, Blocks
-from jaxonline.store.lazy_arrays import are_few
+from jaxonline.store.layout import COMPARATOR_LOSS, Blocks
+from jaxonline.store.lazy_arrays import fit_in_memory
 
 
 class Computed(NamedTuple):
@@ -49,7 +49,7 @@ def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[
     with store as store:
         if store is not None:
             study = study.recording(store.blocks.layout.rounds)  # more of them where the study got longer
-        hold = store is None or are_few(store.blocks.layout, len(options.runs))
+        hold = store is None or fit_in_memory(store.blocks.layout, len(options.runs))
         with Reporter(options.progress, study.pieces()) as reporter:
             for name, probability in probabilities.items():
                 if probability > 0:
@@ -60,6 +60,6 @@ def run_study(options: SimulationOptions, study: StudyPlan, attributes: Mapping[
                 jobs = options.workers.play(study.jobs, reporter, store, hold)
             else:
                 jobs = [play_job(job, reporter, store, hold) for job in compiled_ahead(study.jobs, store)]
-            solved = {BEST: study.hindsight.best_losses(reporter, store)} if study.hindsight else {}
+            solved = {COMPARATOR_LOSS: study.hindsight.best_losses(reporter, store)} if study.hindsight else {}
     held = [numbers for numbers in jobs if numbers is not None]
     return Computed(study.jobs[0].plan.rounds, held, solved, None if store is None or hold else store.blocks)

@@ -16,7 +16,7 @@ from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs
 from jaxonline.store.blocks import Store
-from jaxonline.store.layout import BEST, CUBE, Kept, Rows
+from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FinishedBlock, JobArrays
 
 MAX_BYTES = 1 << 28  # of histories on the host at a time
 PIECE = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -54,7 +54,9 @@ class Hindsight:
         self._plan = plan.of_one_run() if game.deterministic else plan.on_one_device()
         self._runs = [0] if game.deterministic else runs.tolist()
         self._max_bytes = max_bytes
-        self.rows = Rows("hindsight", "hindsight", (BEST,), (0, 1), 1, CUBE[2:] if game.deterministic else CUBE[1:])
+        self.rows = JobArrays(
+            "hindsight", "hindsight", (COMPARATOR_LOSS,), (0, 1), 1, AXES[2:] if game.deterministic else AXES[1:]
+        )
 
     def pieces(self) -> int:
         """Runs to solve."""
@@ -73,12 +75,14 @@ class Hindsight:
             for run in store.blocks.finished(self.rows).intersection(runs):
                 kept = store.blocks.read(self.rows, run)
                 if kept is not None and kept.rounds == self._plan.n_rounds:
-                    best[run] = kept.arrays[BEST][0, 0]
+                    best[run] = kept.arrays[COMPARATOR_LOSS][0, 0]
         reporter.skip(len(best))
         for run, X, y in self._histories([run for run in runs if run not in best]):
             best[run] = _best_losses(self.comparator, X, y, self._plan.rounds)
             if store is not None:
-                store.blocks.write(self.rows, run, Kept(self._plan.n_rounds, {BEST: best[run][None, None]}))
+                store.blocks.write(
+                    self.rows, run, FinishedBlock(self._plan.n_rounds, {COMPARATOR_LOSS: best[run][None, None]})
+                )
             reporter.advance("best in hindsight")
         return np.stack([best[run] for run in self._runs])
 

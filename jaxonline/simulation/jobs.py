@@ -9,7 +9,7 @@ from jax.sharding import Mesh
 
 from jaxonline.simulation import blocks
 from jaxonline.simulation.segments import BlockPrograms, Matchup
-from jaxonline.store.layout import Rows
+from jaxonline.store.layout import JobArrays
 
 
 class Plan(NamedTuple):
@@ -56,7 +56,7 @@ class Job(NamedTuple):
     store, and `programs` play it, where they have been compiled for it."""
 
     name: str
-    rows: Rows
+    rows: JobArrays
     matchup: Matchup
     plan: Plan
     programs: BlockPrograms | None = None

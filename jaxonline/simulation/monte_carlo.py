@@ -20,7 +20,7 @@ from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
 from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress
-from jaxonline.store.blocks import note
+from jaxonline.store.blocks import update_attributes
 from jaxonline.store.checkpoints import Checkpoint
 
 
@@ -165,5 +165,5 @@ def _compute_until_precise(options: SimulationOptions, precision: Precision) -> 
     result = until_precise(play_more, precision, options.n_runs, options.width * options.blocks_at_once)
     if options.checkpoint is not None:
         reached = result.meta["precision"]["reached"]
-        note(options.checkpoint.folder, precision.attributes(reached, len(result.runs)))
+        update_attributes(options.checkpoint.folder, precision.attributes(reached, len(result.runs)))
     return result

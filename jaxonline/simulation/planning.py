@@ -19,7 +19,7 @@ from jaxonline.simulation.overflow import overflow_probabilities
 from jaxonline.simulation.segments import Matchup
 from jaxonline.simulation.study_inputs import layout_of, outputs_of, study_inputs
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.layout import BEST, CUBE, Rows, StoreLayout
+from jaxonline.store.layout import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
 
 
 class StudyPlan(NamedTuple):
@@ -101,7 +101,7 @@ def _job_of(
     comparator = cast_leaves(comparator, team.game.dtype)
     matchup = Matchup(team.game, entrant, comparator, dict(measures), len(team.members), antithetic, code)
     start, outputs = end - len(team.members), outputs_of(measures, antithetic, comparator)
-    rows = Rows(f"learner {start}", f"learner {team.name}", outputs, (start, end), plan.width)
+    rows = JobArrays(f"learner {start}", f"learner {team.name}", outputs, (start, end), plan.width)
     return Job(team.name, rows, matchup, plan)
 
 
@@ -109,5 +109,7 @@ def _comparator_job(game: Game, comparator: Any, plan: Plan, code: str) -> Job:
     """The environment alone, for the comparator that all learners share; one run shows what all runs see, if all do."""
     matchup = cast_leaves(Matchup(game, None, comparator, {}, code=code), game.dtype)
     plan = plan.of_one_run() if game.deterministic else plan
-    rows = Rows("comparator", "comparator", (BEST,), (0, 1), plan.width, CUBE[2:] if game.deterministic else CUBE[1:])
+    rows = JobArrays(
+        "comparator", "comparator", (COMPARATOR_LOSS,), (0, 1), plan.width, AXES[2:] if game.deterministic else AXES[1:]
+    )
     return Job("best in hindsight", rows, matchup, plan)

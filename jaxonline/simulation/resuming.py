@@ -11,8 +11,8 @@ from jaxonline.simulation.jobs import Numbers
 from jaxonline.simulation.segments import Carry
 from jaxonline.store.blocks import Store
 from jaxonline.store.key_arrays import leaf_like, plain_leaf
-from jaxonline.store.layout import Rows
-from jaxonline.store.zarr_format import node
+from jaxonline.store.layout import JobArrays
+from jaxonline.store.zarr_format import encode_name
 
 READ = "recorded/"  # the names of numbers of recorded rounds start with it
 
@@ -38,7 +38,7 @@ class InProgress:
         every: seconds between two keepings, at least.
     """
 
-    def __init__(self, store: Store, rows: Rows, blocks: np.ndarray, real: int):
+    def __init__(self, store: Store, rows: JobArrays, blocks: np.ndarray, real: int):
         self.every = store.every
         self._store, self._rows = store, rows
         self._blocks, self._real = blocks.tolist(), real
@@ -47,7 +47,7 @@ class InProgress:
 
     def restore(self, carry: Carry) -> Position | None:
         """Where the wave was, if all of its blocks were kept at the same round; `carry` is one like those kept."""
-        kept = [self._store.state(self._rows, block) for block in self._blocks[: self._real]]
+        kept = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
         states = [state for state in kept if state is not None]
         if len(states) < len(kept) or len({rounds for rounds, _ in states}) != 1:
             return None
@@ -78,7 +78,7 @@ class InProgress:
         numbers |= {f"{READ}{i}/{name}": array for i, read in enumerate(position.read) for name, array in read.items()}
         for device, block in enumerate(self._blocks[: self._real]):
             own = {name: part[device] for name, part in numbers.items()}
-            self._store.keep_state(self._rows, block, position.round, own)
+            self._store.save_state(self._rows, block, position.round, own)
         self._since = time.monotonic()
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
@@ -88,12 +88,12 @@ class InProgress:
             self.keep(position._replace(read=[]))
             return
         for block in self._blocks[: self._real]:
-            self._store.forget_state(self._rows, block)
+            self._store.delete_state(self._rows, block)
 
 
 def _name_of(path: Any) -> str:
     """The name of a leaf of a carry, by its path in the pytree: "states/learner/w"."""
-    return "/".join(node(jax.tree_util.keystr((key,), simple=True)) for key in path)
+    return "/".join(encode_name(jax.tree_util.keystr((key,), simple=True)) for key in path)
 
 
 class Pace:

@@ -19,7 +19,7 @@ from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
 from jaxonline.simulation.segments import BlockPrograms, Matchup, Totals
 from jaxonline.simulation.sums import in_float64
 from jaxonline.store.blocks import Store
-from jaxonline.store.layout import BEST, FIRSTS, Kept
+from jaxonline.store.layout import COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, FinishedBlock
 
 PATIENCE = 4.0  # seconds after which it has been seen at the latest that nobody waits any more
 
@@ -74,7 +74,7 @@ def play_blocks(
             if block in earlier:
                 numbers = _with_first_rounds(earlier[block].arrays, numbers, len(job.plan.rounds))
             if store is not None:
-                store.blocks.write(job.rows, block, Kept(job.plan.n_rounds, numbers))
+                store.blocks.write(job.rows, block, FinishedBlock(job.plan.n_rounds, numbers))
             played.append((block, numbers))
         if in_progress is not None:
             in_progress.finish(end)
@@ -98,18 +98,18 @@ def _programs(job: Job, n_threads: int) -> BlockPrograms:
 
 def finished(job: Job, store: Store, some: Sequence[int] | None = None) -> Iterator[tuple[int, Numbers]]:
     """The blocks of a job, or some of them, that are finished in the store, and their numbers."""
-    there = store.states(job.rows) if not store.keep_states else set()
+    there = store.blocks_in_progress(job.rows) if not store.keep_states else set()
     for block in sorted(store.blocks.finished(job.rows).intersection(job.plan.blocks if some is None else some)):
         kept = store.blocks.read(job.rows, block)
         if kept is not None and kept.rounds == job.plan.n_rounds:
             if block in there:  # a kill may have come in between
-                store.forget_state(job.rows, block)
+                store.delete_state(job.rows, block)
             yield block, kept.arrays
 
 
-def _shorter(job: Job, some: Sequence[int], store: Store) -> dict[int, Kept]:
+def _shorter(job: Job, some: Sequence[int], store: Store) -> dict[int, FinishedBlock]:
     """The blocks that are finished with fewer rounds, and have a state from which they can go on."""
-    there = store.blocks.finished(job.rows) & store.states(job.rows)
+    there = store.blocks.finished(job.rows) & store.blocks_in_progress(job.rows)
     found = {block: store.blocks.read(job.rows, block) for block in some if block in there}
     return {block: kept for block, kept in found.items() if kept is not None}
 
@@ -172,7 +172,7 @@ def _play_wave(
             finish_piece()
     finish_piece()
     recorded = {
-        name: read[-1][name] if name in FIRSTS else np.stack([numbers[name] for numbers in read], axis=3)
+        name: read[-1][name] if name in FIRST_ROUND_ARRAYS else np.stack([numbers[name] for numbers in read], axis=3)
         for name in job.rows.outputs
     }
     return recorded, Position(plan.n_rounds, carry, [])
@@ -187,7 +187,7 @@ def _follows(position: Position, plan: Plan, begun: int) -> bool:
 def _with_first_rounds(earlier: Numbers, later: Numbers, recorded: int) -> Numbers:
     """The first rounds from earlier, where later ones lack them; a wave that began anew has all of them."""
     return {
-        name: array if name in FIRSTS
+        name: array if name in FIRST_ROUND_ARRAYS
         else np.concatenate([earlier[name][:, :, : recorded - array.shape[2]], array], axis=2)
         for name, array in later.items()
     }  # fmt: skip
@@ -205,19 +205,21 @@ def _numbers_of(matchup: Matchup, totals: Totals) -> Numbers:
         return np.ascontiguousarray(np.moveaxis(part, 2, 1)) if matchup.members > 1 else part[:, None]
 
     totals = jax.tree.map(with_members, totals)
-    numbers = in_float64(totals.measures) | {name: getattr(totals, name) for name in FIRSTS}
+    numbers = in_float64(totals.measures) | {name: getattr(totals, name) for name in FIRST_ROUND_ARRAYS}
     if matchup.comparator is not None:
-        numbers[BEST] = np.asarray(matchup.comparator.best_loss(in_float64(totals.statistic)))
+        numbers[COMPARATOR_LOSS] = np.asarray(matchup.comparator.best_loss(in_float64(totals.statistic)))
     return numbers
 
 
 def _mean_of_plays(first: Numbers, second: Numbers) -> Numbers:
     """Of runs that were played twice: means, and half the difference of the losses, or regrets where they are known."""
     with np.errstate(invalid="ignore"):  # infinity minus infinity in a failed run
-        mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRSTS}
-        half = {name: (first[name] - second[name]) / 2 for name in ("cumulative_loss", BEST) if name in first}
-        mean[HALF_DIFFERENCE] = half["cumulative_loss"] - half.get(BEST, 0.0)
-    for name in FIRSTS:
+        mean = {name: (array + second[name]) / 2 for name, array in first.items() if name not in FIRST_ROUND_ARRAYS}
+        half = {
+            name: (first[name] - second[name]) / 2 for name in ("cumulative_loss", COMPARATOR_LOSS) if name in first
+        }
+        mean[HALF_DIFFERENCE] = half["cumulative_loss"] - half.get(COMPARATOR_LOSS, 0.0)
+    for name in FIRST_ROUND_ARRAYS:
         a, b = first[name], second[name]
         mean[name] = np.where((a > 0) & (b > 0), np.minimum(a, b), np.maximum(a, b))
     return mean

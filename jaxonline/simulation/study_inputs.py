@@ -10,7 +10,7 @@ from jaxonline.linalg.compensated import Compensated
 from jaxonline.results.statistics.variance_reduction import CONTROL, HALF_DIFFERENCE
 from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.layout import BEST, FIRSTS, Rows, StoreLayout
+from jaxonline.store.layout import COMPARATOR_LOSS, FIRST_ROUND_ARRAYS, JobArrays, StoreLayout
 
 
 def outputs_of(measures: Mapping[str, Any], antithetic: bool, comparator: Any) -> tuple[str, ...]:
@@ -18,13 +18,13 @@ def outputs_of(measures: Mapping[str, Any], antithetic: bool, comparator: Any) -
     return (
         *measures,
         *((HALF_DIFFERENCE,) if antithetic else ()),
-        *FIRSTS,
-        *((BEST,) if comparator is not None else ()),
+        *FIRST_ROUND_ARRAYS,
+        *((COMPARATOR_LOSS,) if comparator is not None else ()),
     )
 
 
 def layout_of(
-    teams: Sequence[Team], measures: Mapping[str, Any], rows: Sequence[Rows], plan: Plan, runs: int
+    teams: Sequence[Team], measures: Mapping[str, Any], rows: Sequence[JobArrays], plan: Plan, runs: int
 ) -> StoreLayout:
     """Where the numbers go.
 

@@ -9,24 +9,24 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-UNFINISHED = ".unfinished"
+TEMPORARY_SUFFIX = ".unfinished"
 # what a damaged archive raises; RuntimeError: it seems to be encrypted, or packed in a way that is not known
-BROKEN = (ValueError, KeyError, EOFError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
+DAMAGED_ARCHIVE_ERRORS = (ValueError, KeyError, EOFError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 
 
-def unfinished(path: Path) -> Path:
+def temporary_path(path: Path) -> Path:
     """A name beside `path` that nobody has used."""
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex}{UNFINISHED}")
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Write a file beside its place and move it there when the disk has it.
 
     Raises:
         OSError: it cannot be written (a full disk, a folder that is read-only); what was there before is still there.
     """
-    beside = unfinished(path)
-    with naming(path):
+    beside = temporary_path(path)
+    with name_in_errors(path):
         try:
             with open(beside, "xb") as file:
                 file.write(content)
@@ -49,7 +49,7 @@ def sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
+def name_in_errors(path: Path) -> Iterator[None]:
     """The errors of the system name this path, whatever they were about."""
     try:
         yield
@@ -63,6 +63,6 @@ def set_aside(path: Path) -> Path:
     """Move a damaged file out of the way, under a name that is free; returns that name."""
     names = (path.with_name(f"{path.name}{number}.damaged") for number in ("", *(f".{i}" for i in range(2, 10_000))))
     place = next(name for name in names if not name.exists())
-    with naming(path):
+    with name_in_errors(path):
         os.rename(path, place)
     return place

@@ -17,17 +17,25 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters.warning_classes import DamagedStoreWarning
-from jaxonline.store.atomic_files import BROKEN
-from jaxonline.store.filesystem import Bucket, Folder, place_of
-from jaxonline.store.layout import FINISHED, RECORDS, STATES, Blocks, Rows, StoreLayout, fingerprint
+from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
+from jaxonline.store.filesystem import Bucket, Folder, storage_at
+from jaxonline.store.layout import (
+    RECORD_SPEC,
+    RECORDS_FOLDER,
+    STATES_FOLDER,
+    Blocks,
+    JobArrays,
+    StoreLayout,
+    fingerprint,
+)
 from jaxonline.store.zarr_format import (
     DOCUMENT,
     ArraySpec,
-    decode_whole,
-    document,
-    encode_whole,
-    group,
-    node,
+    decode_array,
+    encode_array,
+    encode_document,
+    encode_name,
+    group_document,
     plain_group,
 )
 
@@ -47,7 +55,7 @@ class Store:
         layout: of a study; None for a store of numbers with names.
         meta: attributes of the study.
         keep_states: whether the states of finished blocks stay, from which more rounds can be played.
-        alone: whether the store is locked and made; where not, another process has it open, and hands out blocks.
+        exclusive: whether this process locks and creates the store. False: another process holds it open.
 
     Attributes:
         layout: of what is there, with the runs and rounds that were asked for.
@@ -60,17 +68,17 @@ class Store:
 
     def __init__(
         self, place: Folder | Bucket, about: Mapping[str, str], every: float, layout: StoreLayout | None = None,
-        meta: Mapping[str, Any] | None = None, keep_states: bool = False, alone: bool = True,
+        meta: Mapping[str, Any] | None = None, keep_states: bool = False, exclusive: bool = True,
     ):  # fmt: skip
         self.every, self.keep_states, self.layout = every, keep_states, layout
         self.place, self._about, self._study = place, dict(about), fingerprint(about)
-        self._meta, self._alone, self._held = dict(meta or {}), alone, contextlib.ExitStack()
+        self._meta, self._exclusive, self._held = dict(meta or {}), exclusive, contextlib.ExitStack()
 
     def __enter__(self) -> "Store":
         with contextlib.ExitStack() as stack:
-            if self._alone:
-                self._refuse(attributes_in(self.place.read(DOCUMENT) or b""))  # before anything is made there
-                stack.enter_context(self.place.held())
+            if self._exclusive:
+                self._refuse(parse_attributes(self.place.read(DOCUMENT) or b""))  # before anything is made there
+                stack.enter_context(self.place.lock())
             self._open()
             self._held = stack.pop_all()
         return self
@@ -78,7 +86,7 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self._held.close()
 
-    def joined(self) -> Callable[[], "Store"]:
+    def reopener(self) -> Callable[[], "Store"]:
         """What opens it in another process, while it is open in this one; can be pickled."""
         layout = self.blocks.layout
         return functools.partial(_join, self.place.address, dict(self._about), self.every, layout, self.keep_states)
@@ -100,9 +108,10 @@ class Store:
             documents = json.loads(content)["consolidated_metadata"]["metadata"]
             arrays = {}
             for name in root[MARKER]["names"]:
-                folder = node(name)
-                arrays[name] = decode_whole(
-                    ArraySpec.of(documents[folder]), lambda key, folder=folder: self.place.read(f"{folder}/{key}")
+                folder = encode_name(name)
+                arrays[name] = decode_array(
+                    ArraySpec.of(documents[folder]),
+                    lambda key, folder=folder: self.place.read(f"{folder}/{key}"),
                 )
             if root[MARKER]["sha256"] == _hash(self._study, arrays):
                 return arrays
@@ -113,19 +122,19 @@ class Store:
 
     def write_numbers(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep arrays by name, in a group whose document is written last: it describes them, and holds their hash."""
-        specs = {node(name): ArraySpec.whole(name, array) for name, array in arrays.items()}
+        specs = {encode_name(name): ArraySpec.whole(name, array) for name, array in arrays.items()}
         self.place.write({
             f"{path}/{key}": content
             for (path, spec), array in zip(specs.items(), arrays.values(), strict=True)
-            for key, content in encode_whole(spec, array).items()
+            for key, content in encode_array(spec, array).items()
         })  # fmt: skip
         marker = self._marker(NUMBERS) | {"names": list(arrays), "sha256": _hash(self._study, arrays)}
-        self.place.write({DOCUMENT: group({MARKER: marker}, specs)})
+        self.place.write({DOCUMENT: group_document({MARKER: marker}, specs)})
 
     # -----------------------------------------------------------------------------------------------------------------
     # Blocks in progress
 
-    def state(self, rows: Rows, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
+    def load_state(self, rows: JobArrays, block: int) -> tuple[int, dict[str, np.ndarray]] | None:
         """The round to which a block in progress has come, and arrays by name; None where nothing is kept.
 
         What NumPy has no name for (bfloat16) comes back as bytes of its size.
@@ -134,16 +143,16 @@ class Store:
             key = _state_key(rows, block, rounds)
             try:
                 return rounds, self._unpacked(self.place.read(key) or b"")
-            except BROKEN:
+            except DAMAGED_ARCHIVE_ERRORS:
                 self._warn(f"block {block} of {rows.label!r}, in progress, is damaged; it goes on from earlier rounds")
                 self.place.remove(key)
         return None
 
-    def states(self, rows: Rows) -> set[int]:
+    def blocks_in_progress(self, rows: JobArrays) -> set[int]:
         """The blocks of a job of which a state is kept."""
         return set(self._states(rows))
 
-    def keep_state(self, rows: Rows, block: int, rounds: int, arrays: Mapping[str, np.ndarray]) -> None:
+    def save_state(self, rows: JobArrays, block: int, rounds: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep a block in progress, in one file, so that it is whole or absent; then earlier ones go."""
         file = io.BytesIO()
         np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -152,19 +161,19 @@ class Store:
         self.place.write({key: content + self._digest(content)}, durable=False)
         self._forget(rows, block, keep=key)
 
-    def forget_state(self, rows: Rows, block: int) -> None:
+    def delete_state(self, rows: JobArrays, block: int) -> None:
         """A block is not in progress any more."""
         self._forget(rows, block)
 
-    def _forget(self, rows: Rows, block: int, keep: str | None = None) -> None:
+    def _forget(self, rows: JobArrays, block: int, keep: str | None = None) -> None:
         for rounds in self._states(rows).get(block, []):
             if (key := _state_key(rows, block, rounds)) != keep:
                 self.place.remove(key)
 
-    def _states(self, rows: Rows) -> dict[int, list[int]]:
+    def _states(self, rows: JobArrays) -> dict[int, list[int]]:
         """By block, the rounds at which it was kept."""
         rounds: dict[int, list[int]] = {}
-        for name in self.place.names(STATES):
+        for name in self.place.names(STATES_FOLDER):
             if match := re.fullmatch(rf"{re.escape(rows.name)}, block (\d+), round (\d+)\.npz", name):
                 rounds.setdefault(int(match[1]), []).append(int(match[2]))
         return rounds
@@ -190,16 +199,16 @@ class Store:
             self._check(root[MARKER])
         if self.layout is None:
             if root is None:
-                self.place.write({DOCUMENT: group({MARKER: self._marker(NUMBERS)}, {})})
+                self.place.write({DOCUMENT: group_document({MARKER: self._marker(NUMBERS)}, {})})
             return
         if root is not None:
             self.layout = self._extended(root[MARKER], self.layout)
             self._meta = self._joined(root, self._meta)
-        elif not self._alone:
+        elif not self._exclusive:
             raise ValueError(f"checkpoint: {self.place.name} holds no study yet")
-        self._blocks = Blocks(self.place, self._study, self.layout, repairs=self._alone)
-        if self._alone:
-            for files in (documents(self.layout), {DOCUMENT: self._document(self.layout)}):
+        self._blocks = Blocks(self.place, self._study, self.layout, repairs=self._exclusive)
+        if self._exclusive:
+            for files in (metadata_documents(self.layout), {DOCUMENT: self._document(self.layout)}):
                 if new := {key: content for key, content in files.items() if self.place.read(key) != content}:
                     self.place.write(new)
 
@@ -208,11 +217,11 @@ class Store:
         content = self.place.read(DOCUMENT)
         if content is None:
             return None
-        attributes = attributes_in(content)
+        attributes = parse_attributes(content)
         self._refuse(attributes)
         if attributes is not None and _is_whole(attributes[MARKER]):
             return attributes
-        if self._alone:
+        if self._exclusive:
             aside = self.place.set_aside(DOCUMENT)
             self._warn(f"{DOCUMENT} is damaged, and was set aside as {aside}; the records of blocks name their study")
         return None
@@ -221,7 +230,7 @@ class Store:
         """What is no study's."""
         if attributes is not None and MARKER not in attributes:
             raise ValueError(f"checkpoint: {self.place.name} is another zarr store; give another folder")
-        if attributes is not None and format_of(attributes) == RESULT:
+        if attributes is not None and store_format(attributes) == RESULT:
             raise ValueError(
                 f"checkpoint: {self.place.name} is a saved result and not a study to continue; give another folder"
             )
@@ -241,15 +250,15 @@ class Store:
 
     def _check_records(self) -> None:
         """Where the first document is not there, no block may be of another study."""
-        for folder in self.place.names(FINISHED):
-            for name in self.place.names(f"{FINISHED}/{folder}"):
+        for folder in self.place.names(RECORDS_FOLDER):
+            for name in self.place.names(f"{RECORDS_FOLDER}/{folder}"):
                 try:
-                    record = RECORDS.decode(self.place.read(f"{FINISHED}/{folder}/{name}") or b"")
+                    record = RECORD_SPEC.decode(self.place.read(f"{RECORDS_FOLDER}/{folder}/{name}") or b"")
                 except ValueError:
                     continue
                 if int(record[0, 1]) != int(self._study, 16):
                     raise ValueError(
-                        f"checkpoint: {self.place.name} holds a block of another study, {FINISHED}/{folder}/{name}"
+                        f"checkpoint: {self.place.name} has a block of another study, {RECORDS_FOLDER}/{folder}/{name}"
                     )
 
     @staticmethod
@@ -274,38 +283,38 @@ class Store:
         return {"format": kind, "study": self._study, "about": self._about}
 
     def _document(self, layout: StoreLayout) -> bytes:
-        return first_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.to_json()}})
+        return root_document(layout, self._meta | {MARKER: self._marker(STUDY) | {"layout": layout.to_json()}})
 
 
 def _join(where: str, about: dict[str, str], every: float, layout: StoreLayout, keep_states: bool) -> Store:
-    return Store(place_of(where), about, every, layout, None, keep_states, alone=False)
+    return Store(storage_at(where), about, every, layout, None, keep_states, exclusive=False)
 
 
-def note(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:
+def update_attributes(where: str | os.PathLike[str], meta: Mapping[str, Any]) -> None:
     """Change attributes of a study."""
-    place = place_of(where)
-    with place.held():
+    place = storage_at(where)
+    with place.lock():
         root = json.loads(place.read(DOCUMENT) or b"")
         root["attributes"] |= meta
-        place.write({DOCUMENT: document(root)})
+        place.write({DOCUMENT: encode_document(root)})
 
 
-def documents(layout: StoreLayout) -> dict[str, bytes]:
+def metadata_documents(layout: StoreLayout) -> dict[str, bytes]:
     """The documents of all groups and arrays but the first one, and the coordinates."""
     arrays, groups = layout.tree()
     files = {f"{path}/{DOCUMENT}": plain_group() for path in groups}
-    files |= {f"{path}/{DOCUMENT}": document(spec.document()) for path, spec in arrays.items()}
+    files |= {f"{path}/{DOCUMENT}": encode_document(spec.document()) for path, spec in arrays.items()}
     for name, labels in layout.coordinates().items():
-        files |= {f"{name}/{key}": content for key, content in encode_whole(arrays[name], labels).items()}
+        files |= {f"{name}/{key}": content for key, content in encode_array(arrays[name], labels).items()}
     return files
 
 
-def first_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
+def root_document(layout: StoreLayout, attributes: Mapping[str, Any]) -> bytes:
     """The document of the store, which tells of all others."""
-    return group(attributes, *layout.tree())
+    return group_document(attributes, *layout.tree())
 
 
-def attributes_in(content: bytes) -> dict[str, Any] | None:
+def parse_attributes(content: bytes) -> dict[str, Any] | None:
     """The attributes in a document of zarr; None where it is none."""
     try:
         root = json.loads(content)
@@ -315,7 +324,7 @@ def attributes_in(content: bytes) -> dict[str, Any] | None:
         return None
 
 
-def format_of(attributes: Mapping[str, Any]) -> Any:
+def store_format(attributes: Mapping[str, Any]) -> Any:
     """What kind of store of ours the attributes are of; None where they are of none."""
     marker = attributes.get(MARKER)
     return marker.get("format") if isinstance(marker, Mapping) else None
@@ -327,7 +336,7 @@ def check_format(name: str, attributes: Mapping[str, Any]) -> None:
     Raises:
         ValueError: it was written by another version of jaxonline.
     """
-    kind = str(format_of(attributes))
+    kind = str(store_format(attributes))
     if re.fullmatch(r"jaxonline (study|numbers|result) \d+", kind) and kind not in (STUDY, NUMBERS, RESULT):
         version = attributes.get("versions", {}).get("jaxonline", "another version")
         raise ValueError(
@@ -346,8 +355,8 @@ def _is_whole(marker: Any) -> bool:
         return False
 
 
-def _state_key(rows: Rows, block: int, rounds: int) -> str:
-    return f"{STATES}/{rows.name}, block {block}, round {rounds}.npz"
+def _state_key(rows: JobArrays, block: int, rounds: int) -> str:
+    return f"{STATES_FOLDER}/{rows.name}, block {block}, round {rounds}.npz"
 
 
 def _hash(study: str, arrays: Mapping[str, np.ndarray]) -> str:

@@ -10,8 +10,8 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.types import NonNegativeFloat, Text
 from jaxonline.parameters.validation import check_fields
 from jaxonline.store.blocks import Store
-from jaxonline.store.filesystem import is_url, place_of
-from jaxonline.store.fingerprint import code_of, describe
+from jaxonline.store.filesystem import is_url, storage_at
+from jaxonline.store.fingerprint import describe_inputs, hash_user_code
 from jaxonline.store.layout import StoreLayout
 
 
@@ -91,11 +91,11 @@ class Checkpoint:
         Raises:
             TypeError: something cannot be seen, and there is no version.
         """
-        return code_of(items) if self.version is None else self.version
+        return hash_user_code(items) if self.version is None else self.version
 
     def open(
         self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None,
-        alone: bool = True,
+        exclusive: bool = True,
     ) -> Store:  # fmt: skip
         """The store, to be entered.
 
@@ -103,11 +103,11 @@ class Checkpoint:
             study: everything that decides the numbers, by name.
             layout: of what is played; None for a store of numbers with names.
             meta: attributes of the study.
-            alone: whether it is locked and made; where not, another process has it open, and hands out blocks.
+            exclusive: whether this process locks and creates the store. False: another process holds it open.
 
         Raises:
             TypeError: something cannot be seen, and there is no version.
             ValueError: a URL that nothing reaches.
         """
-        about, every = describe(study, self.version), float(self.every)
-        return Store(place_of(self.folder), about, every, layout, meta, self.keep_states, alone)
+        about, every = describe_inputs(study, self.version), float(self.every)
+        return Store(storage_at(self.folder), about, every, layout, meta, self.keep_states, exclusive)

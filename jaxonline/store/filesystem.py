@@ -18,7 +18,7 @@ from typing import Any
 from urllib.request import url2pathname
 
 from jaxonline.parameters.warning_classes import UnlockedStoreWarning
-from jaxonline.store.atomic_files import naming, set_aside, sync
+from jaxonline.store.atomic_files import name_in_errors, set_aside, sync
 
 try:
     import fcntl
@@ -33,17 +33,17 @@ def is_url(where: Any) -> bool:
     return isinstance(where, str) and "://" in where
 
 
-def place_of(where: str | os.PathLike[str]) -> "Folder | Bucket":
+def storage_at(where: str | os.PathLike[str]) -> "Folder | Bucket":
     """The place with a path or a URL.
 
     Raises:
         ValueError: a URL that needs a package that is not there, or whose kind nobody knows; a path that was a URL.
     """
-    path = path_of(where)
+    path = local_path(where)
     return Bucket(str(where)) if path is None else Folder(path)
 
 
-def path_of(where: str | os.PathLike[str]) -> Path | None:
+def local_path(where: str | os.PathLike[str]) -> Path | None:
     """The path of a folder, which may be said by a URL (`file:///home/me/a%20study`); None for any other URL.
 
     Raises:
@@ -99,7 +99,7 @@ class Folder:
                 whole, and the others are as they were.
         """
         beside = {self._scratch / uuid.uuid4().hex: self._path / key for key in files}
-        with naming(self._told):
+        with name_in_errors(self._told):
             try:
                 self._scratch.mkdir(parents=True, exist_ok=True)
                 for path, content in zip(beside, files.values(), strict=True):
@@ -118,7 +118,7 @@ class Folder:
     def remove(self, key: str) -> None:
         """A file, or a folder with all that is in it."""
         path = self._path / key
-        with naming(self._told):
+        with name_in_errors(self._told):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
@@ -137,19 +137,19 @@ class Folder:
         return set_aside(path).name if os.path.lexists(path) else None
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """One process at a time works here: the system lets the next one in when this one ends, however it ends.
 
         Raises:
             BlockingIOError: another process is working here.
             OSError: nothing can be written here.
         """
-        with naming(self._told):
+        with name_in_errors(self._told):
             self._blocks.mkdir(parents=True, exist_ok=True)
             file = (self._blocks / "lock").open("ab")
         with file:
-            self._lock(file)
-            with naming(self._told):
+            self._flock(file)
+            with name_in_errors(self._told):
                 if self._scratch.exists():
                     shutil.rmtree(self._scratch)  # of a process that died
                 self._scratch.mkdir()  # now, and not after an hour of work, it is found that nothing can be written
@@ -159,7 +159,7 @@ class Folder:
                 with contextlib.suppress(OSError):
                     self._scratch.rmdir()
 
-    def _lock(self, file: Any) -> None:
+    def _flock(self, file: Any) -> None:
         try:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -254,7 +254,7 @@ class Bucket:
         return free
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Nothing is locked: what two processes write at the same time is the same, and whole."""
         yield
 

@@ -26,16 +26,16 @@ from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.store.layout import fingerprint
 from jaxonline.store.source_code import (
     attributes_of,
-    content_of,
-    home_of,
-    is_written,
-    library,
-    names_in,
-    root_of,
-    text_of,
+    cell_content,
+    defining_module,
+    is_written_by_author,
+    library_version,
+    names_read_by,
+    source_of,
+    top_level_package,
 )
 
-PACKAGE = root_of(__name__)
+PACKAGE = top_level_package(__name__)
 NUMERIC = ("jax", "jaxlib", "numpy", "optax")  # libraries
 OPTIONS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_threefry_partitionable")
 TRANSPARENT = ("beartype", "jaxtyping")  # decorators that change no number
@@ -50,7 +50,7 @@ DESCRIPTORS = (
 )  # fmt: skip
 
 
-def describe(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
+def describe_inputs(study: Mapping[str, Any], version: str | None = None) -> dict[str, str]:
     """What decides the numbers, by name: each part of the study, the sources and globals it uses, the versions.
 
     Args:
@@ -70,7 +70,7 @@ def describe(study: Mapping[str, Any], version: str | None = None) -> dict[str, 
     return {**walk.details, **about, **versions, f"the code of {PACKAGE}": _package_hash(), **options}
 
 
-def code_of(items: Mapping[str, Any]) -> str:
+def hash_user_code(items: Mapping[str, Any]) -> str:
     """A hash of the sources and globals of the user that some items with names use, empty where there are none.
 
     Raises:
@@ -197,7 +197,7 @@ class _Walk:
         kind = type(item)
         yield kind
         attributes = attributes_of(item)
-        if root_of(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
+        if top_level_package(kind.__module__) in ("jaxlib", "functools") and "__wrapped__" in attributes:
             yield item.__wrapped__  # a compiled function, or one that remembers; the rest says where it was written
             return
         for name in sorted(attributes):
@@ -222,8 +222,8 @@ class _Walk:
 
     def _library(self, module: str) -> str | None:
         """The installed library of a module, with the version where that counts."""
-        installed = library(module)
-        return installed and root_of(installed.replace(" ", ".")) if self._vouched else installed
+        installed = library_version(module)
+        return installed and top_level_package(installed.replace(" ", ".")) if self._vouched else installed
 
     def _known_name(self, item: Any) -> str | None:
         """The name under which a library has a function or another object with a name."""
@@ -245,12 +245,12 @@ class _Walk:
             self._refuse(item)
 
     def _function(self, function: types.FunctionType) -> Iterator[Any]:
-        home = home_of(function)
-        if root_of(home) in TRANSPARENT and hasattr(function, "__wrapped__"):
+        home = defining_module(function)
+        if top_level_package(home) in TRANSPARENT and hasattr(function, "__wrapped__"):
             yield function.__wrapped__
             return
         yield from (function.__code__.co_qualname, function.__defaults__, function.__kwdefaults__)
-        yield from map(content_of, function.__closure__ or ())
+        yield from map(cell_content, function.__closure__ or ())
         for name, value in sorted(vars(function).items()):
             if not name.startswith("__"):
                 yield from (name, value)
@@ -258,7 +258,7 @@ class _Walk:
         if installed is not None:
             yield installed
         elif not self._vouched:
-            source = text_of(function)
+            source = source_of(function)
             if source is None:
                 self._refuse(function)
                 return
@@ -268,11 +268,11 @@ class _Walk:
 
     def _globals(self, function: types.FunctionType) -> Iterator[Any]:
         """What a function reads in its module, and the modules that it imports when it is called."""
-        names = names_in(function.__code__)
+        names = names_read_by(function.__code__)
         for name in names:
             if name in function.__globals__:
                 value = function.__globals__[name]
-            elif name in sys.modules and library(name) is None:
+            elif name in sys.modules and library_version(name) is None:
                 value = sys.modules[name]
             else:
                 continue
@@ -322,7 +322,7 @@ class _Walk:
         if issubclass(kind, enum.Enum):
             yield [(name, member.value) for name, member in kind.__members__.items()]
         for name, value in sorted(vars(kind).items()):
-            if is_written(kind, name, value):
+            if is_written_by_author(kind, name, value):
                 yield name
                 yield self._within(f"{kind.__qualname__}.{name}", value)
 

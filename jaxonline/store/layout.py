@@ -16,21 +16,21 @@ import numpy as np
 
 from jaxonline.parameters.warning_classes import DamagedStoreWarning
 from jaxonline.store.filesystem import Bucket, Folder
-from jaxonline.store.zarr_format import STRING, ArraySpec, node
+from jaxonline.store.zarr_format import STRING, ArraySpec, encode_name
 
-CUBE = ("learner", "run", "round")
-BEST = "comparator_loss"
-FIRSTS = {
+AXES = ("learner", "run", "round")
+COMPARATOR_LOSS = "comparator_loss"
+FIRST_ROUND_ARRAYS = {
     "first_nonfinite": "the first round with a NaN or infinite loss, 0 where there is none, -1 where it was not played",
     "first_overflow": "the first round without storage, 0 where there is none, -1 where it was not played",
 }
-FINISHED, STATES = "blocks/finished", "blocks/states"
-GROUPS = ("blocks", FINISHED, STATES)
-ENTRIES = ("rounds", "study", "sha256, 1", "sha256, 2", "sha256, 3", "sha256, 4")  # of a record
-RECORDS = ArraySpec(("block", "entry"), (1, len(ENTRIES)), (1, len(ENTRIES)), "uint64")
+RECORDS_FOLDER, STATES_FOLDER = "blocks/finished", "blocks/states"
+GROUPS = ("blocks", RECORDS_FOLDER, STATES_FOLDER)
+RECORD_ENTRIES = ("rounds", "study", "sha256, 1", "sha256, 2", "sha256, 3", "sha256, 4")  # of a record
+RECORD_SPEC = ArraySpec(("block", "entry"), (1, len(RECORD_ENTRIES)), (1, len(RECORD_ENTRIES)), "uint64")
 
 
-class Rows(NamedTuple):
+class JobArrays(NamedTuple):
     """The arrays that a job computes, and which part of the study's arrays they are.
 
     Attributes:
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
     outputs: tuple[str, ...]
     learners: tuple[int, int]
     width: int
-    axes: tuple[str, ...] = CUBE
+    axes: tuple[str, ...] = AXES
 
     def blocks(self, runs: int) -> int:
         """The number of blocks that have so many runs."""
@@ -80,13 +80,13 @@ class StoreLayout(NamedTuple):
     rounds: tuple[int, ...]
     asked: tuple[int, ...]
     measures: dict[str, tuple[int, ...]]
-    rows: tuple[Rows, ...]
+    rows: tuple[JobArrays, ...]
     chunks: tuple[int, int, int]
 
     @staticmethod
     def new(
         learners: Sequence[str], runs: int, rounds: Sequence[int], measures: Mapping[str, Sequence[int]],
-        rows: Sequence[Rows],
+        rows: Sequence[JobArrays],
     ) -> "StoreLayout":  # fmt: skip
         """Of a study that begins."""
         rounds = tuple(map(int, rounds))
@@ -103,7 +103,7 @@ class StoreLayout(NamedTuple):
             ValueError, LookupError, TypeError: it is something else.
         """
         rows = tuple(
-            Rows(name, label, tuple(outputs), (learners[0], learners[1]), int(width), tuple(axes))
+            JobArrays(name, label, tuple(outputs), (learners[0], learners[1]), int(width), tuple(axes))
             for name, label, outputs, learners, width, axes in metadata["rows"]
         )
         measures = {str(name): tuple(map(int, shape)) for name, shape in metadata["measures"].items()}
@@ -142,13 +142,14 @@ class StoreLayout(NamedTuple):
 
     def outputs(self) -> dict[str, ArraySpec]:
         """The arrays that jobs compute, by name."""
-        sizes: dict[str, int] = dict(zip(CUBE, (len(self.learners), self.runs, len(self.rounds)), strict=True))
+        sizes: dict[str, int] = dict(zip(AXES, (len(self.learners), self.runs, len(self.rounds)), strict=True))
         specs = {}
         for rows in self.rows:
-            chunks = dict(zip(CUBE, self.chunks, strict=True)) | {"run": rows.width}
+            chunks = dict(zip(AXES, self.chunks, strict=True)) | {"run": rows.width}
             for name in rows.outputs:
                 dims, more = [dim for dim in axes_of(name) if dim in rows.axes], self.measures.get(name, ())
-                kind, about = ("int32", {"description": FIRSTS[name]}) if name in FIRSTS else ("float64", {})
+                about = {"description": FIRST_ROUND_ARRAYS[name]} if name in FIRST_ROUND_ARRAYS else {}
+                kind = "int32" if about else "float64"
                 specs[name] = ArraySpec(
                     (*dims, *(f"{name}, axis {axis}" for axis in range(len(more)))),
                     (*(sizes[dim] for dim in dims), *more), (*(chunks[dim] for dim in dims), *more), kind, about,
@@ -168,16 +169,17 @@ class StoreLayout(NamedTuple):
     def records(self) -> dict[str, ArraySpec]:
         """The arrays of records, by the names of their jobs."""
         return {
-            rows.name: RECORDS._replace(
-                shape=(rows.blocks(self.runs), len(ENTRIES)), attributes={"of": rows.label, "entries": ENTRIES}
+            rows.name: RECORD_SPEC._replace(
+                shape=(rows.blocks(self.runs), len(RECORD_ENTRIES)),
+                attributes={"of": rows.label, "entries": RECORD_ENTRIES},
             )
             for rows in self.rows
         }
 
     def tree(self) -> tuple[dict[str, ArraySpec], tuple[str, ...]]:
         """All arrays and groups of the store by path, but for blocks in progress."""
-        arrays = {node(name): spec for name, spec in self.specs().items()}
-        return arrays | {f"{FINISHED}/{name}": spec for name, spec in self.records().items()}, GROUPS
+        arrays = {encode_name(name): spec for name, spec in self.specs().items()}
+        return arrays | {f"{RECORDS_FOLDER}/{name}": spec for name, spec in self.records().items()}, GROUPS
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """The labels, in whole chunks: runs that follow are in them, and not seen."""
@@ -189,7 +191,7 @@ class StoreLayout(NamedTuple):
         }  # fmt: skip
 
 
-class Kept(NamedTuple):
+class FinishedBlock(NamedTuple):
     """A finished block: how many rounds were played, and its arrays by name [learners, runs, recorded rounds, ...]."""
 
     rounds: int
@@ -214,12 +216,12 @@ class Blocks:
         self.place, self.study, self.layout = place, study, layout
         self._repairs, self._specs = repairs, layout.outputs()
 
-    def finished(self, rows: Rows) -> set[int]:
+    def finished(self, rows: JobArrays) -> set[int]:
         """The blocks of a job that have a record."""
-        names = (name.split(".") for name in self.place.names(f"{FINISHED}/{rows.name}"))
+        names = (name.split(".") for name in self.place.names(f"{RECORDS_FOLDER}/{rows.name}"))
         return {int(name[1]) for name in names if len(name) == 3 and name[0] == "c" and name[1].isdigit()}
 
-    def read(self, rows: Rows, block: int) -> Kept | None:
+    def read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
         """A finished block; None where it is absent or, with a warning, damaged.
 
         Raises:
@@ -237,20 +239,20 @@ class Blocks:
             )  # fmt: skip
             return None
 
-    def write(self, rows: Rows, block: int, kept: Kept) -> None:
+    def write(self, rows: JobArrays, block: int, kept: FinishedBlock) -> None:
         """Keep a block: its chunks, and when they are on the disk its record."""
         files = {}
         for name, key, part in self._chunks(rows, block, kept.rounds):
             files[key] = self._specs[name].encode(kept.arrays[name][part])
         self.place.write(files)
         record = [kept.rounds, int(self.study, 16), *self._digest(rows, block, kept)]
-        self.place.write({_record(rows, block): RECORDS.encode(np.array([record], np.uint64))})
+        self.place.write({_record(rows, block): RECORD_SPEC.encode(np.array([record], np.uint64))})
 
-    def _read(self, rows: Rows, block: int) -> Kept | None:
+    def _read(self, rows: JobArrays, block: int) -> FinishedBlock | None:
         content = self.place.read(_record(rows, block))
         if content is None:
             return None
-        record = _decoded(RECORDS, content)[0].tolist()
+        record = _decoded(RECORD_SPEC, content)[0].tolist()
         if record[1] != int(self.study, 16):
             raise ValueError(
                 f"checkpoint: {self.place.name} holds a block of another study, block {block} of {rows.label!r}"
@@ -263,12 +265,12 @@ class Blocks:
         for name, key, part in self._chunks(rows, block, record[0]):
             chunk, into = _decoded(self._specs[name], self.place.read(key)), arrays[name][part]
             into[...] = chunk[tuple(map(slice, into.shape))]
-        kept = Kept(record[0], arrays)
+        kept = FinishedBlock(record[0], arrays)
         if record[2:] != self._digest(rows, block, kept):
             raise Damaged
         return kept
 
-    def _chunks(self, rows: Rows, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    def _chunks(self, rows: JobArrays, block: int, rounds: int) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
         """Of each chunk of a block: the array, the key, and the part of the block's array that is in it."""
         recorded, (start, stop) = self.layout.recorded(rounds), rows.learners
         for name in rows.outputs:
@@ -290,9 +292,9 @@ class Blocks:
             further = (0,) * len(self.layout.measures.get(name, ()))
             for chunk in itertools.product(*axes):
                 index = (*itertools.chain.from_iterable(at for at, _ in chunk), *further)
-                yield name, f"{node(name)}/{spec.key(index)}", tuple(part for _, part in chunk)
+                yield name, f"{encode_name(name)}/{spec.key(index)}", tuple(part for _, part in chunk)
 
-    def _digest(self, rows: Rows, block: int, kept: Kept) -> list[int]:
+    def _digest(self, rows: JobArrays, block: int, kept: FinishedBlock) -> list[int]:
         """SHA-256 of what a block is and of its numbers, as four integers."""
         rounds = self.layout.rounds[: self.layout.recorded(kept.rounds)]
         digest = hashlib.sha256(json.dumps([self.study, rows.name, block, kept.rounds, rounds]).encode())
@@ -304,12 +306,12 @@ class Blocks:
 
 def axes_of(name: str) -> tuple[str, ...]:
     """Those of learner, run and round that an array of a block has."""
-    return CUBE[:2] if name in FIRSTS else CUBE
+    return AXES[:2] if name in FIRST_ROUND_ARRAYS else AXES
 
 
-def _record(rows: Rows, block: int) -> str:
+def _record(rows: JobArrays, block: int) -> str:
     """The key of a block's record."""
-    return f"{FINISHED}/{rows.name}/{RECORDS.key((block, 0))}"
+    return f"{RECORDS_FOLDER}/{rows.name}/{RECORD_SPEC.key((block, 0))}"
 
 
 def _decoded(spec: ArraySpec, content: bytes | None) -> np.ndarray:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.store.blocks import MARKER, STUDY, attributes_in, format_of
+from jaxonline.store.blocks import MARKER, STUDY, parse_attributes, store_format
 from jaxonline.store.filesystem import Bucket, Folder
-from jaxonline.store.layout import CUBE, FIRSTS, Blocks, StoreLayout, axes_of
-from jaxonline.store.zarr_format import DOCUMENT, GAPS, ArraySpec, node
+from jaxonline.store.layout import AXES, FIRST_ROUND_ARRAYS, Blocks, StoreLayout, axes_of
+from jaxonline.store.zarr_format import DOCUMENT, FILL_VALUES, ArraySpec, encode_name
 
 MAX_BYTES_IN_MEMORY = 1 << 26  # of the numbers of a study; more than that stay in its store
 PORTION_ENTRIES = 1 << 20  # numbers of a stored array that are worked on at a time
@@ -71,7 +71,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         self._known, self._runs, self._rounds = known, np.asarray(runs), np.asarray(rounds)
         self._learners, self._zero = np.arange(len(known)), ()
         self._axes = axes_of(name)
-        more = tuple(n for dim, n in zip(spec.dims, spec.shape, strict=True) if dim not in CUBE)
+        more = tuple(n for dim, n in zip(spec.dims, spec.shape, strict=True) if dim not in AXES)
         self.shape = (*known.shape, len(self._rounds))[: len(self._axes)] + more
         self.dtype = np.dtype(spec.dtype)
 
@@ -93,7 +93,9 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Whether the numbers are the same for all positions on an axis."""
         return self._axes[axis] not in self._spec.dims
 
-    def part(self, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)) -> "StoredArray":
+    def select_part(
+        self, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)
+    ) -> "StoredArray":
         """The array of some learners, runs and rounds, still in the store."""
         if not isinstance(learners, slice):
             learners = np.asarray(learners)
@@ -141,17 +143,17 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
         """The numbers at these positions of the axes, chunk after chunk; a view where they are the same along one."""
         learners, runs = at[:2]
         here = tuple(i for i, axis in enumerate(self._axes) if axis not in self._spec.dims)
-        known = self._known[np.ix_(*(part[:1] if i in here else part for i, part in enumerate((learners, runs))))]
+        known = self._known[np.ix_(*(own[:1] if i in here else own for i, own in enumerate((learners, runs))))]
         rounds = self._rounds[at[2]] if len(at) > 2 else np.arange(1)
         where = {"learner": self._learners[learners], "run": self._runs[runs], "round": rounds}
         axes = [where.get(dim, np.arange(n)) for dim, n in zip(self._spec.dims, self._spec.shape, strict=True)]
-        found = np.full([len(axis) for axis in axes], GAPS[self.dtype.kind], self.dtype)
+        found = np.full([len(axis) for axis in axes], FILL_VALUES[self.dtype.kind], self.dtype)
         whole = known.size > 0 and known.min() > rounds.max(initial=0)
         for index, into, out_of in _chunks(axes, self._spec.chunks):
             if not whole:
-                part = dict(zip(self._spec.dims, into, strict=True))
-                there = known[part.get("learner", slice(None))][:, part.get("run", slice(None))]
-                if (there <= rounds[part.get("round", slice(None))].min()).all():
+                slices = dict(zip(self._spec.dims, into, strict=True))
+                there = known[slices.get("learner", slice(None))][:, slices.get("run", slice(None))]
+                if (there <= rounds[slices.get("round", slice(None))].min()).all():
                     continue
             found[_open(into)] = self._chunk(index)[_open(out_of)]
         self._check()  # when all is read: whoever replaces the store does so at any moment
@@ -160,11 +162,11 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             found[np.isin(where["learner"], self._zero)] = 0
         if not whole:
             later = known[..., None] <= rounds
-            found[later if len(at) > 2 else later[..., 0]] = GAPS[self.dtype.kind]
+            found[later if len(at) > 2 else later[..., 0]] = FILL_VALUES[self.dtype.kind]
         return np.broadcast_to(found, (*map(len, at), *found.shape[len(at) :])) if here else found
 
     def _chunk(self, index: Sequence[int]) -> np.ndarray:
-        content = self._place.read(f"{node(self._name)}/{self._spec.key(index)}")
+        content = self._place.read(f"{encode_name(self._name)}/{self._spec.key(index)}")
         if content is None:
             raise self._gone()
         try:
@@ -189,8 +191,8 @@ def _goes_on(before: bytes, now: bytes | None) -> bool:
     """Whether a store has what it had, by its first documents: the same, or the study has got longer."""
     if now == before:
         return True
-    found = [attributes_in(each or b"") or {} for each in (before, now)]
-    if [format_of(each) for each in found] != [STUDY, STUDY]:
+    found = [parse_attributes(each or b"") or {} for each in (before, now)]
+    if [store_format(each) for each in found] != [STUDY, STUDY]:
         return False
     (old, theirs), (new, ours) = ((each[MARKER]["study"], each[MARKER]["layout"]) for each in found)
     first = {"runs": 0, "asked": [], "rounds": ours["rounds"][: len(theirs["rounds"])]}
@@ -222,7 +224,7 @@ def _open(positions: Sequence[Any]) -> Any:
     return np.ix_(*(np.r_[each] if isinstance(each, slice) else each for each in positions))
 
 
-def arrays_of(
+def study_arrays(
     blocks: Blocks, finished: Mapping[str, np.ndarray], runs: np.ndarray, recorded: np.ndarray | None = None
 ) -> dict[str, Any]:
     """The numbers of a study by name: in memory where they are few, otherwise in the store.
@@ -236,37 +238,39 @@ def arrays_of(
     layout, place = blocks.layout, blocks.place
     rounds = np.arange(len(layout.rounds)) if recorded is None else recorded
     first = place.read(DOCUMENT) or b""
-    return held({
+    return read_small_arrays({
         name: StoredArray(place, name, spec, finished[name][:, runs], runs, rounds, first)
         for name, spec in layout.outputs().items()
     })  # fmt: skip
 
 
-def are_few(layout: StoreLayout, runs: int) -> bool:
+def fit_in_memory(layout: StoreLayout, runs: int) -> bool:
     """Whether the numbers of so many runs of a study are held in memory."""
     each = sum(math.prod(axes) for axes in layout.measures.values()) + 1  # and the comparator's
     return 8 * each * len(layout.learners) * runs * len(layout.rounds) <= MAX_BYTES_IN_MEMORY
 
 
-def part(array: Any, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)) -> Any:
+def select_part(array: Any, learners: Any = slice(None), runs: Any = slice(None), rounds: Any = slice(None)) -> Any:
     """Some learners, runs and rounds, by position, of an array in memory or in a store, which stays there."""
     if isinstance(array, StoredArray):
-        return array.part(learners, runs, rounds)
+        return array.select_part(learners, runs, rounds)
     some = array[learners][:, runs]
     return some if some.ndim < 3 else some[:, :, rounds]
 
 
-def held(arrays: Mapping[str, StoredArray], read: Callable[[str], np.ndarray] | None = None) -> dict[str, Any]:
+def read_small_arrays(
+    arrays: Mapping[str, StoredArray], read: Callable[[str], np.ndarray] | None = None
+) -> dict[str, Any]:
     """The arrays, read into memory (by `read`, from their names) where they are few; what has no rounds always is."""
     few = sum(array.nbytes for array in arrays.values()) <= MAX_BYTES_IN_MEMORY
-    whole = {name: few or name in FIRSTS for name in arrays}
+    whole = {name: few or name in FIRST_ROUND_ARRAYS for name in arrays}
     return {
         name: (np.asarray(array) if read is None else read(name)) if whole[name] else array
         for name, array in arrays.items()
     }
 
 
-def zeroed(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
+def zero_nonfinite_controls(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
     """Control variates [L, R, G], 0 wherever they are known for learners with one [L, R] that is not finite.
 
     Returns:
@@ -281,7 +285,7 @@ def zeroed(controls: Any, known: np.ndarray) -> tuple[Any, list[int]]:
     return found, bad
 
 
-def portions(array: Any) -> list[tuple[slice, slice]]:
+def working_slices(array: Any) -> list[tuple[slice, slice]]:
     """Learners and rounds of an array [L, R, G, ...] that are worked on at a time: all of one in memory."""
     if not isinstance(array, StoredArray):
         return [(slice(None), slice(None))]

@@ -42,7 +42,7 @@ def check_file(name: str, path: str | Path) -> Path:
         return path
 
 
-def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> None:
+def check_distinct(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> None:
     """Check that no file is another one, or a folder that is needed.
 
     Raises:
@@ -55,7 +55,7 @@ def check_apart(files: Mapping[str, Path], folders: Mapping[str, Path] = {}) -> 
                 raise ArgumentError(name, f"must be a file of its own (got '{files[name]}', in the way of {other})")
 
 
-def each_of(*steps: Callable[[], object]) -> None:
+def run_all_steps(*steps: Callable[[], object]) -> None:
     """Take every step, also when one before it could not be taken.
 
     Raises:
@@ -72,7 +72,7 @@ def each_of(*steps: Callable[[], object]) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[Path]:
+def output_file(path: Path) -> Iterator[Path]:
     """`with writing(path)`: its folder is made, and an error names the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def writing(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text, in folders made for it."""
-    with writing(path):
+    with output_file(path):
         path.write_text(text, encoding="utf-8")
     return path
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-BOOKKEEPING = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__annotate__", "__annotate_func__")
+GENERATED_ATTRIBUTES = ("_abc_impl", "_is_protocol", "_is_runtime_protocol", "__annotate__", "__annotate_func__")
 
 
-def text_of(function: types.FunctionType) -> str | None:
+def source_of(function: types.FunctionType) -> str | None:
     """The text of a function with its decorators; None where there is none that is sure to be what runs.
 
     A file may have been edited since it was imported, or rewritten on import: the text counts where it compiles to the
@@ -75,18 +75,18 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _nested(constant)
 
 
-def names_in(code: types.CodeType) -> tuple[str, ...]:
+def names_read_by(code: types.CodeType) -> tuple[str, ...]:
     """All names that a code or one inside it reads: of globals, attributes and modules."""
     return tuple(sorted({name for each in _nested(code) for name in each.co_names}))
 
 
-def root_of(module: str) -> str:
+def top_level_package(module: str) -> str:
     """The package of a module."""
     return module.partition(".")[0]
 
 
 @functools.cache
-def library(module: str) -> str | None:
+def library_version(module: str) -> str | None:
     """Name and version of the installed library that a module belongs to; None for a user's own module.
 
     What is installed in place (an editable install) is the user's own: its version does not say what is in it. The
@@ -94,8 +94,8 @@ def library(module: str) -> str | None:
     """
     if not is_library(module):
         return None
-    root = root_of(module)
-    if root == root_of(__name__) or root in sys.stdlib_module_names or root in sys.builtin_module_names:
+    root = top_level_package(module)
+    if root == top_level_package(__name__) or root in sys.stdlib_module_names or root in sys.builtin_module_names:
         return root
     found = sys.modules[root]
     version = getattr(found, "__version__", None)
@@ -103,9 +103,9 @@ def library(module: str) -> str | None:
 
 
 def is_library(module: str) -> bool:
-    """Whether a module belongs to an installed library, the standard library or this package: see `library`."""
-    root = root_of(module)
-    if root == root_of(__name__):
+    """Whether a module belongs to an installed library, the standard library or this package: see `library_version`."""
+    root = top_level_package(module)
+    if root == top_level_package(__name__):
         return True
     if root in sys.stdlib_module_names or root in sys.builtin_module_names:
         return root != "__main__"
@@ -131,7 +131,7 @@ def _distribution_version(root: str) -> str:
         return "of an unknown version"
 
 
-def home_of(function: types.FunctionType) -> str:
+def defining_module(function: types.FunctionType) -> str:
     """The module in which a function was written; wrappers copy `__module__` from what they wrap."""
     return function.__globals__.get("__name__", "")
 
@@ -149,20 +149,23 @@ def attributes_of(item: Any) -> dict[str, Any]:
     }
 
 
-def is_written(kind: type, name: str, value: Any) -> bool:
+def is_written_by_author(kind: type, name: str, value: Any) -> bool:
     """Whether an entry of a class was written by its author, and is not what Python adds to classes."""
-    if name in BOOKKEEPING or (issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_"))):
+    if name in GENERATED_ATTRIBUTES or (
+        issubclass(kind, enum.Enum) and (name in kind.__members__ or name.startswith("_"))
+    ):
         return False
     if not (name.startswith("__") and name.endswith("__")):
         return True
     value = getattr(value, "__func__", value)
     if isinstance(value, types.FunctionType):
-        made = value.__code__.co_qualname.startswith("__create_fn__") or home_of(value).startswith("namedtuple_")
-        return not made and library(home_of(value)) is None
+        module = defining_module(value)
+        generated = value.__code__.co_qualname.startswith("__create_fn__") or module.startswith("namedtuple_")
+        return not generated and library_version(module) is None
     return callable(value) and not isinstance(value, type)
 
 
-def content_of(cell: types.CellType) -> Any:
+def cell_content(cell: types.CellType) -> Any:
     """What a function has closed over in one cell."""
     try:
         return cell.cell_contents

@@ -16,10 +16,10 @@ import numpy as np
 from jaxonline.parameters.errors import ArgumentTypeError
 
 DOCUMENT = "zarr.json"  # the file that describes a node
-CHECKSUM = 4  # bytes
+CHECKSUM_BYTES = 4
 STRING = "string"
-GAPS = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "u": 0, "b": False}  # by kind of dtype: what is not there
-_FILLS = GAPS | {"f": "NaN", "c": ["NaN", "NaN"]}  # the same in a document
+FILL_VALUES = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "u": 0, "b": False}  # by kind of dtype
+_FILLS = FILL_VALUES | {"f": "NaN", "c": ["NaN", "NaN"]}  # the same in a document
 
 
 class ArraySpec(NamedTuple):
@@ -45,7 +45,7 @@ class ArraySpec(NamedTuple):
         array, attributes = np.asarray(array), {}
         if array.dtype.kind == "V":
             attributes, array = {"dtype": str(array.dtype)}, array.view(f"u{array.dtype.itemsize}")
-        if array.dtype.kind not in GAPS:
+        if array.dtype.kind not in FILL_VALUES:
             raise ArgumentTypeError(name, f"must hold numbers to be kept (got the dtype {array.dtype})")
         dims = tuple(f"{name}, axis {axis}" for axis in range(array.ndim))
         return ArraySpec(dims, array.shape, tuple(max(n, 1) for n in array.shape), array.dtype.name, attributes)
@@ -80,7 +80,7 @@ class ArraySpec(NamedTuple):
 
     def gaps(self) -> np.ndarray:
         """The array as long as it has no chunks."""
-        return np.full(self.shape, GAPS[np.dtype(self.dtype).kind], self.dtype)
+        return np.full(self.shape, FILL_VALUES[np.dtype(self.dtype).kind], self.dtype)
 
     def encode(self, chunk: np.ndarray) -> bytes:
         """The file of a chunk, of which the last ones of an axis may lack the end."""
@@ -101,7 +101,7 @@ class ArraySpec(NamedTuple):
         Raises:
             ValueError: it is damaged.
         """
-        body = content[:-CHECKSUM]
+        body = content[:-CHECKSUM_BYTES]
         kind = np.dtype(self.dtype).newbyteorder("<")
         if len(body) != kind.itemsize * math.prod(self.chunks) or not is_whole(content):
             raise ValueError("the checksum is another one")
@@ -110,10 +110,10 @@ class ArraySpec(NamedTuple):
 
 def is_whole(content: bytes) -> bool:
     """Whether the file of a chunk is what was written, by its checksum."""
-    return _checksum(content[:-CHECKSUM]) == content[-CHECKSUM:]
+    return _checksum(content[:-CHECKSUM_BYTES]) == content[-CHECKSUM_BYTES:]
 
 
-def encode_whole(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
+def encode_array(spec: ArraySpec, array: np.ndarray) -> dict[str, bytes]:
     """The files of an array, but for its document, by name."""
     return dict(encode_chunks(spec, np.asarray(array)))
 
@@ -127,7 +127,7 @@ def encode_chunks(spec: ArraySpec, array: Any) -> Iterator[tuple[str, bytes]]:
         yield spec.key(index), spec.encode(array[(*part, ...)])
 
 
-def decode_whole(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.ndarray:
+def decode_array(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.ndarray:
     """An array, from a function that reads its files by name.
 
     Raises:
@@ -141,7 +141,7 @@ def decode_whole(spec: ArraySpec, read: Callable[[str], bytes | None]) -> np.nda
     return array.view(spec.attributes["dtype"]) if "dtype" in spec.attributes else array
 
 
-def group(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups: Sequence[str] = ()) -> bytes:
+def group_document(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups: Sequence[str] = ()) -> bytes:
     """The document of a group, with those of everything below it, so that one file says what there is.
 
     Args:
@@ -151,20 +151,20 @@ def group(attributes: Mapping[str, Any], arrays: Mapping[str, ArraySpec], groups
     """
     nodes = {path: _group({}) for path in groups} | {path: spec.document() for path, spec in arrays.items()}
     below = {"kind": "inline", "must_understand": False, "metadata": nodes}
-    return document(_group(attributes) | {"consolidated_metadata": below})
+    return encode_document(_group(attributes) | {"consolidated_metadata": below})
 
 
 def plain_group() -> bytes:
     """The document of a group of which another one tells."""
-    return document(_group({}))
+    return encode_document(_group({}))
 
 
-def document(content: Mapping[str, Any]) -> bytes:
+def encode_document(content: Mapping[str, Any]) -> bytes:
     """A document as a file; numbers of NumPy are numbers."""
     return json.dumps(content, indent=1, ensure_ascii=False, default=lambda number: number.tolist()).encode()
 
 
-def node(name: str) -> str:
+def encode_name(name: str) -> str:
     """A name as the last part of a path."""
     name = name.replace("%", "%25").replace("/", "%2F")
     return name if name.strip(".") else name.replace(".", "%2E")
@@ -180,7 +180,7 @@ def _checksum(content: bytes) -> bytes:
         from google_crc32c import value
     except ImportError:  # a bare accelerator image
         return _slow_checksum(content)
-    return value(content).to_bytes(CHECKSUM, "little")
+    return value(content).to_bytes(CHECKSUM_BYTES, "little")
 
 
 def _slow_checksum(content: bytes) -> bytes:
@@ -191,4 +191,4 @@ def _slow_checksum(content: bytes) -> bytes:
         table.append(entry)
     for byte in content:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return (crc ^ 0xFFFFFFFF).to_bytes(CHECKSUM, "little")
+    return (crc ^ 0xFFFFFFFF).to_bytes(CHECKSUM_BYTES, "little")

@@ -28,7 +28,7 @@ from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.output_paths import write_text, writing
+from jaxonline.store.output_paths import output_file, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -233,7 +233,7 @@ class Report:
         figures = {name: _png(draw()) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")
-            with writing(paths[-1]) as path:
+            with output_file(paths[-1]) as path:
                 path.write_bytes(image)
         paths += [*saved, write_text(folder / "report.html", self._page("", figures))]
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))

@@ -27,7 +27,7 @@ from jaxonline.simulation.resuming import InProgress, Pace, Position, pieces
 from jaxonline.simulation.segments import Carry, Totals
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
-from jaxonline.store.layout import Rows
+from jaxonline.store.layout import JobArrays
 
 
 class Killed(BaseException):
@@ -136,7 +136,7 @@ def test_a_kill_between_a_block_and_the_end_of_its_progress(kept, reference, tmp
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "forget_state", die)
+        patch.setattr(Store, "delete_state", die)
         with pytest.raises(Killed):
             study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
     assert (len(stores.finished(tmp_path)), len(stores.in_progress(tmp_path))) == (1, 1)
@@ -178,7 +178,7 @@ def test_every_leaf_of_a_carry_comes_back(tmp_path):
     carry = Carry(States(leaves, None, None), Totals({}, (), jnp.zeros(2), jnp.zeros(2)))
     read = [{"a": np.arange(2.0), "b/c": np.ones((2, 3), np.float32)}, {"a": np.zeros(2)}]
     with Store(Folder(tmp_path), {}, 1.0) as store:
-        progress = InProgress(store, Rows("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)
+        progress = InProgress(store, JobArrays("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)
         assert progress.restore(carry) is None
         progress.keep(Position(17, carry, read))
         found = progress.restore(carry)

@@ -147,30 +147,30 @@ def test_a_damaged_state_is_named_and_the_one_before_counts(tmp_path):
     """A state that was being written when the process was killed is none, without a word."""
     with opened(tmp_path) as store:
         for rounds in (16, 32):
-            store.keep_state(A, 1, rounds, {"states/learner/w": np.full(3, float(rounds))})
-        assert (store.states(A), store.states(B)) == ({1}, set())
-        assert store.state(A, 1)[0] == 32
+            store.save_state(A, 1, rounds, {"states/learner/w": np.full(3, float(rounds))})
+        assert (store.blocks_in_progress(A), store.blocks_in_progress(B)) == ({1}, set())
+        assert store.load_state(A, 1)[0] == 32
         (later,) = stores.in_progress(tmp_path)
         content = later.read_bytes()
         later.unlink()
-        store.keep_state(A, 1, 16, {"states/learner/w": np.full(3, 16.0)})
+        store.save_state(A, 1, 16, {"states/learner/w": np.full(3, 16.0)})
         (earlier,) = stores.in_progress(tmp_path)
         later.write_bytes(content)  # the process was killed before the earlier one was removed
         assert (earlier.name, later.name) == ("learner 0, block 1, round 16.npz", "learner 0, block 1, round 32.npz")
-        assert store.state(A, 1)[0] == 32
-        store.keep_state(A, 2, 48, {"states/learner/w": np.full(3, 48.0)})
+        assert store.load_state(A, 1)[0] == 32
+        store.save_state(A, 2, 48, {"states/learner/w": np.full(3, 48.0)})
         with np.load(later) as arrays:
             assert arrays["states/learner/w"].tolist() == [32.0] * 3, "a state is a file of NumPy's"
         flip(0.5)(later)
         with pytest.warns(DamagedStoreWarning, match="block 1 of 'learner a', in progress, is damaged"):
-            rounds, arrays = store.state(A, 1)
+            rounds, arrays = store.load_state(A, 1)
         assert (rounds, arrays["states/learner/w"].tolist()) == (16, [16.0] * 3)
         assert stores.in_progress(tmp_path)[0] == earlier
         earlier.unlink()
         with warnings.catch_warnings(action="error"):
-            assert store.state(A, 1) is None
-            store.forget_state(A, 1)
-            store.forget_state(A, 2)
+            assert store.load_state(A, 1) is None
+            store.delete_state(A, 1)
+            store.delete_state(A, 2)
         assert stores.in_progress(tmp_path) == []
 
 

@@ -198,7 +198,7 @@ def test_blocks_are_played_by_several_into_one_store(reference, tmp_path, monkey
     def split(job, reporter, store, hold):
         for turn in range(writers):
             about, layout = store._about, store.layout
-            with Store(Folder(tmp_path / "kept"), about, 30.0, layout, alone=False) as own:
+            with Store(Folder(tmp_path / "kept"), about, 30.0, layout, exclusive=False) as own:
                 some = [*job.plan.blocks[turn::writers], 0]
                 seen.extend(block for block, _ in runner.play_blocks(job, some, reporter, own))
         return runner.play_job(job, reporter, store, hold)

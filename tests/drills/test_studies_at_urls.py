@@ -19,7 +19,7 @@ from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
 from jaxonline.parameters.warning_classes import DamagedStoreWarning, UnfinishedStudyWarning
-from jaxonline.store.filesystem import Bucket, Folder, place_of
+from jaxonline.store.filesystem import Bucket, Folder, storage_at
 from jaxonline.study import Context
 
 
@@ -41,7 +41,7 @@ def test_a_study_in_memory(reference, tmp_path):
     with pytest.raises(ValueError, match=f"checkpoint {url} holds another study: key"):
         study(SWEEP, n_runs=7, checkpoint=url, key=4)
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
-    files = place_of(url)
+    files = storage_at(url)
     for key, content in stores.tree(tmp_path).items():
         assert key == "blocks/lock" or files.read(key) == content
     saved = f"memory://{tmp_path.name}/saved"
@@ -50,10 +50,10 @@ def test_a_study_in_memory(reference, tmp_path):
     assert_same_bits(jo.load_result(saved), reference)
     with pytest.raises(FileExistsError, match="is no result of jaxonline"):
         reference.save(url)
-    place_of(saved).write({"note.txt": b"mine"})
+    storage_at(saved).write({"note.txt": b"mine"})
     with pytest.raises(FileExistsError, match="is no result of jaxonline"):
         reference.save(saved)
-    assert place_of(saved).read("note.txt") == b"mine"
+    assert storage_at(saved).read("note.txt") == b"mine"
     with pytest.raises(FileNotFoundError, match="memory://nowhere"):
         jo.load_result("memory://nowhere")
 
@@ -84,10 +84,10 @@ def test_at_a_url_the_old_result_stays_until_the_new_one_is_whole(tmp_path, monk
 
     url = saved_at_a_url(tmp_path, monkeypatch, lambda patch: patch.setattr(Bucket, "write", until_it_is_full))
     assert jo.load_result(url).learners == ("α", "b, c")
-    place_of(url).write({".unfinished/a/c.0": b"of a process that was killed"})
+    storage_at(url).write({".unfinished/a/c.0": b"of a process that was killed"})
     made_up().select("b, c").save(url)
     assert jo.load_result(url).learners == ("b, c",)
-    assert ".unfinished" not in place_of(url).names()
+    assert ".unfinished" not in storage_at(url).names()
 
 
 def test_at_a_url_the_new_result_is_whole_before_the_old_one_goes(tmp_path, monkeypatch):

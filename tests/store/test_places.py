@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from jaxonline.store.filesystem import Bucket, Folder, is_url, place_of
+from jaxonline.store.filesystem import Bucket, Folder, is_url, storage_at
 
 
 @pytest.fixture(params=["folder", "url"])
 def place(request, tmp_path):
     if request.param == "folder":
-        return place_of(tmp_path / "kept")
-    return place_of(f"memory://{tmp_path.as_posix()}/kept")
+        return storage_at(tmp_path / "kept")
+    return storage_at(f"memory://{tmp_path.as_posix()}/kept")
 
 
 def test_files_by_key(place):
@@ -43,9 +43,9 @@ def test_kinds_of_places(tmp_path):
     assert not is_url(tmp_path)
     assert not is_url("kept/part")
     assert is_url("s3://bucket/kept")
-    assert isinstance(place_of("memory://kept"), Bucket)
-    assert isinstance(place_of(f"file://{tmp_path}"), Folder)
-    place_of((tmp_path / "a study, 100 %").as_uri()).write({"a": b"1"})
+    assert isinstance(storage_at("memory://kept"), Bucket)
+    assert isinstance(storage_at(f"file://{tmp_path}"), Folder)
+    storage_at((tmp_path / "a study, 100 %").as_uri()).write({"a": b"1"})
     assert (tmp_path / "a study, 100 %" / "a").read_bytes() == b"1"
 
 
@@ -53,13 +53,13 @@ def test_kinds_of_places(tmp_path):
 def test_a_path_that_was_a_url_is_refused(url):
     """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
     with pytest.raises(ValueError, match=f"a URL: .*got '{Path(url)}'"):
-        place_of(Path(url))
+        storage_at(Path(url))
 
 
 def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    place = place_of("kept")
+    place = storage_at("kept")
     place.write({"a": b"1"})
     monkeypatch.chdir(tmp_path / "elsewhere")
     place.write({"b": b"2"})
@@ -68,7 +68,7 @@ def test_a_folder_stays_where_it_was(tmp_path, monkeypatch):
 
 
 def test_what_goes_wrong_at_a_url_names_it(monkeypatch):
-    place = place_of("memory://kept")
+    place = storage_at("memory://kept")
 
     def fail(*_, **__):
         raise error
@@ -81,4 +81,4 @@ def test_what_goes_wrong_at_a_url_names_it(monkeypatch):
         assert isinstance(told.value, PermissionError) == isinstance(error, PermissionError)
     for url in ("nowhere://kept", "nowhere://"):
         with pytest.raises(ValueError, match=url):
-            place_of(url)
+            storage_at(url)

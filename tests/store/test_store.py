@@ -19,10 +19,10 @@ from opened_store import ABOUT, BEST, BLOCKS, HORIZON, LAYOUT, OUTPUTS, A, B, ma
 from rights import ordinary_rights
 
 import jaxonline as jo
-from jaxonline.store.atomic_files import write_whole
+from jaxonline.store.atomic_files import write_atomically
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
-from jaxonline.store.layout import Kept, StoreLayout
+from jaxonline.store.layout import FinishedBlock, StoreLayout
 
 GAME = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
 LEARNER = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
@@ -77,8 +77,8 @@ def test_a_longer_study_keeps_what_there_is(folder):
             same(store.blocks.read(A, block), kept)
         arrays = BLOCKS[1].arrays
         arrays = {name: np.concatenate([of, of + 1], 2) if of.ndim > 2 else of for name, of in arrays.items()}
-        store.blocks.write(A, 1, Kept(160, arrays))
-        same(store.blocks.read(A, 1), Kept(160, arrays))
+        store.blocks.write(A, 1, FinishedBlock(160, arrays))
+        same(store.blocks.read(A, 1), FinishedBlock(160, arrays))
     with warnings.catch_warnings(action="error"), xarray.open_zarr(folder) as data:
         loss = data.cumulative_loss.sel(learner="a").values
     assert loss.shape == (8, 4)
@@ -88,7 +88,7 @@ def test_a_longer_study_keeps_what_there_is(folder):
     assert np.isnan(loss[4:, 2:]).all()
     for _ in range(2):  # the same again, and what is shorter in runs
         with opened(folder, longer) as store:
-            same(store.blocks.read(A, 1), Kept(160, arrays))
+            same(store.blocks.read(A, 1), FinishedBlock(160, arrays))
         longer = longer._replace(runs=3)
     for rounds, message in (
         ([40, 80], "n_rounds .was 160, is 80"),
@@ -99,15 +99,15 @@ def test_a_longer_study_keeps_what_there_is(folder):
 
 
 def test_another_process_reads_and_writes_blocks_beside_the_one_that_has_the_store(folder):
-    with opened(folder) as store, Store(Folder(folder), ABOUT, 30.0, LAYOUT, alone=False) as other:
+    with opened(folder) as store, Store(Folder(folder), ABOUT, 30.0, LAYOUT, exclusive=False) as other:
         other.blocks.write(B, 1, made(3, B))
         same(store.blocks.read(B, 1), made(3, B))
         store.blocks.write(B, 1, made(3, B))
         same(other.blocks.read(B, 1), made(3, B))
     with pytest.raises(ValueError, match="holds another study"):
-        Store(Folder(folder), ABOUT | {"key": "(0, 4)"}, 30.0, LAYOUT, alone=False).__enter__()
+        Store(Folder(folder), ABOUT | {"key": "(0, 4)"}, 30.0, LAYOUT, exclusive=False).__enter__()
     with pytest.raises(ValueError, match="holds no study yet"):
-        Store(Folder(folder / "new"), ABOUT, 30.0, LAYOUT, alone=False).__enter__()
+        Store(Folder(folder / "new"), ABOUT, 30.0, LAYOUT, exclusive=False).__enter__()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ import sys, time
 from pathlib import Path
 from jaxonline.store.filesystem import Folder
 from jaxonline.store.blocks import Store
-from jaxonline.store.fingerprint import describe, fingerprint
+from jaxonline.store.fingerprint import describe_inputs, fingerprint
 with Store(Folder(Path(sys.argv[1])), {"n_rounds": "80"}, 1.0):
     Path(sys.argv[1], "blocks", "unfinished").mkdir(exist_ok=True)
     Path(sys.argv[1], "blocks", "unfinished", "1").write_bytes(b"half a block")
@@ -161,7 +161,7 @@ def test_a_name_that_nobody_else_uses(tmp_path, monkeypatch):
     seen, replace = [], os.replace
     monkeypatch.setattr(os, "replace", lambda beside, path: seen.append(beside) or replace(beside, path))
     for _ in range(2):
-        write_whole(tmp_path / "a", b"content")
+        write_atomically(tmp_path / "a", b"content")
     assert len(set(seen)) == 2
 
 
@@ -170,7 +170,7 @@ def test_on_the_disk_before_it_is_there(tmp_path, monkeypatch):
     seen, fsync, replace = [], os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda handle: seen.append(os.fstat(handle).st_mode & 0o170000) or fsync(handle))
     monkeypatch.setattr(os, "replace", lambda *paths: seen.append("rename") or replace(*paths))
-    write_whole(tmp_path / "a", b"content")
+    write_atomically(tmp_path / "a", b"content")
     assert seen == [0o100000, "rename", 0o040000]
 
 
@@ -226,7 +226,7 @@ def test_a_full_disk_is_an_error_that_names_the_folder(folder):
     """Here: files may not be longer than 2,000 bytes. What was there before is still there, and nothing else."""
     rows = A._replace(outputs=(*OUTPUTS, "large"))
     wide = StoreLayout.new(LAYOUT.learners, 5, [40, 80], LAYOUT.measures | {"large": (999,)}, [rows])
-    large = Kept(HORIZON, BLOCKS[0].arrays | {"large": np.zeros((1, 2, 2, 999))})
+    large = FinishedBlock(HORIZON, BLOCKS[0].arrays | {"large": np.zeros((1, 2, 2, 999))})
     with opened(folder / "wide", wide) as store:
         before = stores.tree(folder)
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

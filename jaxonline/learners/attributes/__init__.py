@@ -1,1 +1,1 @@
-"""Learners that see k attributes of each instance (paper C): AER, AERR and the Baseline."""
+"""Learners that see k attributes of each instance: AER, AERR and the Baseline of paper C."""

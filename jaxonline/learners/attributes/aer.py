@@ -1,7 +1,7 @@
 """AER and AERR: gradient descent on the squared loss from k attributes of each instance.
 
-Both are `GradientLearner` with the estimate of `AttributeGradient`; what is theirs is the law by which attributes are
-chosen, the step size and the ball.
+Both are a `GradientLearner` with the estimator `AttributeGradient`. They differ in the distribution of the chosen
+attributes, the step size and the ball.
 
 Sources: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
 Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited observation" (ICML 2012), AERR.
@@ -10,7 +10,7 @@ Algorithm 2, with erratum E14; Hazan and Koren, "Linear regression with limited 
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
 from jaxonline.estimators.index_sampling import EvenCount
-from jaxonline.learners.attributes.baseline import on_the_l1_ball
+from jaxonline.learners.attributes.baseline import project_l1_ball
 from jaxonline.learners.gradient.gradient_learner import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
 from jaxonline.parameters.citations import cites
@@ -25,34 +25,32 @@ def aer(
 ) -> GradientLearner:
     """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
 
-    That is descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with steps 1 / (lambda t) (Pegasos). The hypothesis "average"
-    is the mean of w_1 = 0, ..., w_t, with which Theorem 2 (`bounds.aer_regret`) predicts in round t; the paper's
-    output after m examples leaves w_1 out, and is (m + 1) / m times that of round m + 1.
+    This is gradient descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with step sizes 1 / (lambda t) (Pegasos). The
+    hypothesis "average" is the mean of w_1 = 0, ..., w_t, with which Theorem 2 (`bounds.aer_regret`) predicts in round
+    t. The output of the paper after m examples omits w_1: it is (m + 1) / m times the average of round m + 1.
 
     Args:
-        n_attributes: k, at most d (the budget of `Attributes`): an attribute that is chosen twice is
-            charged twice.
-        regularizer: lambda; Theorem 2 asks for ((B + 1) d / B_2) sqrt(log(m) / (m k)).
+        n_attributes: k, at most d (the budget of `Attributes`). An attribute that is chosen twice is charged twice.
+        regularizer: lambda; Theorem 2 requires ((B + 1) d / B_2) sqrt(log(m) / (m k)).
         radius: B.
-        hypothesis: the average of the w, or the last one, to predict with.
+        hypothesis: whether to predict with the average of the hypotheses or with the last one.
 
     Raises:
-        ValueError: `n_attributes` is odd; it is above d, when it is played.
+        ValueError: `n_attributes` is odd, or above d when a game starts.
 
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import aer
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.5, -0.5, 0.0, 0.0])), jo.Attributes(2))
-        >>> result = jo.simulate(game, aer(2, regularizer=1.0, radius=1.0), n_runs=4, n_rounds=50)
-        >>> result.queries[0, :, -1].tolist()
+        >>> learner = jo.learners.aer(2, regularizer=1.0, radius=1.0)
+        >>> jo.simulate(game, learner, n_runs=4, n_rounds=50).queries[0, :, -1].tolist()
         [100.0, 100.0, 100.0, 100.0]
     """
     return GradientLearner(
         Regularised(AttributeGradient(n_attributes), regularizer),
         InverseTime(1 / regularizer),
         radius=radius,
-        projection=on_the_l1_ball,
+        projection=project_l1_ball,
         hypothesis=hypothesis,
     )
 
@@ -62,23 +60,22 @@ def aer(
 def aerr(
     n_attributes: EvenCount, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average"
 ) -> GradientLearner:
-    """AERR (Hazan and Koren 2012): attributes of y^ are drawn by w_i^2 / |w|^2, and w is projected on an l2 ball.
+    """AERR (Hazan and Koren 2012): draw attributes of y^ by w_i^2 / |w|^2, and project w on an l2 ball.
 
-    As for AER, half of the k attributes are for y^; the paper takes one for it, and k for the estimate of x with
-    replacement. Its step size is constant, in proportion to sqrt(k / (d m)) (`bounds.aerr_regret`).
+    As in AER, half of the k attributes estimate y^. The paper uses one for y^, and k with replacement for the estimate
+    of x. Its constant step size is proportional to sqrt(k / (d m)) (`bounds.aerr_regret`).
 
     Args:
         n_attributes: k, at most d.
-        step_size: as for `GradientLearner`.
+        step_size: a step size, as for `GradientLearner`.
         radius: B.
-        hypothesis: the average of the w, or the last one, to predict with.
+        hypothesis: whether to predict with the average of the hypotheses or with the last one.
 
     Raises:
-        ValueError: `n_attributes` is odd; it is above d, when it is played.
+        ValueError: `n_attributes` is odd, or above d when a game starts.
 
     Example:
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import aerr
-        >>> entrant = jo.Entrant(aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
+        >>> entrant = jo.Entrant(jo.learners.aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
     return GradientLearner(AttributeGradient(n_attributes, law="l2"), step_size, radius=radius, hypothesis=hypothesis)

@@ -1,1 +1,1 @@
-"""Gradient descent and its relatives."""
+"""Gradient descent, exponentiated gradient, online Newton steps and step sizes."""

@@ -1,4 +1,4 @@
-"""Exponentiated gradient, which is mirror descent with the entropy: Kivinen and Warmuth (1997).
+"""Exponentiated gradient (mirror descent with the entropy): Kivinen and Warmuth (1997).
 
 Nemirovski and Yudin (1983), Beck and Teboulle (2003); Shalev-Shwartz (2012), section 2.6.
 """
@@ -16,8 +16,8 @@ from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
+from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Positive
 
@@ -28,9 +28,9 @@ class ExponentiatedState(NamedTuple):
     """State of `ExponentiatedGradient`.
 
     Attributes:
-        logarithms: of the weights on the simplex, up to a constant [n]; n = d, or 2 d for signed weights.
-        t: the number of updates made.
-        optimizer: the state of the optax transformation.
+        logarithms: logarithms of the weights on the simplex, up to a constant [n]; n = d, or 2 d for signed weights.
+        t: number of updates.
+        optimizer: state of the optax transformation.
     """
 
     logarithms: Float[Array, "n"]
@@ -41,27 +41,26 @@ class ExponentiatedState(NamedTuple):
 @cites("kivinen1997exponentiated", "nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
 @struct
 class ExponentiatedGradient(LearnerDefaults):
-    """A linear predictor <w, x> on the simplex, w_i <- w_i exp(-step g_i) / sum; with `signed`, on an l1 ball.
+    """Exponentiated gradient: predict <w, x> with w on the simplex, w_i <- w_i exp(-step g_i) / sum; EG+- if `signed`.
 
-    The weights are `scale` times those of the simplex, or with `signed` (EG+-) differences of two halves of 2 d weights
-    of sum `scale`: every |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n / T) / (scale G)
-    the regret to every such w is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
-    grows with the logarithm of the dimension. With falling steps it may grow as T.
+    The weights are `scale` times a point of the simplex. If `signed`, they are the differences of two halves of 2 d
+    weights with sum `scale`, that is any w with |w|_1 <= scale. With gradients of |g|_inf <= G and step = sqrt(2 ln n /
+    T) / (scale G) the regret is at most scale G sqrt(2 T ln n), n = d or 2 d (`bounds.exponentiated_gradient`): it
+    grows with the logarithm of the dimension. With decreasing step sizes the regret may be linear in T.
 
     Args:
-        estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
+        estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
-        scale: the l1 norm of the weights.
-        signed: weights of any sign.
-        optimizer: an optax transformation of the gradient [n] on the simplex, with learning rate 1, to what is added
-            to the logarithms; plain descent by default.
+        scale: l1 norm of the weights.
+        signed: whether weights may be negative.
+        optimizer: an optax transformation with learning rate 1 that maps the gradient [n] on the simplex to the change
+            of the logarithms; gradient descent by default.
 
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import ExponentiatedGradient
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.array([1.0, 0.0])), jo.FullInformation())
-        >>> learner = ExponentiatedGradient(jo.estimators.FullGradient(), step_size=0.5)
+        >>> learner = jo.learners.ExponentiatedGradient(jo.estimators.FullGradient(), step_size=0.5)
         >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=100)
         >>> [f"{weight:.2f}" for weight in learner.w(state)]
         ['0.99', '0.01']
@@ -75,30 +74,22 @@ class ExponentiatedGradient(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The loss whose gradient is estimated, where the estimator has one."""
+        """Declare the loss of the estimator, if it has one."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> ExponentiatedState:
-        """Equal weights: w = scale / d, or 0 with `signed`.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
+        """Return equal weights: w = scale / d, or 0 if `signed`; instances must be vectors."""
         del key
-        if len(specs.instance.shape) != 1:
-            raise ArgumentError(
-                "instances", f"must have one dimension for ExponentiatedGradient (got shape {specs.instance.shape})"
-            )
-        zeros = jnp.zeros(specs.instance.shape[0] * (2 if self.signed else 1), specs.instance.dtype)
+        zeros = jnp.tile(zeros_like_vector(self, specs.instance), 2 if self.signed else 1)
         return ExponentiatedState(zeros, jnp.int32(0), self.optimizer.init(zeros))
 
     def predict(self, key: Key[Array, ""] | None, state: ExponentiatedState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, x>."""
+        """Predict <w, x>."""
         del key
         return self.w(state) @ x
 
     def update(self, key: Key[Array, ""], state: ExponentiatedState, oracle: Any) -> tuple[ExponentiatedState, tuple]:
-        """ln w -= step scale g, the gradient in the weights on the simplex; the largest logarithm stays 0."""
+        """ln w -= step scale g, g the gradient in the weights on the simplex; the largest logarithm is shifted to 0."""
         t = state.t + 1
         g = self.estimator(key, self.w(state), oracle)
         g = jnp.asarray(self.scale, g.dtype) * (jnp.concatenate([g, -g]) if self.signed else g)
@@ -107,7 +98,7 @@ class ExponentiatedGradient(LearnerDefaults):
         return ExponentiatedState(logarithms - jnp.max(logarithms), t, optimizer_state), ()
 
     def w(self, state: ExponentiatedState) -> Float[Array, "d"]:
-        """The weights."""
+        """Return the weights w."""
         logarithms = state.logarithms
         weights, half = jnp.asarray(self.scale, logarithms.dtype) * softmax_weights(logarithms), len(logarithms) // 2
         return weights[:half] - weights[half:] if self.signed else weights

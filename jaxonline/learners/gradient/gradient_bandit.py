@@ -1,4 +1,4 @@
-"""Gradient descent without a gradient: Flaxman, Kalai and McMahan (2005)."""
+"""Bandit gradient descent (FKM): Flaxman, Kalai and McMahan (2005)."""
 
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Key
 from jaxonline import random
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -17,11 +18,7 @@ from jaxonline.parameters.types import Positive
 
 
 class GradientBanditInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        gradient: the one-point estimate [d].
-    """
+    """Diagnostics of one update: `gradient` is the one-point estimate [d]."""
 
     gradient: Float[Array, "d"]
 
@@ -29,17 +26,17 @@ class GradientBanditInfo(NamedTuple):
 @cites("flaxman2005online")
 @struct
 class GradientBandit(LearnerDefaults):
-    """Plays points of the ball |w| <= radius, sees the loss of the point played, and descends on a one-point estimate.
+    """Bandit gradient descent (FKM): play a point of the ball |w| <= radius, see its loss, and descend on an estimate.
 
-    The move is w + delta u, u uniform on the unit sphere, and g = (d / delta) loss(w + delta u) u. Its mean is the
-    gradient at w of the smoothed loss E loss(w + delta v), v uniform in the unit ball. Then w <- w - step g, projected
-    on the ball of radius `radius` - delta, so that all moves are in the ball. Instances are not looked at; the outcome
-    is a vector [d], a point's loss is that of the feedback, `LossOfMove(loss)`.
+    The move is w + delta u, u uniform on the unit sphere. The estimate g = (d / delta) loss(w + delta u) u has as its
+    mean the gradient at w of the smoothed loss E loss(w + delta v), v uniform in the unit ball. Then w <- w - step g,
+    projected on the ball of radius `radius` - delta, so that all moves are in the ball. The learner ignores instances.
+    The outcome is a vector [d], and the feedback `LossOfMove(loss)` gives the loss of a point.
 
     Args:
-        delta: the distance between the moves and w, below `radius`.
-        step_size: of the descent. For both see `bounds.gradient_bandit`.
-        radius: of the ball.
+        delta: distance between the moves and w, below `radius` (see `bounds.gradient_bandit`).
+        step_size: step size of the descent (see `bounds.gradient_bandit`).
+        radius: radius of the ball.
 
     Raises:
         ValueError: `delta` is not below `radius`.
@@ -47,11 +44,10 @@ class GradientBandit(LearnerDefaults):
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import GradientBandit
         >>> loss = jo.losses.SquaredDistance()
         >>> rows = jo.environments.DataStream(None, np.array([[0.5, 0.0]]))
         >>> game = jo.Game(rows, jo.LossOfMove(loss), loss=loss)
-        >>> learner = GradientBandit(delta=0.2, step_size=0.002, radius=1.0)
+        >>> learner = jo.learners.GradientBandit(delta=0.2, step_size=0.002, radius=1.0)
         >>> w, history = jo.play(game, learner, jax.random.key(0), n_rounds=2000)
         >>> bool(abs(w[0] - 0.5) < 0.2), bool(abs(w[1]) < 0.2)
         (True, True)
@@ -67,20 +63,12 @@ class GradientBandit(LearnerDefaults):
             raise ArgumentError("delta", f"must be below the radius, {radius} (got {delta})")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Float[Array, "d"]:
-        """w = 0, the state.
-
-        Raises:
-            ValueError: if outcomes are not vectors.
-        """
+        """Return w = 0; outcomes must be vectors."""
         del key
-        if len(specs.outcome.shape) != 1:
-            raise ArgumentError(
-                "outcomes", f"must have one dimension for GradientBandit (got shape {specs.outcome.shape})"
-            )
-        return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
+        return zeros_like_vector(self, specs.outcome, "outcome")
 
     def predict(self, key: Key[Array, ""], state: Float[Array, "d"], x: Any) -> Float[Array, "d"]:
-        """w + delta u."""
+        """Play w + delta u."""
         del x
         u = random.normal(key, state.shape, state.dtype)
         return state + jnp.asarray(self.delta, state.dtype) * u / jnp.linalg.norm(u)

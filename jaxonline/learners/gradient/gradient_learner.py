@@ -1,4 +1,4 @@
-"""Online gradient descent with an estimated gradient: an estimator x an optax transformation x a projection.
+"""Online gradient descent with an estimated gradient: an estimator, an optax transformation and a projection.
 
 Zinkevich (2003) with the estimators of papers A, B and C: w' = w - step g, then w <- projection of w'.
 """
@@ -16,8 +16,8 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.gradient.optimizers import Optimizer
 from jaxonline.learners.gradient.step_sizes import StepSize
+from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Positive, Takes
 
@@ -30,9 +30,9 @@ class GradientState(NamedTuple):
 
     Attributes:
         w: the last hypothesis [d].
-        t: the number of updates made.
-        optimizer: the state of the optax transformation.
-        average: the mean of the hypotheses w_1, ..., w_t that were played [d]; None unless it is the hypothesis used.
+        t: number of updates.
+        optimizer: state of the optax transformation.
+        average: mean of the hypotheses w_1, ..., w_t [d] if the learner predicts with it, else None.
     """
 
     w: Float[Array, "d"]
@@ -42,11 +42,7 @@ class GradientState(NamedTuple):
 
 
 class GradientInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        gradient_norm: Euclidean norm of the estimated gradient.
-    """
+    """Diagnostics of one update: `gradient_norm` is the Euclidean norm of the estimated gradient."""
 
     gradient_norm: Float[Array, ""]
 
@@ -54,20 +50,19 @@ class GradientInfo(NamedTuple):
 @cites("zinkevich2003online")
 @struct
 class GradientLearner(LearnerDefaults):
-    """A linear predictor <w, x> that follows estimated gradients.
+    """Online gradient descent for a linear predictor <w, x>, with an estimated gradient.
 
-    Learners that differ in numbers only are one compiled program. The numbers inside of an optax transformation or
-    schedule are part of the program; equal ones, such as `optax.adam(1.0)` built twice, are recognised as equal unless
-    they hold lists, dictionaries or functions that are not optax's: build those once, and use them again.
+    Learners that differ in numbers only share one compiled program. Numbers inside an optax transformation or schedule
+    are part of the program. Equal ones, such as `optax.adam(1.0)` built twice, are recognised as equal unless they
+    contain lists, dictionaries or functions that are not optax's; build those once and reuse them.
 
     Args:
-        estimator: `estimator(key, w, oracle)`, an estimate of the gradient at w (`jaxonline.estimators`).
-        step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It
-            multiplies the optimiser's update.
-        radius: the projection's radius (l2 ball by default); None for no projection.
-        optimizer: an optax transformation with learning rate 1, plain gradient descent by default. A transformation
-            that is not made by optax alone can be pickled if it is given as a function that returns it, without
-            arguments, defined at the top level of a module.
+        estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
+        step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule. It multiplies
+            the optimiser's update.
+        radius: radius of the projection (l2 ball by default); None for no projection.
+        optimizer: an optax transformation with learning rate 1, gradient descent by default. To pickle a transformation
+            of your own, pass a function at the top level of a module that takes no arguments and returns it.
         projection: a function (w, radius) -> w, as in `optax.projections`.
         hypothesis: "last" predicts with w_t, "average" with the mean of w_1, ..., w_t.
 
@@ -95,25 +90,17 @@ class GradientLearner(LearnerDefaults):
 
     @property
     def traits(self) -> LearnerTraits:
-        """The loss whose gradient is estimated, where the estimator has one."""
+        """Declare the loss of the estimator, if it has one."""
         return LearnerTraits(loss=getattr(self.estimator, "loss", None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> GradientState:
-        """w_1 = 0 for instances of one dimension.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
+        """Return w_1 = 0; instances must be vectors."""
         del key
-        if len(specs.instance.shape) != 1:
-            raise ArgumentError(
-                "instances", f"must have one dimension for GradientLearner (got shape {specs.instance.shape})"
-            )
-        w = jnp.zeros(specs.instance.shape, specs.instance.dtype)
+        w = zeros_like_vector(self, specs.instance)
         return GradientState(w, jnp.int32(0), self.optimizer.init(w), w if self.hypothesis == "average" else None)
 
     def predict(self, key: Key[Array, ""], state: GradientState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, x> with the last or the averaged hypothesis."""
+        """Predict <w, x> with the last or the average hypothesis."""
         del key
         return (state.w if state.average is None else state.average) @ x
 

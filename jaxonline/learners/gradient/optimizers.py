@@ -11,14 +11,10 @@ from jaxonline.parameters.types import Component, Convert
 
 
 def as_optimizer(optimizer: Any, name: str = "optimizer") -> optax.GradientTransformation:
-    """An optax transformation, or what a function without arguments returns; equal ones are one object.
-
-    Raises:
-        TypeError: it is neither.
-    """
+    """Return the optax transformation that is given, or that a given function returns; equal ones are one object."""
     transformation = build_cached(optimizer) if _is_factory(optimizer) else optimizer
-    good = isinstance(transformation, optax.GradientTransformation)
-    check.instance(name, optimizer, good, "an optax GradientTransformation, or a function that returns one")
+    is_optax = isinstance(transformation, optax.GradientTransformation)
+    check.instance(name, optimizer, is_optax, "an optax GradientTransformation, or a function that returns one")
     return intern_functions(transformation)
 
 
@@ -27,9 +23,7 @@ def _is_factory(value: Any) -> bool:
     if not inspect.isroutine(value):
         return False
     parameters = inspect.signature(value).parameters.values()
-    return all(
-        each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters
-    )
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
 
 
 Optimizer = Annotated[Any, Component("optimizer"), Convert(as_optimizer)]

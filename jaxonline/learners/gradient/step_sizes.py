@@ -1,4 +1,4 @@
-"""Step sizes: a number that multiplies the optimiser's update of round t = 1, 2, ..."""
+"""Step sizes: functions of the round t = 1, 2, ... whose value multiplies the optimiser's update."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -20,13 +20,9 @@ from jaxonline.parameters.validation import validate_arguments
 
 @struct
 class Constant:
-    """The same step in every round. `Constant.over_horizon(eta, n_rounds)` is eta / sqrt(T).
-
-    Raises:
-        ValueError: if `value` is not above 0.
+    """Constant step size. `Constant.over_horizon(eta, n_rounds)` is eta / sqrt(T).
 
     Example:
-        >>> import jax.numpy as jnp
         >>> from jaxonline.learners import Constant
         >>> Constant.over_horizon(2.0, n_rounds=100).value
         0.2
@@ -37,21 +33,18 @@ class Constant:
     @classmethod
     @validate_arguments
     def over_horizon(cls, eta: Positive, n_rounds: Rounds) -> "Constant":
-        """The step eta / sqrt(T) of the theorems, for a horizon known in advance."""
+        """Return the step size eta / sqrt(T) of the theorems, for a horizon known in advance."""
         return cls(float(eta / np.sqrt(n_rounds)))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """The step of round t."""
+        """Return the step size of round t."""
         del t
         return jnp.asarray(self.value, dtype)
 
 
 @struct
 class InverseSqrt:
-    """The step eta / sqrt(t), for any horizon.
-
-    Raises:
-        ValueError: if `eta` is not above 0.
+    """Step size eta / sqrt(t), for an unknown horizon.
 
     Example:
         >>> import jax.numpy as jnp
@@ -63,16 +56,13 @@ class InverseSqrt:
     eta: Positive
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """The step of round t."""
+        """Return the step size of round t."""
         return jnp.asarray(self.eta, dtype) / jnp.sqrt(t.astype(dtype))
 
 
 @struct
 class InverseTime:
-    """The step eta / t, for strongly convex losses: 1 / (lambda t) where lambda |w|^2 / 2 is a part of the loss.
-
-    Raises:
-        ValueError: if `eta` is not above 0.
+    """Step size eta / t, for strongly convex losses: 1 / (lambda t) if the loss contains lambda |w|^2 / 2.
 
     Example:
         >>> import jax.numpy as jnp
@@ -84,21 +74,20 @@ class InverseTime:
     eta: Positive
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """The step of round t."""
+        """Return the step size of round t."""
         return jnp.asarray(self.eta, dtype) / t.astype(dtype)
 
 
 @struct
 class Schedule:
-    """An optax schedule times a scale: step t = 1, 2, ... is scale * schedule(t - 1), as optax counts.
+    """An optax schedule times a scale: the step size of round t is scale * schedule(t - 1), since optax counts from 0.
 
     Args:
-        schedule: any optax schedule, a function of the number of updates made before.
-        scale: a number above 0 that can be swept.
+        schedule: any optax schedule, a function of the number of earlier updates.
+        scale: a factor that can be swept.
 
     Raises:
-        ValueError: if `scale` is not above 0.
-        TypeError: `schedule` is no function of the step count, or returns no number.
+        TypeError: `schedule` is not a function of the step count, or does not return a number.
 
     Example:
         >>> import jax.numpy as jnp, optax
@@ -112,7 +101,7 @@ class Schedule:
 
     def __post_init__(self):
         try:
-            with jax.numpy_dtype_promotion("standard"):  # as optax has it, which divides counts by floats
+            with jax.numpy_dtype_promotion("standard"):  # optax divides counts by floats
                 step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))
         except (TypeError, ValueError) as error:
             shown = check.quote(self.schedule)
@@ -124,12 +113,12 @@ class Schedule:
         set_field(self, "schedule", intern_functions(self.schedule))
 
     def __call__(self, t: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """The step of round t."""
+        """Return the step size of round t."""
         return jnp.asarray(self.scale, dtype) * jnp.asarray(self.schedule(t - 1), dtype)
 
 
 def as_step_size(step_size: Any, name: str = "step_size") -> Any:
-    """A number becomes `Constant`, a function (an optax schedule) becomes `Schedule`, a step size stays itself."""
+    """Convert a number to `Constant` and a function (an optax schedule) to `Schedule`; return a step size as it is."""
     if isinstance(step_size, Constant | InverseSqrt | InverseTime | Schedule):
         return step_size
     if callable(step_size) or isinstance(step_size, type):
@@ -140,4 +129,4 @@ def as_step_size(step_size: Any, name: str = "step_size") -> Any:
 
 
 StepSize = Annotated[Any, Component("step size", "schedule", number=True), Gt(0), Convert(as_step_size)]
-"""A step size or a number; a number becomes `Constant`, an optax schedule becomes `Schedule`."""
+"""A step size, a number (becomes `Constant`) or an optax schedule (becomes `Schedule`)."""

@@ -1,1 +1,1 @@
-"""Linear classifiers and forecasters."""
+"""Linear classifiers and the Vovk-Azoury-Warmuth forecaster."""

@@ -1,12 +1,11 @@
-"""The p-norm perceptron: Grove, Littlestone and Schuurmans (2001); Gentile (2003)."""
+"""P-norm perceptron: Grove, Littlestone and Schuurmans (2001); Gentile (2003)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
-from jaxonline.learners.linear.from_zeros import FromZeros
-from jaxonline.learners.linear.perceptron import PerceptronInfo
+from jaxonline.learners.linear.perceptron import Perceptron
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Ge, Number
@@ -14,44 +13,28 @@ from jaxonline.parameters.types import Ge, Number
 
 @cites("grove2001general", "gentile2003robustness")
 @struct
-class PNormPerceptron(FromZeros):
-    """The perceptron with the weights w = gradient of |theta|_p^2 / 2, theta being the sum of y x over its mistakes.
+class PNormPerceptron(Perceptron):
+    """P-norm perceptron: w = gradient of |theta|_p^2 / 2, theta the sum of y x over the mistakes. Labels are -1 or +1.
 
-    The move is the score <w, x>; a score of 0 counts as a mistake. Labels are -1 or +1. Where |x|_p <= r, and some u
-    with |u|_q <= 1, 1/p + 1/q = 1, has y <u, x> >= gamma in every round, there are at most (p - 1) (r / gamma)^2
-    mistakes. With p = 2 it is `Perceptron`; with p = 2 ln d it is about as good as `Winnow` where few attributes
-    matter.
-
-    The state is theta [d].
+    The move is the score <w, x>; a score of 0 counts as a mistake. If |x|_p <= r, and some u with |u|_q <= 1, 1/p + 1/q
+    = 1, has y <u, x> >= gamma in every round, there are at most (p - 1) (r / gamma)^2 mistakes. With p = 2 it is
+    `Perceptron`; with p = 2 ln d it is about as good as `Winnow` if few attributes matter. The state is theta [d].
 
     Args:
-        p: of the norm.
+        p: exponent of the norm.
 
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import PNormPerceptron
-        >>> learner, theta = PNormPerceptron(3.0), jax.numpy.array([2.0, -1.0])
+        >>> learner, theta = jo.learners.PNormPerceptron(3.0), jax.numpy.array([2.0, -1.0])
         >>> [f"{weight:.3f}" for weight in learner.w(theta)]  # (4, -1) / 9^(1/3)
         ['1.923', '-0.481']
     """
 
     p: Annotated[Number, Ge(2)] = 2.0
 
-    def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
-        """The score <w, x>."""
-        del key
-        return self.w(state) @ x
-
-    def update(
-        self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any
-    ) -> tuple[Float[Array, "d"], PerceptronInfo]:
-        """theta += y x where y <w, x> <= 0."""
-        mistake = oracle.y * self.predict(key, state, oracle.x) <= 0.0
-        return jnp.where(mistake, state + oracle.y * oracle.x, state), PerceptronInfo(mistake)
-
     def w(self, state: Float[Array, "d"]) -> Float[Array, "d"]:
-        """sign(theta) |theta|^(p - 1) / |theta|_p^(p - 2), of ratios to the largest entry, which do not overflow."""
+        """Return sign(theta) |theta|^(p - 1) / |theta|_p^(p - 2); ratios to the largest entry do not overflow."""
         p = jnp.asarray(self.p, state.dtype)
         largest = jnp.max(jnp.abs(state))
         ratios = jnp.abs(state) / jnp.where(largest > 0, largest, 1.0)

@@ -1,11 +1,11 @@
-"""Passive-aggressive algorithms for classification: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006)."""
+"""Passive-aggressive classifiers: Crammer, Dekel, Keshet, Shalev-Shwartz and Singer (2006)."""
 
 from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
-from jaxonline.learners.linear.from_zeros import FromZeros
+from jaxonline.learners.linear.perceptron import Perceptron
 from jaxonline.losses import Hinge
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
@@ -14,12 +14,7 @@ from jaxonline.parameters.types import Positive
 
 
 class PassiveAggressiveInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        mistake: whether the score had the wrong sign, or none.
-        hinge_loss: max(1 - y <w, x>, 0).
-    """
+    """Diagnostics of one update: `mistake` (score of the wrong sign or 0) and `hinge_loss`, max(1 - y <w, x>, 0)."""
 
     mistake: Bool[Array, ""]
     hinge_loss: Float[Array, ""]
@@ -27,27 +22,27 @@ class PassiveAggressiveInfo(NamedTuple):
 
 @cites("crammer2006online")
 @struct
-class PassiveAggressive(FromZeros):
-    """The hypothesis nearest to the last one that has a margin of 1, or goes a part of the way. Labels are -1 or +1.
+class PassiveAggressive(Perceptron):
+    """Passive-aggressive classifier (PA, PA-I, PA-II). Labels are -1 or +1.
 
-    w += tau y x with the hinge loss l = max(1 - y <w, x>, 0) and
-    PA: tau = l / |x|^2; PA-I: tau = min(C, l / |x|^2); PA-II: tau = l / (|x|^2 + 1 / (2 C)). The move is the score
-    <w, x>; a score of 0 counts as a mistake. (scikit-learn's `PassiveAggressiveClassifier` is PA-I with
-    loss="hinge" and PA-II with loss="squared_hinge".)
+    w += tau y x with the hinge loss l = max(1 - y <w, x>, 0) and PA: tau = l / |x|^2; PA-I: tau = min(C, l / |x|^2);
+    PA-II: tau = l / (|x|^2 + 1 / (2 C)). The new w is the nearest one with a margin of 1 (PA), or a step towards it.
+    The move is the score <w, x>; a score of 0 counts as a mistake. scikit-learn's `PassiveAggressiveClassifier` is PA-I
+    with loss="hinge", and PA-II with loss="squared_hinge".
 
     Args:
-        variant: how tau is chosen.
-        C: the aggressiveness. PA has none.
+        variant: the formula of tau.
+        C: aggressiveness; PA ignores it.
 
     Raises:
-        TypeError: `C` is None, for another variant than PA.
+        TypeError: `C` is None and `variant` is not PA.
 
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import PassiveAggressive
         >>> game = jo.Game(jo.environments.DataStream(2.0 * np.eye(2), np.array([1.0, -1.0])), jo.FullInformation())
-        >>> jo.play(game, PassiveAggressive("PA-I", C=0.125), jax.random.key(0), n_rounds=4)[0].tolist()
+        >>> learner = jo.learners.PassiveAggressive("PA-I", C=0.125)
+        >>> jo.play(game, learner, jax.random.key(0), n_rounds=4)[0].tolist()
         [0.5, -0.5]
     """
 
@@ -59,11 +54,6 @@ class PassiveAggressive(FromZeros):
             set_field(self, "C", None)
         elif self.C is None:
             raise ArgumentTypeError("C", f"must be a number above 0 for {self.variant} (got None)")
-
-    def predict(self, key: Key[Array, ""] | None, state: Float[Array, "d"], x: Float[Array, "d"]) -> Float[Array, ""]:
-        """The score <w, x>."""
-        del key
-        return state @ x
 
     def update(
         self, key: Key[Array, ""] | None, state: Float[Array, "d"], oracle: Any

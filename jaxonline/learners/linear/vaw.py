@@ -1,16 +1,16 @@
-"""The Vovk-Azoury-Warmuth forecaster and online ridge regression, one implementation of both.
+"""Vovk-Azoury-Warmuth forecaster (VAW) and online ridge regression, in one implementation.
 
 Vovk (2001), Azoury and Warmuth (2001), in the form of Rokhlin and Gurtovaya (2025), Eqs. 9 and 10:
-    w_t = S_t^-1 sum_(i<t) y_i z_i,    S_t = lambda I + sum_(i<=t) z_i z_i',
-which counts the instance z_t that it is about to answer. Online ridge takes S_(t-1) instead. By the matrix inversion
-lemma the two predictions differ by a number, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
+    w_t = S_t^-1 sum_(i<t) y_i z_i,    S_t = lambda I + sum_(i<=t) z_i z_i'.
+S_t includes the instance z_t of the current prediction; online ridge uses S_(t-1). By the matrix inversion lemma the
+two predictions differ by a factor, the leverage: vaw_t = ridge_t / (1 + z_t' S_(t-1)^-1 z_t).
 
-A block of b rounds is absorbed at once. Let P = S^-1 and w = P sum y z at its start, the instances be columns of Z, and
+`absorb` processes a block of b rounds. Let P = S^-1 and w = P sum y z before the block, Z the instances as columns, and
 W = L^-1 with L L' = I + Z' P Z. In round t of the block online ridge predicts
     <w, z_t> - sum_(i<t) W_ti (y_i - <w, z_i>) / W_tt,
-the leverage is 1 / W_tt^2, and P - V V' and w + V W (y - Z' w) with V = P Z W' are P and w after it. So b rank-one
-updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead of 16 m^2. The
-learner absorbs blocks of one round; over a sequence that is known `offline` absorbs larger ones.
+the leverage is 1 / W_tt^2, and P - V V' and w + V W (y - Z' w) with V = P Z W' are P and w after the block. So b
+rank-one updates are matrix products: 4 m^2 + 4 b m flops a round, and 16 m^2 / b bytes of memory traffic instead of
+16 m^2. The learner uses blocks of one round; the engine for sequences known in advance uses larger ones.
 """
 
 from typing import Any, NamedTuple
@@ -30,23 +30,14 @@ from jaxonline.parameters.types import Positive
 
 
 class VAWState(NamedTuple):
-    """State of `VAW`.
-
-    Attributes:
-        inverse: P = (lambda I + sum z z')^-1 over the rounds seen [m, m].
-        w: P sum y z [m].
-    """
+    """State of `VAW`: `inverse` is P = (lambda I + sum z z')^-1 over the past rounds [m, m], `w` is P sum y z [m]."""
 
     inverse: Float[Array, "m m"]
     w: Float[Array, "m"]
 
 
 class VAWInfo(NamedTuple):
-    """Diagnostics of one update.
-
-    Attributes:
-        leverage: 1 + z' P z, by which VAW shrinks the prediction of online ridge; at least 1.
-    """
+    """Diagnostics of one update: `leverage` is 1 + z' P z, the ratio of the predictions of online ridge and VAW."""
 
     leverage: Float[Array, ""]
 
@@ -54,13 +45,15 @@ class VAWInfo(NamedTuple):
 @cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
 @struct
 class VAW(LearnerDefaults):
-    """The forecaster <w_t, z_t> with z = features(x), for full information and the squared loss.
+    """Vovk-Azoury-Warmuth forecaster (VAW) or online ridge regression, for full information and the squared loss.
+
+    The prediction is <w_t, z_t> with z = features(x).
 
     Args:
         regularizer: lambda.
-        forward: True for VAW (the current instance is in S_t), False for online ridge.
+        forward: True for VAW (S_t includes the current instance), False for online ridge.
         features: a function of an instance that is a pytree (`FourierFeatures`, a `Dictionary`), or None for the
-            instance itself. An array of any shape is flattened, so a dictionary of N kernels makes the concatenated
+            instance itself. An array of any shape is flattened: a dictionary of N kernels gives the concatenated
             forecaster of Theorem 1.
         allow_float32: accept instances of float32, in which long runs drift.
 
@@ -70,7 +63,7 @@ class VAW(LearnerDefaults):
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners.linear.vaw import VAW
+        >>> from jaxonline.learners import VAW
         >>> with jax.enable_x64(True):
         ...     game = jo.Game(jo.environments.DataStream(np.ones((3, 1)), np.ones(3)), jo.FullInformation())
         ...     ridge = jo.play(game, VAW(forward=False), jax.random.key(0), 3)[1].y_hat
@@ -85,18 +78,18 @@ class VAW(LearnerDefaults):
     allow_float32: bool = static(default=False)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> VAWState:
-        """P = I / lambda, w = 0."""
+        """Return P = I / lambda, w = 0."""
         del key
         require_float64("VAW", specs.instance.dtype, self.allow_float32)
         z = jax.eval_shape(self._features, specs.instance)
         return initial_state(z.shape[0], self.regularizer, specs.instance.dtype)
 
     def predict(self, key: Key[Array, ""], state: VAWState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """<w, z>, shrunk by the leverage of z if `forward`."""
+        """Predict <w, z>, divided by the leverage of z if `forward`."""
         del key
         z = self._features(x)
-        mean = state.w @ z
-        return mean / (1.0 + z @ (state.inverse @ z)) if self.forward else mean
+        ridge = state.w @ z
+        return ridge / (1.0 + z @ (state.inverse @ z)) if self.forward else ridge
 
     def update(self, key: Key[Array, ""], state: VAWState, oracle: Any) -> tuple[VAWState, VAWInfo]:
         """Absorb one round."""
@@ -105,7 +98,7 @@ class VAW(LearnerDefaults):
         return state, VAWInfo(leverages[0])
 
     def weights(self, state: VAWState) -> Float[Array, "m"]:
-        """The weights w of the instance's coordinates."""
+        """Return the weights w of the coordinates of the features."""
         return state.w
 
     def _features(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
@@ -113,33 +106,33 @@ class VAW(LearnerDefaults):
 
 
 def initial_state(n_features: int, regularizer: ArrayLike, dtype: Any) -> VAWState:
-    """The state before round 1."""
+    """Return the state before round 1."""
     return VAWState(jnp.eye(n_features, dtype=dtype) / jnp.asarray(regularizer, dtype), jnp.zeros(n_features, dtype))
 
 
 def absorb(
     state: VAWState, Z: Float[Array, "m b"], y: Float[Array, "b"], n_rounds: Int[Array, ""] | None = None
 ) -> tuple[VAWState, Float[Array, "b"], Float[Array, "b"]]:
-    """Play a block of rounds.
+    """Absorb a block of rounds into the state.
 
     Args:
-        state: before the block.
-        Z: the block's instances, one column a round.
-        y: its targets.
-        n_rounds: how many of the rounds are played, all by default; the others, finite instances, change nothing.
+        state: state before the block.
+        Z: instances of the block, one column for each round.
+        y: targets.
+        n_rounds: number of rounds to absorb, all by default; further instances (finite) change nothing.
 
     Returns:
-        The next state, the predictions of online ridge, each from the rounds before it, and the leverages.
+        The next state, the predictions of online ridge (each from the rounds before it), and the leverages.
     """
     PZ = product(state.inverse, Z)
     _, W = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))
     roots = W
-    if n_rounds is not None:  # column i of V is what round i does to P, whatever follows
-        played = jnp.arange(len(y)) < n_rounds
-        roots, y = jnp.where(played[:, None], roots, 0.0), jnp.where(played, y, 0.0)
+    if n_rounds is not None:  # column i of V is the change of P in round i, whatever follows
+        is_absorbed = jnp.arange(len(y)) < n_rounds
+        roots, y = jnp.where(is_absorbed[:, None], roots, 0.0), jnp.where(is_absorbed, y, 0.0)
     V = product(PZ, roots.T)
     prior = product(state.w, Z)
-    missed, diagonal = y - prior, jnp.diagonal(W)
-    means = prior - product(jnp.tril(W, -1), missed) / diagonal
-    state = VAWState(state.inverse - product(V, V.T), state.w + product(V, product(W, missed)))
-    return state, means, 1.0 / diagonal**2
+    residuals, diagonal = y - prior, jnp.diagonal(W)
+    predictions = prior - product(jnp.tril(W, -1), residuals) / diagonal
+    state = VAWState(state.inverse - product(V, V.T), state.w + product(V, product(W, residuals)))
+    return state, predictions, 1.0 / diagonal**2

@@ -1,4 +1,4 @@
-"""The voted perceptron: Freund and Schapire (1999)."""
+"""Voted perceptron: Freund and Schapire (1999)."""
 
 from typing import Any, NamedTuple
 
@@ -7,19 +7,20 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
+from jaxonline.game.traits import LearnerTraits
+from jaxonline.learners.vectors import zeros_like_vector
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count
 
 
 class VotedPerceptronState(NamedTuple):
-    """State of `VotedPerceptron`, with room for M mistakes.
+    """State of `VotedPerceptron`, with room for M mistakes; unused rows are 0.
 
     Attributes:
-        hypotheses: w after each mistake, in their order [M, d]; zeros where there is none yet.
-        votes: in how many rounds each was right, and 1 more [M]; zeros where there is none yet.
-        mistakes: their number, so that the last hypothesis is the one before.
+        hypotheses: w after each mistake, in order [M, d].
+        votes: 1 more than the number of rounds in which each hypothesis was right [M].
+        mistakes: number of mistakes; the last hypothesis is row `mistakes - 1`.
     """
 
     hypotheses: Float[Array, "M d"]
@@ -31,8 +32,8 @@ class VotedPerceptronInfo(NamedTuple):
     """Diagnostics of one update.
 
     Attributes:
-        mistake: whether the last hypothesis, and not the vote, had the wrong sign, or none.
-        overflow: True where there was a mistake, and no room for another hypothesis.
+        mistake: whether the score of the last hypothesis (not of the vote) has the wrong sign or is 0.
+        overflow: whether there was a mistake and no room for another hypothesis.
     """
 
     mistake: Bool[Array, ""]
@@ -42,23 +43,23 @@ class VotedPerceptronInfo(NamedTuple):
 @cites("freund1999large")
 @struct
 class VotedPerceptron(LearnerDefaults):
-    """All hypotheses of the perceptron vote, each as often as it has survived. Labels are -1 or +1.
+    """Voted or averaged perceptron: all hypotheses of the perceptron vote. Labels are -1 or +1.
 
-    The hypotheses are those of `Perceptron`, and each mistake of the last one makes a new one; the move is the mean of
-    the votes sign(<w, x>), from -1 to 1, or with `averaged` the mean of the scores <w, x> themselves. A vote of 0
-    counts as a mistake. A round costs 2 M d flops, for any number of mistakes.
+    The hypotheses are those of `Perceptron`; each mistake of the last one makes a new one. A hypothesis has as many
+    votes as rounds. The move is the mean of the votes sign(<w, x>), from -1 to 1; if `averaged`, it is the mean of the
+    scores <w, x>. A vote of 0 counts as a mistake. A round costs 2 M d flops, for any number of mistakes.
 
     Args:
-        max_mistakes: M, the largest number of mistakes of the perceptron; see `bounds.perceptron`.
-        averaged: the averaged perceptron.
+        max_mistakes: M, the largest number of mistakes of the perceptron (see `bounds.perceptron`).
+        averaged: whether to average scores (averaged perceptron).
 
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import VotedPerceptron
         >>> X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([1.0, -1.0, 1.0])
         >>> game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation(), loss=jo.losses.ZeroOne())
-        >>> state, history = jo.play(game, VotedPerceptron(max_mistakes=5), jax.random.key(0), n_rounds=6)
+        >>> learner = jo.learners.VotedPerceptron(max_mistakes=5)
+        >>> state, history = jo.play(game, learner, jax.random.key(0), n_rounds=6)
         >>> state.votes.tolist(), history.info.mistake.tolist()
         ([1, 1, 2, 2, 0], [True, True, True, False, True, False])
     """
@@ -66,31 +67,24 @@ class VotedPerceptron(LearnerDefaults):
     max_mistakes: Count = static()
     averaged: bool = static(default=False)
 
-    def capacity_hint(self) -> str:
-        """How to make room for more mistakes."""
-        return (
-            f"it stores one hypothesis a mistake and has room for {self.max_mistakes:,}: "
-            "build it with a larger max_mistakes"
+    @property
+    def traits(self) -> LearnerTraits:
+        """State how to get room for more mistakes."""
+        return LearnerTraits(
+            capacity_hint=f"it stores one hypothesis for each mistake and has room for {self.max_mistakes:,}: "
+            "increase max_mistakes"
         )
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> VotedPerceptronState:
-        """No hypothesis but w = 0, which does not vote.
-
-        Raises:
-            ValueError: if instances are not vectors.
-        """
+        """Return an empty list of hypotheses; w = 0 does not vote. Instances must be vectors."""
         del key
-        if len(specs.instance.shape) != 1:
-            raise ArgumentError(
-                "instances", f"must have one dimension for VotedPerceptron (got shape {specs.instance.shape})"
-            )
-        hypotheses = jnp.zeros((self.max_mistakes, *specs.instance.shape), specs.instance.dtype)
+        hypotheses = jnp.tile(zeros_like_vector(self, specs.instance), (self.max_mistakes, 1))
         return VotedPerceptronState(hypotheses, jnp.zeros(self.max_mistakes, jnp.int32), jnp.int32(0))
 
     def predict(
         self, key: Key[Array, ""] | None, state: VotedPerceptronState, x: Float[Array, "d"]
     ) -> Float[Array, ""]:
-        """The mean vote; 0 before the first mistake."""
+        """Predict the mean vote; 0 before the first mistake."""
         del key
         scores, votes = state.hypotheses @ x, state.votes.astype(x.dtype)
         return (scores if self.averaged else jnp.sign(scores)) @ votes / jnp.maximum(jnp.sum(votes), 1.0)
@@ -98,14 +92,14 @@ class VotedPerceptron(LearnerDefaults):
     def update(
         self, key: Key[Array, ""] | None, state: VotedPerceptronState, oracle: Any
     ) -> tuple[VotedPerceptronState, VotedPerceptronInfo]:
-        """Where the last hypothesis is right it has one more vote; else w + y x is the new one, with one vote."""
+        """Add a vote for the last hypothesis if it is right; else append w + y x with one vote."""
         del key
         x, y, last = oracle.x, oracle.y, state.mistakes - 1
         w = jnp.where(last >= 0, state.hypotheses[last], jnp.zeros_like(x))
         mistake = y * (w @ x) <= 0.0
         full = mistake & (state.mistakes >= self.max_mistakes)
-        place = jnp.where(mistake & ~full, state.mistakes, self.max_mistakes)  # beyond the end, it is dropped
-        votes = state.votes.at[jnp.where(mistake, place, last)].add(1, mode="drop")
-        hypotheses = state.hypotheses.at[place].set(w + y * x, mode="drop")
+        row = jnp.where(mistake & ~full, state.mistakes, self.max_mistakes)  # rows beyond the end are dropped
+        votes = state.votes.at[jnp.where(mistake, row, last)].add(1, mode="drop")
+        hypotheses = state.hypotheses.at[row].set(w + y * x, mode="drop")
         mistakes = state.mistakes + (mistake & ~full).astype(jnp.int32)
         return VotedPerceptronState(hypotheses, votes, mistakes), VotedPerceptronInfo(mistake, full)

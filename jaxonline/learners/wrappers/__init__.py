@@ -1,1 +1,1 @@
-"""Learners made of other learners."""
+"""Learners that wrap other learners."""

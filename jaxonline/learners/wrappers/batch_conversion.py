@@ -1,4 +1,4 @@
-"""From online to batch: one predictor from all hypotheses of a run: Cesa-Bianchi, Conconi and Gentile (2004)."""
+"""Online-to-batch conversion: one predictor from all hypotheses of a run. Cesa-Bianchi, Conconi and Gentile (2004)."""
 
 import functools
 from collections.abc import Callable
@@ -27,11 +27,11 @@ from jaxonline.parameters.validation import validate_arguments
 
 
 class BatchPredictor(NamedTuple):
-    """What `online_to_batch` returns.
+    """Result of `online_to_batch`.
 
     Attributes:
-        hypothesis: the mean of the hypotheses that were played.
-        mean_loss: the mean loss of the run, M.
+        hypothesis: mean of the hypotheses of the run.
+        mean_loss: M, the mean loss of the run.
         n_rounds: T.
     """
 
@@ -41,11 +41,11 @@ class BatchPredictor(NamedTuple):
 
     @validate_arguments
     def risk_bound(self, confidence: OpenUnitFloat = 0.95, loss_range: PositiveFloat = 1.0) -> float:
-        """M + range sqrt(ln(1 / (1 - confidence)) / (2 T)): above the risk of the mean hypothesis, with `confidence`.
+        """Return the bound M + range sqrt(ln(1 / (1 - confidence)) / (2 T)) on the risk of the mean hypothesis.
 
-        For rows that are independent draws, a loss that is convex in the hypothesis, and losses in an interval of
-        length `loss_range`. It is Corollary 2 of the paper by the Hoeffding-Azuma inequality for steps of a range,
-        whose deviation is half of the printed one, sqrt(2 ln(1 / (1 - confidence)) / T).
+        It holds for independent draws as rows, a loss that is convex in the hypothesis, and losses in an interval of
+        length `loss_range`. This is Corollary 2 of the paper with the Hoeffding-Azuma inequality for steps of a range:
+        the deviation is half of the printed one, sqrt(2 ln(1 / (1 - confidence)) / T).
         """
         return self.mean_loss + loss_range * float(np.sqrt(np.log(1.0 / (1.0 - confidence)) / (2.0 * self.n_rounds)))
 
@@ -60,35 +60,35 @@ def online_to_batch(
     hypothesis: Annotated[Callable[[PyTree], PyTree], Takes("the learner's state")] | None = None,
     seed: RandomKey = 0,
 ) -> BatchPredictor:
-    """Play a learner once over rows in their order, and average the hypotheses that it played.
+    """Run a learner once over the rows in their order, and average its hypotheses.
 
     Args:
-        learner: of full information, whose prediction is linear in the hypothesis.
+        learner: a learner with full information whose prediction is linear in the hypothesis.
         X: instances.
         y: outcomes.
         loss: `loss(y_hat, y)`, convex in the prediction.
-        hypothesis: `hypothesis(state)`, of a state of the learner: what its next prediction is linear in. By default
-            the vector w of predictions <w, x>: the learner's `w(state)`, the state's `average` or `w`, or the state
-            itself where it is an array, the first of these that there is. That it is played is checked.
-        seed: of the learner's random numbers.
+        hypothesis: `hypothesis(state)` returns the hypothesis, in which the next prediction is linear. The default is
+            the vector w of predictions <w, x>: the first that exists of the learner's `w(state)`, a state that is an
+            array, and the state's `average` or `w`. The function checks that the learner predicts with it.
+        seed: seed of the learner's random numbers.
 
     Returns:
         The mean of the hypotheses before each round, with the mean loss and the bound on its risk.
 
     Raises:
-        ValueError: `X` and `y` are not rows of one number.
-        TypeError: no `hypothesis` is given, and none of these is what the learner predicts with.
+        ValueError: `X` and `y` have different numbers of rows.
+        TypeError: `hypothesis` is None, and the learner predicts with none of the defaults.
 
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.learners import online_to_batch
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(-1.0, 1.0, size=(400, 2))
         >>> hinge = jo.losses.Hinge()
         >>> learner = jo.GradientLearner(jo.estimators.FullGradient(hinge), step_size=0.1, radius=1.0)
-        >>> found = online_to_batch(learner, X, np.sign(X[:, 0]), hinge)
-        >>> bool(found.hypothesis[0] > 0.5), round(found.risk_bound(0.95, loss_range=2.5) - found.mean_loss, 3)
+        >>> predictor = jo.learners.online_to_batch(learner, X, np.sign(X[:, 0]), hinge)
+        >>> bound = predictor.risk_bound(0.95, loss_range=2.5)
+        >>> bool(predictor.hypothesis[0] > 0.5), round(bound - predictor.mean_loss, 3)
         (True, 0.153)
     """
     check.rows("X", X, "y", y)
@@ -96,53 +96,53 @@ def online_to_batch(
     bound = bind(game, learner)
     n_rounds = len(np.asarray(y))
     key = check.as_key("seed", seed)
-    mean, losses, are_played = _averaged(bound.game, bound.entrant, key, n_rounds, hypothesis)
-    if not np.all(are_played):
-        first = int(np.argmin(are_played)) + 1
+    mean, losses, are_linear = _average_hypotheses(bound.game, bound.entrant, key, n_rounds, hypothesis)
+    if not np.all(are_linear):
+        first = int(np.argmin(are_linear)) + 1
         raise ArgumentTypeError(
             "hypothesis",
             f"must be given: {type(learner).__name__} does not predict <w, x> with the w of its state "
-            f"(in round {first}, for one) (got None)",
+            f"(first in round {first}; got None)",
         )
     return BatchPredictor(jax.tree.map(np.asarray, mean), float(np.mean(np.asarray(losses, float))), n_rounds)
 
 
-def _vector(learner: Any, state: PyTree) -> Array:
-    """The vector with which a learner predicts, as far as one can see."""
+def _weight_vector(learner: Any, state: PyTree) -> Array:
+    """Return the vector with which a learner seems to predict."""
     if callable(getattr(learner, "w", None)):
         return learner.w(state)
     if isinstance(state, jax.Array):
         return state
-    found = getattr(state, "average", None)
-    found = getattr(state, "w", None) if found is None else found
-    if found is None:
+    average = getattr(state, "average", None)
+    w = getattr(state, "w", None) if average is None else average
+    if w is None:
         raise ArgumentTypeError("hypothesis", f"must be given for a state without w, {type(state).__name__} (got None)")
-    return found
+    return w
 
 
 @exact_products()
-def _predicts(w: Array, x: Array, y_hat: Array) -> Array:
-    """Whether y_hat is <w, x>, as far as rounding tells."""
+def _is_linear_prediction(w: Array, x: Array, y_hat: Array) -> Array:
+    """Whether y_hat is <w, x> up to rounding."""
     if w.shape != x.shape or jnp.shape(y_hat):
         return jnp.bool_(False)
     return jnp.abs(y_hat - w @ x) <= jnp.sqrt(jnp.finfo(w.dtype).eps) * (jnp.abs(w) @ jnp.abs(x))
 
 
 @jax.jit(static_argnames=("n_rounds", "hypothesis"))
-def _averaged(game, entrant, key, n_rounds, hypothesis):
+def _average_hypotheses(game, entrant, key, n_rounds, hypothesis):
     keys = stream_keys(key)
-    of_state = functools.partial(_vector, entrant.learner) if hypothesis is None else hypothesis
+    to_hypothesis = functools.partial(_weight_vector, entrant.learner) if hypothesis is None else hypothesis
 
     def one_round(carry, t):
         states, mean = carry
-        played = of_state(states.learner)
-        mean = jax.tree.map(lambda m, w: m + (w - m) / t.astype(m.dtype), mean, played)
+        w = to_hypothesis(states.learner)
+        mean = jax.tree.map(lambda m, w: m + (w - m) / t.astype(m.dtype), mean, w)
         states, record = play_round(game, entrant, keys, t, states)
-        is_played = jnp.bool_(True) if hypothesis is not None else _predicts(played, record.x, record.y_hat)
-        return (states, mean), (record.loss, is_played)
+        is_linear = jnp.bool_(True) if hypothesis is not None else _is_linear_prediction(w, record.x, record.y_hat)
+        return (states, mean), (record.loss, is_linear)
 
     first = start(game, entrant, keys)
-    mean = jax.tree.map(jnp.zeros_like, of_state(first.learner))
+    mean = jax.tree.map(jnp.zeros_like, to_hypothesis(first.learner))
     rounds = jnp.arange(1, n_rounds + 1, dtype=jnp.int32)
-    (_, mean), (losses, are_played) = jax.lax.scan(one_round, (first, mean), rounds)
-    return mean, losses, are_played
+    (_, mean), (losses, are_linear) = jax.lax.scan(one_round, (first, mean), rounds)
+    return mean, losses, are_linear

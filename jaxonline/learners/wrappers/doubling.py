@@ -1,4 +1,4 @@
-"""The doubling trick: a learner for a known horizon plays without knowing it.
+"""Doubling trick: run a learner that requires the horizon without knowing the horizon.
 
 Auer, Cesa-Bianchi, Freund and Schapire (1995); Cesa-Bianchi and Lugosi (2006), section 2.3.
 """
@@ -22,10 +22,10 @@ class DoublingState(NamedTuple):
     """State of `Doubling`.
 
     Attributes:
-        learner: of the learner of the present phase.
-        start: of a learner before round 1.
-        played: rounds of the present phase.
-        horizon: rounds that it has, 1, 2, 4, ...
+        learner: state of the learner of the current phase.
+        start: state of a learner before round 1.
+        played: rounds played in the current phase.
+        horizon: rounds of the current phase, 1, 2, 4, ...
     """
 
     learner: PyTree
@@ -37,18 +37,18 @@ class DoublingState(NamedTuple):
 @cites("auer1995gambling", "cesabianchi2006prediction")
 @struct
 class Doubling(ForwardsToLearner):
-    """A learner made for 1 round, then one for 2, then for 4, ... each beginning anew, in one compiled program.
+    """Doubling trick: start a new learner for 1 round, then for 2, then for 4, ..., in one compiled program.
 
-    If the learner for T rounds has a regret of at most c sqrt(T), this one's is at most c sqrt(T) sqrt(2)/(sqrt(2) - 1)
-    after every number of rounds (`bounds.doubling`).
+    If the learner for T rounds has a regret of at most c sqrt(T), the regret of `Doubling` is at most
+    c sqrt(T) sqrt(2)/(sqrt(2) - 1) after every number of rounds (`bounds.doubling`).
 
     Args:
-        learner_for: `learner_for(T)` makes the learner for a horizon, from a float that is not known when the program
-            is compiled: so it computes with `jax.numpy`, and the horizon is in numbers, not in shapes. Built once, as
-            two functions are two programs. All learners begin in the state of the first.
+        learner_for: `learner_for(T)` returns the learner for a horizon T. T is a float unknown at compilation, so the
+            function computes with `jax.numpy`, and no array shape may depend on T. Define it once, since two functions
+            are two programs. All learners start from the initial state of the first one.
 
     Raises:
-        TypeError: `learner_for` is not a function, or makes no learners.
+        TypeError: `learner_for` is not a function that returns a learner.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np
@@ -59,48 +59,47 @@ class Doubling(ForwardsToLearner):
         >>> losses = jo.environments.DataStream(None, np.tile([1.0, 0.0], (7, 1)))
         >>> game = jo.Game(losses, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
         >>> state, history = jo.play(game, Doubling(hedge), jax.random.key(0), n_rounds=7)
-        >>> [f"{weight:.2f}" for weight in history.y_hat[:, 0]]  # it begins anew in rounds 1, 2 and 4
+        >>> [f"{weight:.2f}" for weight in history.y_hat[:, 0]]  # phases start in rounds 1, 2 and 4
         ['0.50', '0.50', '0.16', '0.50', '0.24', '0.09', '0.03']
     """
 
     learner_for: Annotated[Callable, Takes("the number of rounds")] = static()
 
     def __post_init__(self):
-        made = self.learner_for(1.0)
-        check.instance("learner_for(1.0)", made, isinstance(made, Learner), "a learner, with init, predict and update")
+        check.instance("learner_for(1.0)", self.learner, Learner, "a learner, with init, predict and update")
 
     @property
     def learner(self) -> Any:  # type: ignore[override]
-        """The first learner, for one round. Those for other horizons have the same traits."""
+        """Return the first learner, for one round; learners for other horizons have the same traits."""
         return self.learner_for(1.0)
 
     def overflow_probability(self, n_rounds: int) -> float | None:
-        """The sum over the phases, each of which begins with empty storage; at most 1."""
+        """Return the sum over the phases, each of which starts with empty storage; at most 1."""
         lengths = [2**phase for phase in range((n_rounds + 1).bit_length() - 1)]
         lengths.append(n_rounds - sum(lengths))
-        risks = [super(Doubling, self).overflow_probability(length) for length in lengths if length]
-        return None if None in risks else min(1.0, sum(risks))  # type: ignore[arg-type]
+        probabilities = [super(Doubling, self).overflow_probability(length) for length in lengths if length]
+        return None if None in probabilities else min(1.0, sum(probabilities))  # type: ignore[arg-type]
 
     def weights(self, state: DoublingState) -> Float[Array, "K"]:
-        """The weights of the present learner."""
-        return self._present(state).weights(state.learner)
+        """Return the weights of the current learner."""
+        return self._current_learner(state).weights(state.learner)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> DoublingState:
-        """The first learner's state."""
+        """Return the state of the first learner."""
         start = self.learner.init(key, specs)
         return DoublingState(start, start, jnp.int32(0), jnp.int32(1))
 
     def predict(self, key: Key[Array, ""], state: DoublingState, x: PyTree) -> PyTree:
-        """The move of the present learner."""
-        return self._present(state).predict(key, state.learner, x)
+        """Return the move of the current learner."""
+        return self._current_learner(state).predict(key, state.learner, x)
 
     def update(self, key: Key[Array, ""], state: DoublingState, oracle: Any) -> tuple[DoublingState, PyTree]:
-        """The update of the present learner; after its last round the next one begins."""
-        learner, info = self._present(state).update(key, state.learner, oracle)
-        over = state.played + 1 >= state.horizon
-        learner = jax.tree.map(lambda new, old: jnp.where(over, new, old), state.start, learner)
-        played = jnp.where(over, 0, state.played + 1)
-        return DoublingState(learner, state.start, played, jnp.where(over, 2, 1) * state.horizon), info
+        """Update the current learner; after its last round the next phase starts."""
+        learner, info = self._current_learner(state).update(key, state.learner, oracle)
+        is_last = state.played + 1 >= state.horizon
+        learner = jax.tree.map(lambda new, old: jnp.where(is_last, new, old), state.start, learner)
+        played = jnp.where(is_last, 0, state.played + 1)
+        return DoublingState(learner, state.start, played, jnp.where(is_last, 2, 1) * state.horizon), info
 
-    def _present(self, state: DoublingState) -> Any:
+    def _current_learner(self, state: DoublingState) -> Any:
         return self.learner_for(state.horizon.astype(jnp.result_type(float)))

@@ -1,7 +1,4 @@
-"""A learner in feature space: whatever it sees has gone through a feature map, such as random Fourier features.
-
-Rahimi and Recht (2007) have the features, and learners on them.
-"""
+"""A learner in feature space, for a feature map such as random Fourier features: Rahimi and Recht (2007)."""
 
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -27,26 +24,24 @@ def _require_learner(learner: Any, name: str) -> Any:
 @cites("rahimi2007random")
 @struct
 class WithFeatures(ForwardsToLearner):
-    """A learner of features: it predicts from phi(x), and phi is applied to every instance and copy it asks for.
+    """A learner in feature space: it sees phi(x) in place of every instance and copy, and predicts from phi(x).
 
-    Labels, queries and what they cost stay as they are. On noisy copies features are not unbiased, E phi(x~) is not
-    phi(x), so that `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and the mean that
-    `MeanOfCopies` takes is of features, not of copies. The covariance of the noise of features is not known:
-    `KnownCovariance` raises.
+    Labels, queries and their costs are the same. On noisy copies features are biased, since E phi(x~) differs from
+    phi(x): `TwoCopies` learns with the mean features E phi(x~) in place of phi(x), and `MeanOfCopies` averages
+    features, not copies. The covariance of the noise of features is unknown: `KnownCovariance` raises.
 
     Args:
-        learner: a learner of vectors of the features' length.
-        features: a pytree that is a function of an instance (`FourierFeatures`).
+        learner: a learner of vectors with the length of the features.
+        features: a feature map, a pytree that is a function of an instance (`FourierFeatures`).
 
     Example:
         >>> import jax, numpy as np
         >>> import jaxonline as jo
         >>> from jaxonline.estimators import FourierFeatures, NaiveCopy
-        >>> from jaxonline.learners import WithFeatures
         >>> features = FourierFeatures.draw(jax.random.key(0), jo.kernels.Gaussian(2.0), dimension=2, n_frequencies=50)
-        >>> learner = WithFeatures(jo.GradientLearner(NaiveCopy(), step_size=0.1, radius=3.0), features)
+        >>> learner = jo.GradientLearner(NaiveCopy(), step_size=0.1, radius=3.0)
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
-        >>> jo.play(game, learner, jax.random.key(1), n_rounds=5)[0].w.shape
+        >>> jo.play(game, jo.learners.WithFeatures(learner, features), jax.random.key(1), n_rounds=5)[0].w.shape
         (100,)
     """
 
@@ -54,28 +49,28 @@ class WithFeatures(ForwardsToLearner):
     features: AnyFeatures
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """The check of the learner; the noise of features has no single law."""
+        """Check the feedback as the learner does; the noise of features has no single distribution."""
         super().check_feedback(feedback._replace(noise=None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
-        """The learner's state for instances like phi(x)."""
+        """Return the learner's state for instances like phi(x)."""
         return self.learner.init(key, specs._replace(instance=jax.eval_shape(self.features, specs.instance)))
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """The learner's prediction from phi(x)."""
+        """Predict from phi(x)."""
         return self.learner.predict(key, state, self.features(x))
 
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, PyTree]:
-        """The learner's update from an oracle of features."""
+        """Update the learner with an oracle of features."""
         return self.learner.update(key, state, FeaturedOracle(oracle, self.features))
 
 
 class FeaturedOracle:
-    """An oracle of the features of what another oracle answers, which keeps the meter.
+    """An oracle whose instances and copies are features; another oracle answers and counts the queries.
 
     Attributes:
-        x: phi of the clean instance, where the oracle shows it.
-        y: the target, where the oracle shows it.
+        x: phi of the clean instance, if the oracle shows it.
+        y: the target, if the oracle shows it.
     """
 
     def __init__(self, oracle: Any, features: Callable[[Array], Array]):
@@ -93,14 +88,11 @@ class FeaturedOracle:
         return self._oracle.y
 
     def copy(self, index: int) -> Float[Array, "m"]:
-        """phi of the copy with this index."""
+        """Return phi of the copy with this index."""
         return self._features(self._oracle.copy(index))
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity m"]:
-        """phi of copies `first`, `first + 1`, ..., of all `capacity` or of `number`, which are drawn and charged.
-
-        Rows beyond `number` are 0.
-        """
+        """Return phi of `capacity` or `number` copies from `first` on, and charge them; other rows are 0."""
         if number is None:
             return jnp.stack([self._features(copy) for copy in self._oracle.copies(first, capacity)])
         features = jax.vmap(self._features)(self._oracle.copies(first, capacity, number))
@@ -108,29 +100,23 @@ class FeaturedOracle:
         return jnp.where(drawn[:, None], features, jnp.zeros_like(features))
 
     def reserve(self, number: Int[Array, ""]) -> Callable[[Int[Array, ""]], Float[Array, "m"]]:
-        """Charge `number` copies whose features are looked at later: `draw(index)` gives phi of that copy."""
+        """Charge `number` copies; return `draw`, where `draw(index)` is phi of that copy."""
         draw = self._oracle.reserve(number)
         return lambda index: self._features(draw(index))
 
     def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
-        """The noisy label with this index."""
+        """Return the noisy label with this index."""
         return self._oracle.label(index)
 
     def labels(self, capacity: int, number: Int[Array, ""]) -> Float[Array, "capacity"]:
-        """The noisy labels 0, 1, ..., `number` of them."""
+        """Return the first `number` noisy labels."""
         return self._oracle.labels(capacity, number)
 
     @property
     def covariance(self) -> Float[Array, "m m"]:
-        """Not known.
-
-        Raises:
-            ValueError: always.
-        """
-        raise ValueError(
-            "covariance: that of the noise of features is not known; use a learner that does not ask for it"
-        )
+        """Raise a ValueError, since the covariance of the noise of features is unknown."""
+        raise ValueError("covariance: unknown for the noise of features; use an estimator that does not need it")
 
     def queries(self) -> Int[Array, ""]:
-        """The number of queries charged so far in this round."""
+        """Return the number of queries charged so far in this round."""
         return self._oracle.queries()

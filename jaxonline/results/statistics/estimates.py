@@ -18,7 +18,7 @@ from jaxonline.results.statistics.variance_reduction import (
     adjusted,
     variance_reduction,
 )
-from jaxonline.store.lazy_arrays import portions
+from jaxonline.store.lazy_arrays import working_slices
 
 NO_COMPARATOR = (
     "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
@@ -108,7 +108,9 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
     """The adjusted values [R, G] of a learner, from a recorded round on."""
     parts = [
-        rounds for learners, rounds in portions(recorded_of(result, quantity)) if learners.start in (None, learner)
+        rounds
+        for learners, rounds in working_slices(recorded_of(result, quantity))
+        if learners.start in (None, learner)
     ]
     if len(parts) == 1:
         return adjusted_values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
@@ -146,7 +148,7 @@ def paired_difference(
         between = _at(result, quantity, interval, rounds).of_difference()
         return means.mean_over_runs(found[None], level, interval=between)
 
-    rounds = {rounds.start: rounds for _, rounds in portions(recorded_of(result, quantity))}
+    rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_of(result, quantity))}
     found = zip(*(of(ALL, each) for each in rounds.values()), strict=True)
     return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in found))
 
@@ -158,7 +160,7 @@ def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarr
         return np.nanquantile(values(result, quantity, learners, rounds), probabilities, axis=1)
 
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of learners that failed in all runs
-        return _joined([(at, of(*at)) for at in portions(recorded_of(result, quantity))], axis=probabilities.ndim)
+        return _joined([(at, of(*at)) for at in working_slices(recorded_of(result, quantity))], axis=probabilities.ndim)
 
 
 def reduction(result: Any, quantity: str) -> np.ndarray:
@@ -183,7 +185,7 @@ def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInte
         runs = read(result, quantity, learners, rounds)
         return means.mean_over_runs(runs, level, together, _at(result, quantity, interval, rounds))
 
-    found = [(at, of(*at)) for at in portions(recorded_of(result, quantity))]
+    found = [(at, of(*at)) for at in working_slices(recorded_of(result, quantity))]
     return Estimate(*(_joined([(at, each[i]) for at, each in found], axis=0) for i in range(len(Estimate._fields))))
 
 

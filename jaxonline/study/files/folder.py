@@ -16,9 +16,9 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import workers_of
 from jaxonline.simulation.metadata import versions
-from jaxonline.store.atomic_files import write_whole
-from jaxonline.store.lazy_arrays import portions
-from jaxonline.store.output_paths import check_folder, write_text, writing
+from jaxonline.store.atomic_files import write_atomically
+from jaxonline.store.lazy_arrays import working_slices
+from jaxonline.store.output_paths import check_folder, output_file, write_text
 from jaxonline.study.files.differences import differing, in_a_line
 from jaxonline.study.files.reporting import report_of
 from jaxonline.study.files.study_file import StudyFile
@@ -118,13 +118,13 @@ def _kept(*files: Path) -> Iterator[None]:
         yield
     except Exception:
         for path, content in before.items():
-            write_whole(path, content)
+            write_atomically(path, content)
         raise
 
 
 def _write(folder: Path, about: dict[str, Any]) -> None:
-    with writing(folder / CONFIGURATION) as path:
-        write_whole(path, strict_json(about).encode())
+    with output_file(folder / CONFIGURATION) as path:
+        write_atomically(path, strict_json(about).encode())
 
 
 def _plain(configuration: Any) -> Any:
@@ -175,7 +175,7 @@ def _without_unknown_regret(result: Result) -> Result:
     best = result.comparator_loss
     known = best is not None and not any(
         np.isnan(best[learners, :, rounds][np.isfinite(result.cumulative_loss[learners, :, rounds])]).any()
-        for learners, rounds in portions(result.cumulative_loss)
+        for learners, rounds in working_slices(result.cumulative_loss)
     )
     return result if known else dataclasses.replace(result, comparator_loss=None)
 

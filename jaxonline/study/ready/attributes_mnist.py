@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 
 from jaxonline.engines.attribute_streams import play_streams
-from jaxonline.learners.attributes.baseline import l1_minimum
+from jaxonline.learners.attributes.baseline import minimise_on_l1_ball
 from jaxonline.linalg.programs import exact_products
 from jaxonline.simulation.halving import least
 
@@ -257,7 +257,7 @@ def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, c
 @partial(jax.jit, static_argnames=("n_steps",))
 @exact_products()
 def _descend(A, b, radii, curvature, n_steps):
-    return jax.vmap(lambda radius: l1_minimum(A, b, radius, jnp.zeros_like(b), n_steps, curvature))(radii)
+    return jax.vmap(lambda radius: minimise_on_l1_ball(A, b, radius, jnp.zeros_like(b), n_steps, curvature))(radii)
 
 
 def pair_moments(split: Split, n_attributes: int, seed: tuple[int, ...]) -> Callable[[np.ndarray], PixelMoments]:

@@ -177,7 +177,7 @@ def test_every_gradient_learner_of_the_registry_has_a_loop():
 
 
 @pytest.mark.parametrize("name", some(LOOPS, *SHORT_LOOPS))
-def test_a_learner_is_its_numpy_loop(name, x64):
+def test_a_gradient_learner_equals_its_numpy_loop(name, x64):
     entry, key = LEARNERS[name](), jax.random.fold_in(jax.random.key(11), 3)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROUNDS, 3)) / 2
@@ -200,7 +200,7 @@ def test_a_learner_is_its_numpy_loop(name, x64):
     assert np.ptp(y_hat) > 0.1, "a learner that does not move would be no test"
 
 
-def test_the_step_sizes(x64):
+def test_step_sizes_are_their_formulas(x64):
     t = jnp.int32(9)
     assert float(jo.Constant(0.25)(t, jnp.float64)) == 0.25
     assert float(jo.Constant.over_horizon(3.0, n_rounds=16).value) == 0.75
@@ -224,7 +224,7 @@ BUILT_TWICE = {
 }
 
 
-def test_what_optax_builds_twice_is_one_program():
+def test_equal_optax_transformations_share_one_program():
     """Learners with equal transformations and schedules have one structure, with different ones different structures;
     what others wrote is only equal to itself."""
     traced = []
@@ -252,7 +252,7 @@ def test_what_optax_builds_twice_is_one_program():
 
 
 @pytest.mark.long
-def test_the_average_is_of_the_hypotheses_that_were_played(x64):
+def test_the_average_is_the_mean_of_all_hypotheses(x64):
     """After t updates it is the mean of w_1 = 0, w_2, ..., w_(t+1): the one used in the next round."""
     entry = LEARNERS["two copies, averaged"]()
     rng = np.random.default_rng(1)
@@ -283,7 +283,7 @@ def test_the_average_is_of_the_hypotheses_that_were_played(x64):
         ("estimator", {"step_size": 0.1, "estimator": "two copies"}),
     ],
 )
-def test_bad_arguments(message, arguments):
+def test_bad_arguments_are_named(message, arguments):
     with pytest.raises((ValueError, TypeError), match=message):
         jo.GradientLearner(**{"estimator": TwoCopies(), **arguments})
 
@@ -300,14 +300,14 @@ def test_bad_arguments(message, arguments):
         ("n_copies", lambda: MeanOfCopies(2.0)),
     ],
 )
-def test_bad_step_sizes_and_estimators(message, make):
+def test_bad_step_sizes_and_estimators_are_named(message, make):
     with pytest.raises((ValueError, TypeError), match=message):
         make()
 
 
 def test_instances_must_be_vectors():
     learner = jo.GradientLearner(TwoCopies(), step_size=0.1)
-    with pytest.raises(ValueError, match="one dimension"):
+    with pytest.raises(ValueError, match="instance"):
         learner.init(
             jax.random.key(0),
             jo.game.Specs.of_vectors((2, 2)),

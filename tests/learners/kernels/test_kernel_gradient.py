@@ -238,13 +238,13 @@ def test_out_of_room_it_stops_learning_and_says_so():
 @pytest.mark.parametrize(
     ("message", "arguments"),
     [
-        ("kernel: .*got <function", {"kernel": lambda x, z: 1.0}),
-        ("estimator: must be FullGradient, NaiveCopy or MeanOfCopies", {"estimator": TwoCopies()}),
-        ("estimator: must be FullGradient, NaiveCopy or MeanOfCopies", {"estimator": Squared()}),
-        ("step_size: must be above 0", {"step_size": -0.1}),
-        ("radius: must be above 0", {"radius": 0.0}),
-        ("n_rounds: must be at least 1", {"n_rounds": 0}),
-        ("n_rounds: must be an integer", {"n_rounds": "many"}),
+        (r"^kernel\b", {"kernel": lambda x, z: 1.0}),
+        (r"^estimator\b", {"estimator": TwoCopies()}),
+        (r"^estimator\b", {"estimator": Squared()}),
+        (r"^step_size\b", {"step_size": -0.1}),
+        (r"^radius\b", {"radius": 0.0}),
+        (r"^n_rounds\b", {"n_rounds": 0}),
+        (r"^n_rounds\b", {"n_rounds": "many"}),
     ],
 )
 def test_bad_arguments(message, arguments):
@@ -255,7 +255,7 @@ def test_bad_arguments(message, arguments):
 
 @pytest.mark.parametrize("estimator", [FullGradient, NaiveCopy, lambda loss: MeanOfCopies(2, loss)])
 def test_losses_must_be_losses(estimator):
-    with pytest.raises(TypeError, match=r"loss: must be a loss of jaxonline.losses"):
+    with pytest.raises(TypeError, match=r"^loss\b"):
         estimator("squared")
 
 

@@ -147,19 +147,19 @@ def test_the_graphs_follow_their_law(x64, sampler):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Raker(3), "dictionary: must be a function"),
-        (lambda: Raker(Dictionary(np.ones((1, 1, 1))), penalty=-1.0), "penalty: must be at least 0"),
-        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), sampler="wrong"), "sampler: must be one of"),
-        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), n_draws=0), "n_draws: must be at least 1"),
-        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), least_probability=0.0), "least_probability: must be above 0"),
-        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), EWA(0.5)), "expert: must be a VAW"),
+        (lambda: Raker(3), r"^dictionary\b"),
+        (lambda: Raker(Dictionary(np.ones((1, 1, 1))), penalty=-1.0), r"^penalty\b"),
+        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), sampler="wrong"), r"^sampler\b"),
+        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), n_draws=0), r"^n_draws\b"),
+        (lambda: OMKLGF(Dictionary(np.ones((1, 1, 1))), least_probability=0.0), r"^least_probability\b"),
+        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), EWA(0.5)), r"^expert\b"),
         (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), VAW(features=jnp.sin)), "no features of its own"),
-        (lambda: Dictionary(np.ones((1, 1))), "frequencies: must have 3 dimensions"),
-        (lambda: Dictionary(np.full((1, 1, 1), np.nan)), "frequencies: must be finite"),
-        (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"phases: must have shape \(2, 3\)"),
+        (lambda: Dictionary(np.ones((1, 1))), r"^frequencies\b"),
+        (lambda: Dictionary(np.full((1, 1, 1), np.nan)), r"^frequencies\b"),
+        (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"^phases\b"),
         (lambda: Dictionary.draw(jax.random.key(0), [], 1, 1), "at least one kernel"),
         (lambda: Dictionary.draw(jax.random.key(0), [Scaled(Gaussian(1.0), 2.0)], 1, 1), r"k\(0\) = 1 .got 2"),
-        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), "layout: must be one of"),
+        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), r"^layout\b"),
     ],
 )
 def test_bad_arguments(call, message):
@@ -345,7 +345,7 @@ def test_theorems_as_printed():
     scaled_features = Features(m, scaled=True)
     assert bounds.vaw_ewa(f, N, scaled_features, Y, T, lam / m) == pytest.approx(one + 4 * Y**2 * np.log(N))
     np.testing.assert_allclose(bounds.vaw_ewa(f, N, features, Y, [1, T], lam)[1], one + 4 * Y**2 * np.log(N))
-    with pytest.raises(ValueError, match="n_rounds: must be at least 1"):
+    with pytest.raises(ValueError, match=r"^n_rounds\b"):
         bounds.vaw(1.0, 1, 1.0, 1.0, 0)
 
 

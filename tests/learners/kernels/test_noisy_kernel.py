@@ -136,18 +136,18 @@ def test_a_full_storage_is_not_silent():
     assert learner.overflow_probability(T) < 1e-6
     assert small.overflow_probability(T) > 0.9
     game = jo.Game(jo.environments.DataStream(*(part.astype(np.float32) for part in stream(Squared()))), CHANNEL)
-    with pytest.warns(OverflowWarning, match=r"Storage.for_horizon\(feature_map, length, dimension, n_rounds, risk\)"):
+    with pytest.warns(OverflowWarning, match="Storage.for_horizon"):
         result = jo.simulate(game, small, n_runs=16, n_rounds=T, record_at=1)
     assert result.overflowed[0] > 0
 
 
 def test_what_is_wrong_is_said():
     learner = learner_of(MAPS["exponential"], Squared(), 1.0)
-    with pytest.raises(ValueError, match=r"radius: .*got -1"):
+    with pytest.raises(ValueError, match=r"^radius\b.*got -1"):
         jo.replace(learner, radius=-1.0)
-    with pytest.raises(TypeError, match="storage: must be a Storage"):
+    with pytest.raises(TypeError, match=r"^storage\b"):
         jo.replace(learner, storage=3)
-    with pytest.raises(ValueError, match="n_chunks: must be at least 1"):
+    with pytest.raises(ValueError, match=r"^n_chunks\b"):
         Storage(1, 1, 0, 1, 0)
 
 
@@ -163,7 +163,7 @@ def test_noisy_labels_are_for_regression():
         jo.Entrant(jo.learners.WithFeatures(learner, features), NOISY_LABELS),
     ]
     for entrant in entrants:
-        with pytest.raises(ValueError, match="label_noise: must be None for NoisyKernel with a classification loss"):
+        with pytest.raises(ValueError, match=r"^label_noise\b"):
             jo.simulate(game_of(Exponential()), {"a": entrant}, n_runs=2, n_rounds=3)
     learner_of(MAPS["exponential"], SmoothedAbsolute(0.3), 1.0).check_feedback(NOISY_LABELS.traits)
 
@@ -172,7 +172,7 @@ def test_a_series_that_is_cut_too_early_is_said():
     """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the table must go as far, or be made to."""
     short = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01)
     room = Storage(1, deepest=10, most_pairs=10, most_fresh=24, n_chunks=5)
-    with pytest.warns(RuntimeWarning, match="gradient_length has a series that is cut for values up to 1.26"):
+    with pytest.warns(RuntimeWarning, match=r"^gradient_length\b.*1\.26"):
         NoisyKernel(MAPS["gaussian"], short, 0.02, 2.0, room)
     NoisyKernel(MAPS["gaussian"], short, 0.02, 1.2, room)
     longer = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01, reach=2.0)

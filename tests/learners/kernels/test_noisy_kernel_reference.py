@@ -194,7 +194,7 @@ def test_norms_are_those_of_the_alphas_that_are_returned():
 
 
 def test_too_few_fresh_estimates_are_refused():
-    with pytest.raises(ValueError, match="fresh: must hold n = 1"):
+    with pytest.raises(ValueError, match=r"^fresh\b"):
         grad_length_estimate(LOSSES["squared"], 1, [], 1.0)
     assert grad_length_estimate(LOSSES["squared"], 3, [], 1.0) == 0.0
 

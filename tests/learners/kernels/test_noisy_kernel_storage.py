@@ -89,10 +89,10 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
 @pytest.mark.parametrize(
     ("which", "message"),
     [
-        ("level", "feature_map: must have a law that exceeds 511 .* p at least 1.0[34]"),
-        ("pairs", "feature_map: must have a pair_law that exceeds 511 .* p at least"),
-        ("fresh", "length: must have a law that exceeds 511 .* p at least"),
-        ("table", "feature_map: .*got 0.5"),
+        ("level", "feature_map.*511.* p at least 1.0[34]"),
+        ("pairs", "pair_law.*511.* p at least"),
+        ("fresh", "length.*511.* p at least"),
+        ("table", "feature_map.*511.*got 0.5"),
     ],
 )
 def test_a_promise_that_cannot_be_kept_is_an_error(which, message):

@@ -21,7 +21,7 @@ def data(gap, seed=0):
 
 
 @pytest.mark.parametrize("gap", [0.3, -0.3])
-def test_it_is_its_numpy_loop(x64, gap):
+def test_perceptron_equals_its_numpy_loop(x64, gap):
     X, y, _ = data(gap)
     w, scores, mistakes = np.zeros(D), [], []
     for x, label in zip(X, y, strict=True):
@@ -50,5 +50,5 @@ def test_mistakes_are_at_most_the_bound(x64, seed):
 
 
 def test_instances_must_be_vectors():
-    with pytest.raises(ValueError, match="one dimension"):
+    with pytest.raises(ValueError, match="instance"):
         Perceptron().init(None, jo.game.Specs.of_vectors((2, 2)))

@@ -21,7 +21,7 @@ from jaxonline.losses import Hinge
 pytestmark = pytest.mark.fast_compile
 
 
-def test_online_to_batch_averages_what_was_played(x64):
+def test_online_to_batch_averages_the_hypotheses_of_the_run(x64):
     X, y = data(6, 40, classes=True)
     loss, learner = Hinge(), GradientLearner(FullGradient(Hinge()), 0.2, radius=2.0)
     found = online_to_batch(learner, X, y, loss)
@@ -44,7 +44,7 @@ def test_online_to_batch_averages_what_was_played(x64):
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_online_to_batch_takes_what_predicts_and_not_what_is_in_the_state(x64, learner, w):
+def test_online_to_batch_uses_the_weights_of_the_predictions(x64, learner, w):
     X, y = data(6, 40, classes=True)
     moves, states, _ = played(learner, rows(X, y))
     first = learner.init(None, jo.game.Specs.of_vectors(D, np.float64)) if hasattr(learner, "init") else jnp.zeros(D)
@@ -54,7 +54,7 @@ def test_online_to_batch_takes_what_predicts_and_not_what_is_in_the_state(x64, l
     np.testing.assert_allclose(found.hypothesis, hypotheses.mean(axis=0), rtol=1e-12)
 
 
-def test_online_to_batch_refuses_what_is_not_played(x64):
+def test_online_to_batch_rejects_a_hypothesis_that_does_not_predict(x64):
     """The forward forecaster shrinks <w, x>, and ridge does not."""
     from jaxonline.learners.linear.vaw import VAW
 
@@ -62,7 +62,7 @@ def test_online_to_batch_refuses_what_is_not_played(x64):
     state = jo.play(jo.Game(DataStream(X[:-1], y[:-1]), jo.FullInformation()), VAW(forward=False), KEY, 39)[0]
     found = online_to_batch(VAW(forward=False), X, y, jo.losses.Squared())
     assert found.hypothesis.shape == state.w.shape
-    with pytest.raises(TypeError, match=r"hypothesis: must be given: VAW does not predict <w, x> .*round 2,"):
+    with pytest.raises(TypeError, match=r"^hypothesis\b.*round 2"):
         online_to_batch(VAW(), X, y, jo.losses.Squared())
 
 
@@ -83,6 +83,6 @@ def test_the_risk_of_the_mean_hypothesis_is_below_its_bound(x64):
     assert below > failed
 
 
-def test_a_state_without_a_hypothesis_is_refused():
-    with pytest.raises(TypeError, match="hypothesis: must be given"):
+def test_a_state_without_weights_requires_a_hypothesis_function():
+    with pytest.raises(TypeError, match=r"^hypothesis\b"):
         online_to_batch(jo.learners.VotedPerceptron(5), *data(8, 10, classes=True), Hinge())

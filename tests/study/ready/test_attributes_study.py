@@ -9,7 +9,7 @@ import pytest
 
 from jaxonline.datasets import mnist
 from jaxonline.estimators.attribute_pairs import project_psd
-from jaxonline.learners.attributes.baseline import l1_minimum
+from jaxonline.learners.attributes.baseline import minimise_on_l1_ball
 from jaxonline.study import Context
 from jaxonline.study.ready import attributes_mnist as digits
 from jaxonline.study.ready.attributes import PAIRS, ROWS, FewAttributes, parse_pairs
@@ -108,7 +108,9 @@ def test_the_cone_of_the_study_is_that_of_the_learner():
     A[:9, :9], b[:9] = rng.normal(size=(9, 9)), rng.normal(size=9)
     A = A + A.T
     found = digits.solve_baseline(digits.PixelMoments(A.copy(), b), (1.0,), True, cone=True)[0]
-    w = l1_minimum(project_psd(jnp.asarray(A[:9, :9])), jnp.asarray(b[:9]), jnp.float32(1.0), jnp.zeros(9), 2000)
+    w = minimise_on_l1_ball(
+        project_psd(jnp.asarray(A[:9, :9])), jnp.asarray(b[:9]), jnp.float32(1.0), jnp.zeros(9), 2000
+    )
     np.testing.assert_allclose(found[:9], w, atol=1e-3)
     assert (found[9:] == 0).all()
 
