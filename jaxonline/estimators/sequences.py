@@ -279,7 +279,7 @@ def _interval(lower: float, upper: float) -> tuple[float, float]:
 
 def _values(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        values = check.finite_array("f on the interval", f(x))
+        values = check.finite_array("f", f(x))
     return np.broadcast_to(values, x.shape).astype(np.float64)
 
 

@@ -187,9 +187,8 @@ class _Walk:
                 unseen = f"the source of {item.__qualname__}, which has no file, or a file edited since it was run"
             raise ArgumentTypeError(
                 "checkpoint",
-                f"must see all that determines the results (got {unseen} "
-                f"({', '.join(self._trail)}), which it cannot see); pass jo.Checkpoint(folder, version='1'), and "
-                "change the version whenever you change that code",
+                f"must see all that determines the results, but cannot see {unseen} ({', '.join(self._trail)}); pass "
+                "checkpoint=jo.Checkpoint(folder, version='1'), and change the version whenever that code changes",
             )
 
     def _instance(self, item: Any) -> Iterator[Any]:

@@ -173,7 +173,7 @@ class StoredArray(np.lib.mixins.NDArrayOperatorsMixin):
             return self._spec.decode(content)
         except ValueError as error:
             self._check()
-            raise ValueError(f"{self._place.name} : {self._name!r} is damaged") from error
+            raise ValueError(f"{self._place.name}: {self._name!r} is damaged") from error
 
     def _check(self) -> None:
         if not self.is_there():

@@ -94,7 +94,7 @@ class Benchmark:
         for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
                 raise ArgumentError("games", f"must have names that can be names of files (got {name!r})")
-        distinct("games, as files,", map(file_name, self.games))
+        distinct("games", map(file_name, self.games))
         check.flag("gaps", self.gaps)
         check.number("level", self.level, gt=0.0, lt=1.0)
 

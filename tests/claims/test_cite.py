@@ -194,7 +194,7 @@ def test_the_file_of_citations_is_of_its_format():
 
 
 def test_what_cannot_be_cited():
-    with pytest.raises(TypeError, match=r"things: must be a result, a learner, an estimator, a bound, or .* got 3"):
+    with pytest.raises(TypeError, match=r"things: .*got 3"):
         jo.cite(3)
     with pytest.raises(ValueError, match=r"things: .*got 'UCB2'.; did you mean 'UCB1'"):
         jo.cite("UCB2")

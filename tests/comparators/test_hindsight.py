@@ -213,7 +213,7 @@ def test_answers_of_another_shape_are_refused():
         def best_losses(self, X, y, rounds):
             return np.zeros(1)
 
-    with pytest.raises(ValueError, match=r"best_losses: .*got \(1,\)"):
+    with pytest.raises(ValueError, match=r"comparator: best_losses .*got \(1,\)"):
         study(comparator=Short(1.0))
 
 
@@ -236,7 +236,7 @@ OTHER_LOSSES = {
         SmoothedAbsolute(0.5), jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.4)),
         r"SmoothedAbsolute\(scale=0.5\) .got one for SmoothedAbsolute\(scale=0.4\)",
     ),
-    "sums": (Logistic(), BALL, r"L2Ball: .*got one for Squared\(\)"),
+    "sums": (Logistic(), BALL, r"comparator: L2Ball .*got one for Squared\(\)"),
     "a user's": (Squared(), LogisticBall(1.0), r"LogisticBall .* Squared\(\) .got one for Logistic\(\)"),
 }  # fmt: skip
 

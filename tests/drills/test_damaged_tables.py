@@ -51,7 +51,7 @@ def test_a_positive_number_is_compared_as_one(tmp_path):
     text = "a,y\n1,1\n2,1.0\n3,0\n4,1e0\n"
     for positive in ("1", "1.0"):
         assert [y for _, y in table_of(tmp_path, text, positive=positive)] == [1.0, 1.0, -1.0, 1.0]
-    with pytest.raises(ValueError, match=r"positive: must be .* got 'na': none of the targets in .* has it"):
+    with pytest.raises(ValueError, match=r"positive: .*got 'na'.; none of the targets in .* has it"):
         table_of(tmp_path, text, positive="na")
 
 
@@ -94,5 +94,5 @@ def test_damaged_arrays_are_named(tmp_path):
     np.save(path.with_suffix(".npy"), X)
     path.write_bytes(path.with_suffix(".npy").read_bytes())
     for read in (load, mnist):
-        with pytest.raises(ValueError, match=r"mnist\.npz: must be an \.npz file, and is another one or damaged"):
+        with pytest.raises(ValueError, match=r"mnist\.npz: must be an \.npz file that is not damaged"):
             read(path)

@@ -187,7 +187,7 @@ BAD = {
     "draw": ("draw", lambda: jo.noise.CustomNoise(0.1)),
     "noise": ("noise", lambda: jo.NoisyCopies(0.1)),
     "label noise": ("label_noise", lambda: jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=0.1)),
-    "X and y": ("X and y", lambda: jo.environments.DataStream(np.eye(3), np.ones(2))),
+    "X and y": ("y", lambda: jo.environments.DataStream(np.eye(3), np.ones(2))),
     "expected outcomes": ("expected_outcome", lambda: jo.Game(STREAM, NOISY, regret=jo.game.PseudoRegret())),
     "X of one dimension": ("X", lambda: jo.environments.DataStream(np.ones(3), np.ones(3))),
     "y of two dimensions": ("loss|rank", lambda: run(jo.Game(TWO_DIMENSIONS, NOISY))),

@@ -319,10 +319,10 @@ def test_regrets_of_a_study():
         (lambda: DriftingModel(2, drift=-1.0), "drift: must be at least 0"),
         (lambda: BestSegments(0), "n_segments: must be at least 1"),
         (lambda: best_segments(np.zeros(3), 1), "losses: must have 2 dimensions"),
-        (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "BestSegments needs vectors of losses"),
+        (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "outcomes: .*BestSegments"),
         (lambda: BestExpert(3), "loss: must be a loss"),
-        (lambda: BestExpert().statistic(jnp.zeros(()), jnp.ones(())), "BestExpert needs vectors of predictions"),
-        (lambda: BestOfEachRound().statistic(None, jnp.zeros(())), "BestOfEachRound needs vectors of losses"),
+        (lambda: BestExpert().statistic(jnp.zeros(()), jnp.ones(())), "instances: .*BestExpert"),
+        (lambda: BestOfEachRound().statistic(None, jnp.zeros(())), "outcomes: .*BestOfEachRound"),
     ],
 )
 def test_bad_arguments(call, message):

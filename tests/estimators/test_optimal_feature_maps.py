@@ -130,7 +130,7 @@ def test_only_levels_that_do_not_matter_are_left_out(kernel, moment):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((ExponentialKernel(), 800.0), "copy_moment: must be smaller: more than 4096 levels matter, or float64 ends"),
+        ((ExponentialKernel(), 800.0), "copy_moment: must be smaller; .*4096 levels"),
         ((Binomial(0.5), 0.9999), "copy_moment: must be smaller"),
         ((Gaussian(1.0), 5000.0), "copy_moment: must be smaller"),
         ((Gaussian(100.0), 1.0, 1e16), "pair_moment: must be smaller"),

@@ -117,11 +117,11 @@ def test_monte_carlo_mean_and_mutants(x64):
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="degree: must be lower: at degree 40 rounding in float64"):
+    with pytest.raises(ValueError, match=r"degree: must be lower .got 40"):
         chebyshev(np.abs, 40, -1.0, 1.0)
     with pytest.raises(ValueError, match="upper: must be above 1"):
         bernstein(np.abs, 3, 1.0, 1.0)
-    with pytest.raises(ValueError, match="f on the interval must be finite"):
+    with pytest.raises(ValueError, match="f: must be finite"):
         bernstein(lambda x: np.where(x > 0, x, np.nan), 3, -1.0, 1.0)
     with pytest.raises(ValueError, match="degree: must be at least 1"):
         bernstein(np.abs, 0, -1.0, 1.0)

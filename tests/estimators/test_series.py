@@ -315,7 +315,7 @@ def test_the_reach_of_a_table():
 
 
 def test_bad_estimators():
-    with pytest.raises(ValueError, match=r"law: must give n = 2 a probability above 0: its coefficient is 0\.5"):
+    with pytest.raises(ValueError, match=r"law: must give n = 2 a probability above 0 .*0\.5"):
         SeriesEstimator([1.0, 0.0, 0.5], FiniteDistribution([0.5, 0.5]))
     with pytest.raises(ValueError, match="coefficients: must be finite"):
         SeriesEstimator([1.0, np.nan], Geometric(2.0))

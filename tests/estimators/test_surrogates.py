@@ -178,7 +178,7 @@ def test_both_precisions(both_precisions):
         (
             lambda: Surrogate(Gaussian(1.0), 0.5, dimension=3),
             ValueError,
-            r"covariance: must have 2 \* \(largest eigenvalue\) below the squared width 1 .* got 2 \* 0.5",
+            r"covariance: must have 2 \* \(largest eigenvalue\) below the squared width 1 .*got 2 \* 0.5",
         ),
         (lambda: Surrogate(Gaussian(1.0), [[0.4, 0.2], [0.2, 0.4]]), ValueError, r"got 2 \* 0.6"),
         (lambda: Surrogate(GaussianMixture([0.1, 2.0], [1.0, 1.0]), [0.3]), ValueError, "squared width 0.5"),
@@ -202,7 +202,7 @@ def test_both_precisions(both_precisions):
         (
             lambda: printed_radial_surrogate(GaussianMixture([1.0], [1.0]), 0.5, jnp.zeros(2), jnp.zeros(2)),
             ValueError,
-            "2 sigma u must be below 1",
+            "2 sigma u: must be below 1",
         ),
     ],
 )

@@ -182,8 +182,8 @@ class Wrong:
     [
         ("adversary: must be a NoiseAdversary", lambda: AdversarialCopies(jo.noise.gaussian(1.0))),
         ("label_noise", lambda: AdversarialCopies(Echo(), label_noise=0.1)),
-        ("adversary.sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
-        ("adversary.sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
+        ("adversary: sample.*shape", lambda: jo.Game(model(), AdversarialCopies(Wrong("shape")))),
+        ("adversary: sample.*dtype", lambda: jo.Game(model(), AdversarialCopies(Wrong("dtype")))),
         ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("state")))),
         ("feedback.observe", lambda: jo.Game(model(), AdversarialCopies(Wrong("structure")))),
         ("variance", lambda: ChasingNoise(-1.0)),

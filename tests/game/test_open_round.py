@@ -284,10 +284,10 @@ LINEAR = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.nois
 GOOD = jo.GradientLearner(TwoCopies(), step_size=0.1)
 MISFITS = {
     "a bandit's learner on numbers": (LINEAR, jo.Entrant(EXP3(0.1), jo.Bandit()), "outcomes|vector"),
-    "bandit feedback for a prediction": (LINEAR, jo.Entrant(GOOD, jo.Bandit()), "Bandit needs"),
+    "bandit feedback for a prediction": (LINEAR, jo.Entrant(GOOD, jo.Bandit()), "learners.*outcomes: .*Bandit"),
     "weights under the squared loss": (
         jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
-        "loss: must be a number for the move of learner .misfit. .Hedge",
+        "loss: must return a number for .*learners.'misfit'",
     ),
     "full information for two copies": (LINEAR, jo.Entrant(GOOD, jo.FullInformation()), "copies"),
 }  # fmt: skip
@@ -308,7 +308,7 @@ def test_every_learner_is_checked_before_the_first_is_played(name):
         ([3.0], "measures: must have name"),
         ([jo.Mistakes(), jo.Mistakes()], "distinct names .got 'mistakes' twice"),
         ([jo.OfInfo("length")], r"field: .*got 'length'"),
-        ([jo.Pulls()], "Pulls needs"),
+        ([jo.Pulls()], "measures: Pulls must"),
     ],
 )
 def test_bad_measures_are_refused(measures, message):

@@ -277,15 +277,15 @@ def test_binomial_outside_the_disc():
         (
             lambda: require_dot_product("kernel", Sum([Linear(), Gaussian(1.0)])),
             TypeError,
-            "function of the inner product .* got Sum",
+            "function of the inner product .*got Sum",
         ),
         (
             lambda: require_shift_invariant("kernel", Linear()),
             TypeError,
             r"^kernel\b.*got Linear",
         ),
-        (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .* got Gaussian"),
-        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .* got Linear"),
+        (lambda: replace(Sum([Linear()]), kernels=[Gaussian(1.0)]), TypeError, "inner product .*got Gaussian"),
+        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .*got Linear"),
         (lambda: Linear().coefficients(0), ValueError, r"^n_terms\b"),
         (lambda: truncate(Gaussian(1.0), 1.0), TypeError, r"^kernel\b"),
         (lambda: truncate(Cauchy(1.0), 0.0), ValueError, r"^cut\b"),

@@ -222,14 +222,14 @@ BAD_CALLS = {
     "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), ValueError, r"y: must have shape \(\)"),
     "no outcome": (lambda: open_round().update(), TypeError, "either y or loss .got neither"),
     "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "either y or loss .got both"),
-    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "this one has FullInformation"),
+    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "got feedback FullInformation"),
     "no class": (
         lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y: must be -1 or"),
     "no rows": (lambda: open_round().learn([], []), ValueError, "y: must have one row a round, at least one"),
     "rows of other shapes": (
-        lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X: must have one row a round, .* \(3,\), got"),
+        lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X: must have one row a round, .* \(3,\) .got"),
     "rows too many": (
-        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "X and y: must have the same number"),
+        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "y: must have as many rows as X"),
     "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X: must be finite"),
     "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "moves: must come after the first"),
     "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner: must be a learner"),
@@ -237,11 +237,11 @@ BAD_CALLS = {
     "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance: must be an integer"),
     "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be an integer or a key"),
     "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key: .*got -1"),
-    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32, got"),
+    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32 .got"),
     "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss: must be a loss"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
-        TypeError, "'copies', which FullInformation does not answer"),
+        TypeError, "'copies', which .*got FullInformation"),
     "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), ValueError, "instance"),
     "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), RuntimeError, "save: must come after"),
     "no path": (lambda: jo.Live(gradient()).load(3), TypeError, "path: must be a path"),
@@ -259,7 +259,7 @@ def test_seeds_are_larger_with_float64():
     """Of which jax then makes keys of their own."""
     with jax.enable_x64(True):
         keys = [jo.Live(gradient(), key=seed)._key for seed in (0, 2**32, 2**63 - 1)]
-        with pytest.raises(ValueError, match=r"key: must be below 2\^63, got"):
+        with pytest.raises(ValueError, match=r"key: must be below 2\^63 .got"):
             jo.Live(gradient(), key=2**63)
     assert len({jax.random.key_data(key).tobytes() for key in keys}) == 3
 

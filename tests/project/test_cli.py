@@ -88,13 +88,13 @@ def test_without_options_the_defaults_are_played(call, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--runs", "1"], "--runs: must be at least 2 (got 1"),
-        (["--runs", "many"], "--runs: must be a valid integer (got many"),
-        (["--noise-variance", "0"], "--noise-variance: must be above 0 (got 0"),
-        (["--kind", "other"], "--kind: must be 'correct' or 'printed' (got other"),
-        (["--seed", "-1"], "--seed: must be at least 0 (got -1"),
-        (["--out", "s3://bucket/y"], "--out: must be a folder of this computer (got 's3://bucket/y', a URL"),
-        (["--json", "s3://b/y"], "--json: must be a file of this computer (got 's3://b/y', a URL"),
+        (["--runs", "1"], "--runs: must be at least 2 (got 1)"),
+        (["--runs", "many"], "--runs: must be a valid integer (got many)"),
+        (["--noise-variance", "0"], "--noise-variance: must be above 0 (got 0)"),
+        (["--kind", "other"], "--kind: must be 'correct' or 'printed' (got other)"),
+        (["--seed", "-1"], "--seed: must be at least 0 (got -1)"),
+        (["--out", "s3://bucket/y"], "--out: must be a folder of this computer (got 's3://bucket/y', a URL)"),
+        (["--json", "s3://b/y"], "--json: must be a file of this computer (got 's3://b/y', a URL)"),
         (["--data", "nowhere"], "nowhere is not there: fetch it"),
     ],
 )

@@ -116,7 +116,7 @@ def test_wrong_arguments():
         random.bernoulli(key, 1)
     with pytest.raises(ValueError, match="p: must broadcast"):
         random.bernoulli(key, P, (3,))
-    with pytest.raises(ValueError, match="vectors of the same length"):
+    with pytest.raises(ValueError, match="b: must be a vector"):
         random.fast_beta(key, P, P[:2])
 
 

@@ -83,7 +83,7 @@ def test_a_mistake_in_a_learner_of_ones_own_keeps_its_traceback():
 
 def test_labels_0_and_1_are_no_classes_of_a_margin():
     stream = environments.DataStream(X, [0, 1, 1])
-    with pytest.raises(ValueError, match=r"y: .*got \[0.0, 1.0\]: write 2"):
+    with pytest.raises(ValueError, match=r"y: .*got \[0.0, 1.0\].; write 2"):
         jo.Game(stream, FULL, losses.Logistic())
     game = jo.Game(stream, FULL)  # the loss that the learner descends on is the one that matters
     with pytest.raises(ValueError, match=r"y: must be -1 or \+1"):
@@ -166,7 +166,7 @@ def test_a_measure_or_a_comparator_that_cannot_judge_a_learner_is_found_before_p
     both = {"gradient": learner(estimators.FullGradient()), "perceptron": learners.Perceptron()}
     with pytest.raises(ValueError, match="field: must be one of the learner's info"):
         jo.simulate(jo.Game(STREAM, FULL), both, **options, measures=[jo.OfInfo("gradient_norm")])
-    with pytest.raises(TypeError, match=r"comparator BestArm cannot judge .* outcomes float32\[\]"):
+    with pytest.raises(TypeError, match=r"comparator: BestArm cannot judge .* outcomes float32\[\]"):
         jo.simulate(jo.Game(STREAM, FULL), both["gradient"], **options, comparator=jo.BestArm())
     assert not played
 
@@ -257,7 +257,7 @@ def test_an_environment_that_is_not_what_it_declares_is_named(declared, error, m
 
 
 @pytest.mark.parametrize(("lacks", "returns", "message"), [
-    ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\), got"),
+    ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\) .got"),
     ("", 0.0, "update: .*got float32"),
     ("", (0.0, (), ()), "update: .*got float32"),
 ])  # fmt: skip

@@ -119,7 +119,7 @@ def test_more_rungs_than_runs():
 
 def test_the_least_is_the_first_of_equal_ones():
     assert halving.least([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
-    with pytest.raises(ValueError, match="settings: must have one with finite losses, and all 2 that were tried"):
+    with pytest.raises(ValueError, match=r"settings: must have one with finite losses .got 2"):
         halving.least([np.nan, np.inf])
 
 
@@ -228,9 +228,7 @@ def test_it_prints(tuned):
 
 
 def test_no_setting_is_left(no_further_program):
-    with pytest.raises(
-        ValueError, match="settings: must have one with finite losses, and all 4 that were tried have n"
-    ):
+    with pytest.raises(ValueError, match=r"settings: must have one with finite losses .got 4"):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
 

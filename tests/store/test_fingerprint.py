@@ -344,8 +344,8 @@ def test_what_cannot_be_seen_is_refused_with_the_remedy(name):
     make, message = UNSEEN[name]
     with pytest.raises(TypeError, match=message) as error:
         describe_inputs({"law": make()})
-    assert str(error.value).startswith("checkpoint: must see all that decides the numbers")
-    assert "checkpoint=jo.Checkpoint(folder, version='1')" in str(error.value)
+    assert str(error.value).startswith("checkpoint: must see all that determines the results")
+    assert "jo.Checkpoint(folder, version='1')" in str(error.value)
     assert "\n" not in str(error.value)
     assert describe_inputs({"law": make()}, version="1") == describe_inputs({"law": make()}, version="1")
 

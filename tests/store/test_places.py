@@ -52,7 +52,7 @@ def test_kinds_of_places(tmp_path):
 @pytest.mark.parametrize("url", ["s3://bucket/kept", "file:///kept", "memory://kept"])
 def test_a_path_that_was_a_url_is_refused(url):
     """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
-    with pytest.raises(ValueError, match=f"a URL: .*got '{Path(url)}'"):
+    with pytest.raises(ValueError, match=f"path: .*got '{Path(url)}'"):
         storage_at(Path(url))
 
 

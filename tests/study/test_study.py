@@ -34,11 +34,11 @@ class Ranges(Study):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"runs": 1}, "runs: .*got 1"),
-        ({"runs": "10"}, "runs: .*got 10"),
-        ({"runs": "many"}, "runs: .*got many"),
-        ({"rounds": 100}, "rounds: .*got 100"),
-        ({"noises": ["0.1,high"]}, "noises: .*got high"),
+        ({"runs": 1}, "runs: .*got 1."),
+        ({"runs": "10"}, "runs: .*got 10."),
+        ({"runs": "many"}, "runs: .*got many."),
+        ({"rounds": 100}, "rounds: .*got 100."),
+        ({"noises": ["0.1,high"]}, "noises: .*got high."),
         (
             {"nonsense": 1},
             r"fields: .*got nonsense.; did you mean 'noises'\?",

@@ -148,7 +148,7 @@ def test_an_estimate_may_be_a_pytree_and_its_imaginary_part_counts():
     assert verdict(rest=([0.5, 0.5], 0.5, 1)) == "biased"
     with pytest.raises(ValueError, match="target: must have the structure of an estimate"):
         verify.unbiased(_pytree, [0.5, 1.0], mesh=ONE)
-    with pytest.raises(TypeError, match="second_moment: must not be given for complex estimates"):
+    with pytest.raises(TypeError, match="second_moment: must be left out for complex estimates"):
         verify.unbiased(_pytree, target, second_moment=1.0, mesh=ONE)
     with pytest.raises(TypeError, match="given: must return one array of real numbers"):
         verify.unbiased(None, 1.0, strata=verify.Strata([1.0], lambda key, n: _pytree(key), terms=[1.0]), mesh=ONE)

@@ -41,8 +41,8 @@ def test_float32_values_are_not_blamed_for_their_rounding():
     [
         ([], "support: must have at least one outcome"),
         ([(0.5, 1.0)], "sum to 1 .got a sum of 0.5"),
-        ([(1.5, 1.0), (-0.5, 0.0)], "must be at least 0"),
-        ([(1.0, np.ones(2))], r"must have the target's shape \(\)"),
+        ([(1.5, 1.0), (-0.5, 0.0)], "at least 0"),
+        ([(1.0, np.ones(2))], r"the target's shape \(\)"),
         ([(1.0, np.nan)], "support's values: must be finite"),
     ],
 )

@@ -63,7 +63,7 @@ def write_new(name: str, out: str | None = None, source: str | None = None) -> l
     files |= {path.parent / file: _text(shipped) for file, shipped in BESIDE.get(name, {}).items()}
     for each in files:
         if each.exists():
-            raise FileExistsError(f"{each} : exists already; give another name with --out")
+            raise FileExistsError(f"{each}: exists already; give another name with --out")
     from jaxonline.study.files.schema import write_schema  # seconds of imports
 
     schema = write_schema(path.parent / SCHEMA)

@@ -95,7 +95,7 @@ def _form(value: Any, rounds: int) -> Any:
     entry = catalogue().get(type(value).__name__)
     if entry is None or entry.product is not type(value) or not dataclasses.is_dataclass(value):
         raise ValueError(
-            f"{type(value).__name__} : has no name in study files, so the study cannot be written as a file"
+            f"{type(value).__name__}: has no name in study files, so the study cannot be written as a file"
         )
     table = {"type": entry.name}
     for parameter in entry.parameters:
@@ -127,7 +127,7 @@ def _argument(value: Any, parameter: Parameter, rounds: int) -> Any:
         plain_one = entry.package == "optax" and not any(each.required for each in entry.parameters)
         if plain_one and intern_functions(entry.make()) is intern_functions(value):
             return name
-    raise ValueError(f"{parameter.name} : has no name in study files, so the study cannot be written as a file")
+    raise ValueError(f"{parameter.name}: has no name in study files, so the study cannot be written as a file")
 
 
 def _numbers(array: np.ndarray) -> Any:

@@ -262,7 +262,7 @@ def test_ml_poly_started_as_in_opera(x64):
 def test_labels_outside_the_declared_range(x64, rule):
     X, y = game_of_experts()
     y[7] = 1.25
-    with pytest.raises(ValueError, match=r"targets: must be in \[0, 1\].*got 1.25 in round 8 \(1 such rounds\)"):
+    with pytest.raises(ValueError, match=r"targets: must be in \[0, 1\].*got 1.25 in round 8"):
         aggregate(rule, X, y)
     game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
     played = np.asarray(jo.play(game, rule, jax.random.key(0), T)[1].y_hat)
@@ -280,7 +280,7 @@ def test_labels_outside_the_declared_range(x64, rule):
         (lambda: BOA(initial=0.0), "initial: must be above 0"),
         (lambda: MLPoly(initial=-1.0), "initial: must be above 0"),
         (lambda: MLProd(initial=np.inf), "initial: must be above 0"),
-        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "same number of rows"),
+        (lambda: aggregate(BOA(), np.ones((3, 2)), np.ones(2)), "must have as many rows as"),
         (lambda: aggregate(BOA(), np.ones(3), np.ones(3)), "experts: must have 2 dimensions"),
         (lambda: aggregate(BOA(), [[np.nan]], [1.0]), r"experts: .*got nan at \[0, 0\]"),
     ],

@@ -356,7 +356,7 @@ def test_weights_stay_finite_for_a_million_rounds(name):
         (lambda: LabelEfficientHedge(EWA(1.0), 0.0), "epsilon: must be above 0 and at most 1"),
         (lambda: LabelEfficientHedge.over_horizon(2, 10, 11), "n_questions: must be at most n_rounds"),
         (lambda: Doubling(3), "learner_for: must be a function"),
-        (lambda: Doubling(lambda n_rounds: n_rounds), "learner_for.1.0. must be a learner"),
+        (lambda: Doubling(lambda n_rounds: n_rounds), "learner_for.1.0.: must be a learner"),
         (lambda: Halving().init(None, Specs((), jax.ShapeDtypeStruct((2,), np.float32))), "instances: must be vectors"),
         (lambda: FollowThePerturbedLeader(1.0).init(None, Specs.of_vectors(3)), "outcomes: must be vectors"),
         (lambda: bounds.fixed_share(2, 10, 5), "n_switches: must be at most half"),

@@ -129,7 +129,7 @@ FIELDS = {
         "--only two-copies": "did you mean 'two copies'?",
     },
     "reproduce multikernel": {
-        "--sets nonsense": "--sets: must name a data set: there is no data set 'nonsense'",
+        "--sets nonsense": "--sets: must name a data set (name: ",
         "--sets AR(4),AR(4)": "--sets: must have different names (got 'AR(4)' twice",
         "--data nowhere": "--data: must name folders and files that exist (got 'nowhere'",
         "--data folder": "--data: must hold Airfoil (got folder",
@@ -144,7 +144,7 @@ FIELDS = {
         "--impute mode": "--impute: must be 'mean' or 'median' (got mode",
         "--sets table.csv --target nonsense": "table.csv has no column 'nonsense'",
         "--sets table.csv --target 9": "table.csv has no column 9",
-        "--sets file": "--sets: must name a data set: file: the ending: must be one of",
+        "--sets file": "--sets: must name a data set (file: must end in one of",
     },
 }
 TABLE = {

@@ -135,7 +135,7 @@ def test_a_set_is_a_file_of_its_name_and_no_results_of_the_study(folder, monkeyp
     assert load(folder, table).comparison.game.environment.X.shape == (3, 8)
     assert len(asked) == 1
     np.savez(folder / "concrete.npz", X=np.ones((3, 2)), y=np.ones(3))
-    with pytest.raises(StudyFileError, match=r"Concrete: must have the shape \(1030, 8\) or fewer rows (got \(3, 2\)"):
+    with pytest.raises(StudyFileError, match=r"Concrete: must have the shape \(1030, 8\) or fewer rows .got \(3, 2\)"):
         load(folder, table)
     (folder / "airfoil_self_noise.dat").write_text("1 2 3 4 5 6\n" * 4)
     table["game"]["environment"]["set"] = "airfoil"
